@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+// A Component is one of the programs that a cluster is made of.
+type Component string
+
+// The components of a cluster. Those of the nodes depend on the NodeMode.
+const (
+	Etcd              Component = "etcd"
+	APIServer         Component = "kube-apiserver"
+	ControllerManager Component = "kube-controller-manager"
+	Scheduler         Component = "kube-scheduler"
+	KWOK              Component = "kwok"       // NodesKWOK
+	Kubelet           Component = "kubelet"    // NodesReal
+	Containerd        Component = "containerd" // NodesReal
+)
+
+// components lists all of them, in the order in which they start.
+var components = []Component{Etcd, APIServer, ControllerManager, Scheduler, KWOK, Containerd, Kubelet}

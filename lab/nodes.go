@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+)
+
+// nodes is what plays the nodes of one cluster. Its processes run in the
+// cluster's process group, so that a crash of the caller ends them too.
+type nodes interface {
+	// names are those of the Node objects that become Ready.
+	names() []string
+	// start returns once everything runs; waiting for Ready is the cluster's.
+	start(ctx context.Context) error
+	// restart ends one component and starts it again, with the cluster's
+	// present options.
+	restart(ctx context.Context, component Component) error
+	// stop ends everything that start began, also after it failed half-way.
+	stop(ctx context.Context) error
+}
