@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/kube-lifeline/lifeline/lab/internal/process"
+)
+
+// start runs a registry as the process that it is in a cluster.
+func start(t *testing.T) Client {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+
+	dir := t.TempDir()
+	spec, err := Spec(address, filepath.Join(dir, "layers"), filepath.Join(dir, "registry.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := process.NewGroup(dir, false)
+	t.Cleanup(func() {
+		if err := group.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := group.Start(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	client := Client{Address: address}
+	if err := p.WaitReady(ctx, client.Ready); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func push(t *testing.T, c Client, tag string, size int64) v1.Image {
+	t.Helper()
+	img, err := random.Image(size, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Push(t.Context(), tag, img); err != nil {
+		t.Fatal(err)
+	}
+	return pull(t, c, tag)
+}
+
+func pull(t *testing.T, c Client, tag string) v1.Image {
+	t.Helper()
+	ref, err := name.NewTag(c.Image(tag), name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := remote.Image(ref, remote.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func TestPushAndPull(t *testing.T) {
+	client := start(t)
+	if err := validate.Image(push(t, client, "app:v1", 100<<10)); err != nil {
+		t.Errorf("what is pulled must be what was pushed: %v", err)
+	}
+}
+
+func TestBandwidth(t *testing.T) {
+	client := start(t)
+	const size, limit = 1 << 20, 2 << 20
+	if err := client.SetBandwidth(t.Context(), limit); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.Bandwidth(t.Context()); err != nil || got != limit {
+		t.Errorf("bandwidth: got %d, error %v; want %d", got, err, limit)
+	}
+	img := push(t, client, "app:v1", size)
+	began := time.Now()
+	read(t, img, nil)
+	if took := time.Since(began); took < 450*time.Millisecond || took > 900*time.Millisecond {
+		t.Errorf("1 MiB at 2 MiB/s took %s, want about 500ms", took)
+	}
+}
+
+func TestBandwidthChangesUnderWay(t *testing.T) {
+	client := start(t)
+	img := push(t, client, "app:v1", 1<<20)
+	if err := client.SetBandwidth(t.Context(), 32<<10); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	read(t, img, func() {
+		if err := client.SetBandwidth(t.Context(), 0); err != nil {
+			t.Error(err)
+		}
+	})
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("1 MiB took %s although the limit of 32 KiB/s was lifted after the first bytes", took)
+	}
+}
+
+func TestBadBandwidth(t *testing.T) {
+	client := start(t)
+	if err := client.SetBandwidth(t.Context(), -1); err == nil {
+		t.Error("a negative bandwidth must be refused")
+	}
+}
+
+// read pulls the only layer, and calls begun once its first bytes are there.
+func read(t *testing.T, img v1.Image, begun func()) {
+	t.Helper()
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := layers[0].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer layer.Close()
+	if _, err := io.ReadFull(layer, make([]byte, 1<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if begun != nil {
+		begun()
+	}
+	if _, err := io.Copy(io.Discard, layer); err != nil {
+		t.Fatal(err)
+	}
+}

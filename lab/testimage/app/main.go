@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command app is the only program in the lab's test images. Its environment
+// decides how it behaves; the package testimage documents the variables. It
+// uses the standard library alone, so that it can be built anywhere.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// misuse is the exit code for an environment that cannot be understood.
+const misuse = 64
+
+type settings struct {
+	startDelay, readyDelay, lifetime, termDelay time.Duration
+
+	exitCode int
+	port     string
+}
+
+func main() {
+	cfg, err := settingsFrom(os.Getenv)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(misuse)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	code, err := run(ctx, cfg)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// run lives as cfg says and returns the exit code.
+func run(ctx context.Context, cfg settings) (int, error) {
+	end := make(<-chan time.Time)
+	if cfg.lifetime > 0 {
+		end = time.After(cfg.lifetime)
+	}
+	started := time.After(cfg.startDelay)
+	failed := make(chan error, 1)
+	for {
+		select {
+		case <-started:
+			if err := serve(cfg, failed); err != nil {
+				return 1, err
+			}
+		case err := <-failed:
+			return 1, err
+		case <-end:
+			fmt.Printf("ending after %s with code %d\n", cfg.lifetime, cfg.exitCode)
+			return cfg.exitCode, nil
+		case <-ctx.Done():
+			fmt.Printf("asked to stop, taking %s\n", cfg.termDelay)
+			time.Sleep(cfg.termDelay)
+			return 0, nil
+		}
+	}
+}
+
+// serve starts the HTTP server, unless there is no port to listen on; what
+// ends the server later goes to failed.
+func serve(cfg settings, failed chan<- error) error {
+	if cfg.port == "" {
+		fmt.Println("started")
+		return nil
+	}
+	listener, err := net.Listen("tcp", ":"+cfg.port)
+	if err != nil {
+		return err
+	}
+	ready := time.Now().Add(cfg.readyDelay)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if time.Now().Before(ready) {
+			http.Error(w, "not ready yet", http.StatusServiceUnavailable)
+		}
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		host, _ := os.Hostname()
+		fmt.Fprintln(w, host)
+	})
+	fmt.Printf("listening on %s\n", listener.Addr())
+	go func() { failed <- http.Serve(listener, mux) }()
+	return nil
+}
+
+func settingsFrom(getenv func(string) string) (settings, error) {
+	var errs []error
+	duration := func(name string) time.Duration {
+		d, err := parseDuration(getenv(name))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		return d
+	}
+	cfg := settings{
+		startDelay: duration("START_DELAY"),
+		readyDelay: duration("READY_DELAY"),
+		lifetime:   duration("LIFETIME"),
+		termDelay:  duration("TERM_DELAY"),
+		port:       getenv("PORT"),
+	}
+	if text := getenv("EXIT_CODE"); text != "" {
+		code, err := strconv.ParseUint(text, 10, 8)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("EXIT_CODE: %q is no number from 0 to 255", text))
+		}
+		cfg.exitCode = int(code)
+	}
+	return cfg, errors.Join(errs...)
+}
+
+// parseDuration accepts Go's notation ("1.5s") and whole seconds ("2").
+func parseDuration(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is no duration such as 1.5s", text)
+	}
+	return d, nil
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testimage builds the container images that the lab's Pods run: no
+// image of anybody else is needed, and no network.
+//
+// An image holds one static binary (the program in the folder app) in one
+// layer that all images share and, if asked for, a second layer of random
+// bytes, so that pulling it takes as long as a test wants. The same binary is
+// the sandbox ("pause") image. What a container does is up to its environment:
+//
+//	PORT         listen there for HTTP: /ready for readiness probes, any other
+//	             path answers the host name. Unset (the pause image): no server.
+//	START_DELAY  wait before listening
+//	READY_DELAY  from then on, how long /ready answers 503
+//	LIFETIME     end after that time, counted from the start; unset: live on
+//	EXIT_CODE    the exit code when LIFETIME is over, 0 to 255
+//	TERM_DELAY   time from SIGTERM to the end, with code 0
+//
+// Times are Go durations ("250ms") or whole seconds ("2"). An environment that
+// cannot be understood ends the container with code 64 and the reason in its
+// log.
+//
+// Serving the images is left to the lab's registry.
+package testimage
