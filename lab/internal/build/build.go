@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package build compiles the programs of a lab cluster from pinned Go modules
+// into a cache of the user's, once for each set of versions. What to run with
+// them is package lab's to say.
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// heartbeat is how often a long build says that it is alive.
+const heartbeat = 20 * time.Second
+
+// CacheEnv names the environment variable that overrides where CacheDir is.
+const CacheEnv = "LIFELINE_LAB_CACHE"
+
+// CacheDir returns the directory of everything the lab keeps between runs:
+// $LIFELINE_LAB_CACHE, or lifeline-lab in the user's cache directory.
+func CacheDir() (string, error) {
+	if dir := os.Getenv(CacheEnv); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("cannot find a cache directory, set %s: %w", CacheEnv, err)
+	}
+	return filepath.Join(dir, "lifeline-lab"), nil
+}
+
+// Programs builds those of the named programs that the cache lacks and returns
+// the paths of all of them by name. Lines about what it does go to progress,
+// nothing if there is nothing to build. Concurrent callers, in other processes
+// too, wait for each other.
+func Programs(ctx context.Context, names []string, progress io.Writer) (map[string]string, error) {
+	cache, err := CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	toolchain, err := toolchain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paths := map[string]string{}
+	var missing []program
+	for _, p := range programs {
+		if !slices.Contains(names, p.name) {
+			continue
+		}
+		dir, err := binDir(cache, p.module, toolchain)
+		if err != nil {
+			return nil, err
+		}
+		paths[p.name] = filepath.Join(dir, p.name)
+		if !exists(paths[p.name]) {
+			missing = append(missing, p)
+		}
+	}
+	for _, name := range names {
+		if paths[name] == "" {
+			return nil, fmt.Errorf("cannot build %s: no such program", name)
+		}
+	}
+	if len(missing) == 0 {
+		return paths, nil
+	}
+
+	unlock, err := lock(ctx, cache, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for i, p := range missing {
+		if exists(paths[p.name]) { // built while we waited for the lock
+			continue
+		}
+		what := fmt.Sprintf("%s (%d of %d)", p.name, i+1, len(missing))
+		if err := compile(ctx, cache, p, paths[p.name], what, progress); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+// compile builds p into path, by way of a file beside it, so that path is
+// there complete or not at all.
+func compile(ctx context.Context, cache string, p program, path, what string, progress io.Writer) error {
+	src := filepath.Join(cache, "src", filepath.Base(filepath.Dir(path)))
+	if err := writeModule(src, p.module); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("cannot build %s: %w", p.name, err)
+	}
+	tmp := path + ".building"
+	defer os.Remove(tmp)
+
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = src, &out, &out
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+
+	start := time.Now()
+	fmt.Fprintf(progress, "building %s …\n", what)
+	stop := every(heartbeat, func() {
+		fmt.Fprintf(progress, "building %s … %s\n", what, time.Since(start).Round(time.Second))
+	})
+	err := cmd.Run()
+	stop()
+	if err != nil {
+		return fmt.Errorf("cannot build %s in %s: %w\n%s", p.name, src, errors.Join(err, ctx.Err()), lastBytes(out.Bytes(), 4<<10))
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("cannot build %s: %w", p.name, err)
+	}
+	fmt.Fprintf(progress, "built %s in %s\n", what, time.Since(start).Round(time.Second))
+	return nil
+}
+
+// writeModule puts a pinned module into dir.
+func writeModule(dir, module string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot write module %s: %w", module, err)
+	}
+	for ext, name := range map[string]string{".mod": "go.mod", ".sum": "go.sum"} {
+		data, err := fs.ReadFile(modules, "modules/"+module+ext)
+		if err != nil {
+			return fmt.Errorf("cannot read module %s: %w", module, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			return fmt.Errorf("cannot write module %s: %w", module, err)
+		}
+	}
+	return nil
+}
+
+// every calls f at the interval until the returned function is called, which
+// returns once f is no longer running.
+func every(interval time.Duration, f func()) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				f()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func lastBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// toolchain identifies the compiler: another one makes other programs.
+func toolchain(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH").Output()
+	if err != nil {
+		return "", fmt.Errorf("cannot ask go for its version (is it in PATH?): %w", err)
+	}
+	return string(out), nil
+}
+
+// binDir returns where the programs of a module are kept: a directory named
+// after everything that goes into them.
+func binDir(cache, module, toolchain string) (string, error) {
+	hash := sha256.New()
+	io.WriteString(hash, toolchain)
+	for _, ext := range []string{".mod", ".sum"} {
+		data, err := fs.ReadFile(modules, "modules/"+module+ext)
+		if err != nil {
+			return "", fmt.Errorf("cannot read module %s: %w", module, err)
+		}
+		hash.Write(data)
+	}
+	for _, p := range programs {
+		if p.module == module {
+			fmt.Fprintln(hash, p.pkg, p.tags, p.ldflags)
+		}
+	}
+	return filepath.Join(cache, "bin", module+"-"+hex.EncodeToString(hash.Sum(nil))[:16]), nil
+}
+
+// lock waits until no other process builds into the cache. The kernel gives
+// the lock up when its holder dies.
+func lock(ctx context.Context, cache string, progress io.Writer) (unlock func(), err error) {
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot create the cache: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(cache, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the cache: %w", err)
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for told := false; ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			f.Close()
+			return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), err)
+		}
+		if !told {
+			fmt.Fprintln(progress, "waiting for another build to finish …")
+			told = true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), ctx.Err())
+		}
+	}
+}
