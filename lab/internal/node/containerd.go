@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/kube-lifeline/lifeline/lab/internal/process"
+)
+
+// writeContainerd writes containerd's configuration and how it reaches the
+// registry.
+func (n *Node) writeContainerd() error {
+	l := n.layout
+	snapshotter := "overlayfs"
+	if !overlayWorks(l.dir) {
+		snapshotter = "native"
+	}
+	type table = map[string]any
+	data, err := toml.Marshal(table{
+		"version": 4,
+		"root":    l.containerdRoot(),
+		"state":   l.stateDir(),
+		"temp":    l.containerdTemp(),
+		"plugins": table{
+			"io.containerd.server.v1.grpc":  table{"address": l.socket()},
+			"io.containerd.server.v1.ttrpc": table{"address": l.socket() + ".ttrpc"},
+			"io.containerd.shim.v1.manager": table{"socket_dir": l.shimSockets()},
+			"io.containerd.grpc.v1.cri":     table{"disable_tcp_service": true},
+			"io.containerd.cri.v1.images": table{
+				"snapshotter":   snapshotter,
+				"pinned_images": table{"sandbox": n.cfg.PauseImage},
+				"registry":      table{"config_path": l.hostsDir()},
+			},
+			"io.containerd.cri.v1.runtime": table{
+				// Without CAP_SYS_RESOURCE, as in a container or a small
+				// virtual machine, runc dies where a score is lowered.
+				"restrict_oom_score_adj":       true,
+				"netns_mounts_under_state_dir": true,
+				"cni": table{
+					"bin_dirs":              []string{n.tools.cniDir},
+					"conf_dir":              l.cniDir(),
+					"use_internal_loopback": true,
+				},
+				"containerd": table{"runtimes": table{"runc": table{
+					"runtime_type": "io.containerd.runc.v2",
+					"runtime_path": n.cfg.Shim,
+					"options": table{
+						"BinaryName":    n.tools.runc,
+						"Root":          l.runcRoot(),
+						"SystemdCgroup": false,
+					},
+				}}},
+			},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write containerd's configuration: %w", err)
+	}
+	if err := os.WriteFile(l.containerdConfig(), data, 0o600); err != nil {
+		return fmt.Errorf("cannot write containerd's configuration: %w", err)
+	}
+
+	dir := filepath.Join(l.hostsDir(), n.cfg.Registry)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
+	}
+	url := "http://" + n.cfg.Registry
+	hosts, err := toml.Marshal(table{
+		"server": url,
+		"host":   table{url: table{"capabilities": []string{"pull", "resolve"}}},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hosts.toml"), hosts, 0o600); err != nil {
+		return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
+	}
+	return nil
+}
+
+func (n *Node) containerdSpec() process.Spec {
+	// The caller's own OpenTelemetry settings are not containerd's.
+	env := []string{"OTEL_SDK_DISABLED=true"}
+	if t := n.cfg.ContainerdTracing; t != nil {
+		env = []string{
+			"OTEL_SDK_DISABLED=false",
+			"OTEL_SERVICE_NAME=containerd",
+			"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + t.Endpoint,
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + t.Endpoint,
+			"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+			"OTEL_TRACES_SAMPLER=parentbased_always_on",
+		}
+	}
+	return process.Spec{
+		Name:    ContainerdProcess,
+		Path:    n.cfg.Containerd,
+		Args:    append([]string{n.layout.containerdArg(), "--log-level=info"}, n.cfg.ContainerdArgs...),
+		Env:     env,
+		LogFile: n.cfg.ContainerdLog,
+	}
+}
