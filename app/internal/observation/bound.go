@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+// maxText bounds any text that a cluster supplies.
+const maxText = 1024
+
+// Bound cuts text from a cluster to a sane length, at a rune's boundary.
+func Bound(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	cut := maxText - len("…")
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}
