@@ -3,22 +3,37 @@
 package lab
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
+	"github.com/kube-lifeline/lifeline/lab/internal/api"
+	"github.com/kube-lifeline/lifeline/lab/internal/pki"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
-// A Cluster is a running Kubernetes. Its methods may be called concurrently,
-// but only one of Stop, Restart, Reconfigure and Kill is at work at a time.
+// stopLimit bounds how long Stop waits before it kills.
+const stopLimit = 30 * time.Second
+
+// A Cluster is a running Kubernetes. Its methods may be called concurrently;
+// those that change it wait for each other.
 type Cluster struct {
-	mu       sync.Mutex // held by what changes the cluster
-	opts     Options    // with defaults
-	dir      string
-	bin      map[string]string // paths of the built programs by name
-	group    *process.Group
-	endpoint string // host:port of the API server
-	nodes    nodes
+	changing  sync.Mutex // held by what changes the cluster
+	opts      Options    // with defaults
+	dir       string
+	temporary bool              // Stop removes dir
+	bin       map[string]string // paths of the built programs by name
+	authority *pki.Authority
+	group     *process.Group
+	admin     *api.Client
+	nodes     nodes
+
+	apiPort, etcdPort int
 }
 
 // Dir returns the cluster's directory.
@@ -28,11 +43,7 @@ func (c *Cluster) Dir() string { return c.dir }
 func (c *Cluster) Name() string { return c.opts.Name }
 
 // ServerURL returns the address of the API server.
-func (c *Cluster) ServerURL() string { return "https://" + c.endpoint }
-
-// Kubeconfig returns the path of the administrator's kubeconfig: a member of
-// system:masters, whose trace contexts the API server trusts.
-func (c *Cluster) Kubeconfig() string { return c.kubeconfigPath(adminUser) }
+func (c *Cluster) ServerURL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.apiPort) }
 
 // AuditLog returns the path of the API server's audit log, one JSON event a
 // line.
@@ -46,9 +57,67 @@ func (c *Cluster) Logs(component Component) string {
 // Kubectl returns the path of a kubectl of the cluster's version.
 func (c *Cluster) Kubectl() string { return c.bin["kubectl"] }
 
-// caFile is the certificate authority's certificate, in PEM.
-func (c *Cluster) caFile() string { return filepath.Join(c.dir, "pki", "ca.crt") }
+// Err returns nil while everything that should run does; otherwise which
+// component ended, how, and how its log ends.
+func (c *Cluster) Err() error {
+	var errs []error
+	for _, component := range components {
+		if p := c.group.Get(string(component)); p != nil {
+			errs = append(errs, p.Err())
+		}
+	}
+	return errors.Join(errs...)
+}
 
-func (c *Cluster) kubeconfigPath(user string) string {
-	return filepath.Join(c.dir, "kubeconfig", user+".yaml")
+// Stop ends the cluster and removes its directory if that is a temporary one.
+// Stopping twice is harmless; nothing else may follow.
+func (c *Cluster) Stop() error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	if c.group == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	err := c.halt(ctx)
+	if c.temporary && err == nil {
+		err = os.RemoveAll(c.dir)
+	}
+	return err
+}
+
+// halt ends all processes and leaves the directory.
+func (c *Cluster) halt(ctx context.Context) error {
+	var errs []error
+	if c.nodes != nil {
+		errs = append(errs, c.nodes.stop(ctx))
+	}
+	errs = append(errs, c.group.Stop(ctx), c.group.Close())
+	if c.admin != nil {
+		c.admin.Close()
+	}
+	c.group = nil
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) say(format string, args ...any) {
+	fmt.Fprintf(c.opts.Progress, format+"\n", args...)
+}
+
+// etc returns the path of a configuration file.
+func (c *Cluster) etc(name string) string { return filepath.Join(c.dir, "etc", name) }
+
+// pki returns the path of a certificate or key.
+func (c *Cluster) pki(name string) string { return filepath.Join(c.dir, "pki", name) }
+
+// lines is a progress sink that several goroutines may share.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }

@@ -19,3 +19,16 @@ type nodes interface {
 	// stop ends everything that start began, also after it failed half-way.
 	stop(ctx context.Context) error
 }
+
+// startNodes starts whoever plays the nodes.
+func (c *Cluster) startNodes(ctx context.Context) error {
+	switch c.opts.Nodes {
+	case NodesKWOK:
+		c.nodes = &kwokNodes{cluster: c}
+	case NodesReal:
+		c.nodes = &realNodes{cluster: c}
+	default:
+		return nil
+	}
+	return c.nodes.start(ctx)
+}

@@ -79,15 +79,11 @@ func Load(dir string) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the authority in %s: %w", dir, err)
 	}
-	key, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
+	key, err := x509.ParseECPrivateKey(keyBlock.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the authority in %s: %w", dir, err)
 	}
-	ecKey, ok := key.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("cannot read the authority in %s: the key is a %T", dir, key)
-	}
-	return &Authority{cert: cert, key: ecKey, pem: certPEM}, nil
+	return &Authority{cert: cert, key: key, pem: certPEM}, nil
 }
 
 // Save writes ca.crt and ca.key into dir.
@@ -180,11 +176,11 @@ func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypt
 }
 
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
+	der, err := x509.MarshalECPrivateKey(key) // the form that Kubernetes reads for token keys
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a key: %w", err)
 	}
-	return encode("PRIVATE KEY", der), nil
+	return encode("EC PRIVATE KEY", der), nil
 }
 
 func encode(kind string, der []byte) []byte {

@@ -25,6 +25,8 @@ type Spec struct {
 	// Path is the executable; Args are its arguments without the name.
 	Path string
 	Args []string
+	// Argv0 is what the program sees as its own name; empty means Path.
+	Argv0 string
 	// Env is added to the caller's environment.
 	Env []string
 	// Dir is the working directory; empty means the caller's.
@@ -88,6 +90,9 @@ func (g *Group) Start(spec Spec) (*Process, error) {
 
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Env = append(os.Environ(), spec.Env...)
+	if spec.Argv0 != "" {
+		cmd.Args[0] = spec.Argv0
+	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = spec.Dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if g.detached {

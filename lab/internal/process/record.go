@@ -30,6 +30,11 @@ type Entry struct {
 	Log  string `json:"log"`
 }
 
+// Self describes the calling process.
+func Self() Entry {
+	return Entry{Name: filepath.Base(os.Args[0]), Pid: os.Getpid(), Start: startTime(os.Getpid()), Boot: bootID()}
+}
+
 func entryOf(p *Process) Entry {
 	return Entry{
 		Name: p.spec.Name, Pid: p.Pid(), Start: startTime(p.Pid()), Boot: bootID(),

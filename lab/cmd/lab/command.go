@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kube-lifeline/lifeline/lab"
+)
+
+// place says which cluster a command is about.
+type place struct{ name, dir string }
+
+func (p *place) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.name, "name", "lab", "name of the cluster")
+	cmd.Flags().StringVar(&p.dir, "dir", "", "directory of the cluster (default: in the lab's cache, by name)")
+}
+
+// path returns the cluster's directory.
+func (p *place) path() (string, error) {
+	if p.dir != "" {
+		return filepath.Abs(p.dir)
+	}
+	return lab.DefaultDir(p.name)
+}
+
+// newCommand returns the command tree: data goes to out, talk to talk.
+func newCommand(out, talk io.Writer) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "lab",
+		Short:         "Start and end real Kubernetes clusters on this machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cmd.SetOut(out)
+	cmd.SetErr(talk)
+	cmd.AddCommand(buildCommand(talk), upCommand(out, talk), downCommand(talk), statusCommand(out), kubeconfigCommand(out))
+	return cmd
+}
+
+func buildCommand(talk io.Writer) *cobra.Command {
+	var nodes string
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Build what a cluster needs, without starting one",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return lab.Build(cmd.Context(), lab.Options{Nodes: lab.NodeMode(nodes), Progress: talk})
+		},
+	}
+	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
+	return cmd
+}
+
+func upCommand(out, talk io.Writer) *cobra.Command {
+	var (
+		where place
+		nodes string
+		opts  lab.Options
+	)
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a cluster that runs until it is taken down",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := where.path()
+			if err != nil {
+				return err
+			}
+			opts.Name, opts.Dir, opts.Nodes = where.name, dir, lab.NodeMode(nodes)
+			opts.Detached, opts.Progress = true, talk
+			cluster, err := lab.Start(cmd.Context(), opts)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "export KUBECONFIG=%s\n", cluster.Kubeconfig())
+			return nil
+		},
+	}
+	where.flags(cmd)
+	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
+	cmd.Flags().IntVar(&opts.NodeCount, "node-count", 1, "how many nodes KWOK plays")
+	cmd.Flags().Int64Var(&opts.PullBandwidth, "pull-bandwidth", 0, "bytes a second that the registry of real nodes sends (0: no limit)")
+	return cmd
+}
+
+func downCommand(talk io.Writer) *cobra.Command {
+	var where place
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "End a cluster, however it was started",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := where.path()
+			if err != nil {
+				return err
+			}
+			if err := lab.End(cmd.Context(), dir); err != nil {
+				return err
+			}
+			fmt.Fprintf(talk, "ended; logs remain in %s\n", filepath.Join(dir, "log"))
+			return nil
+		},
+	}
+	where.flags(cmd)
+	return cmd
+}
+
+func kubeconfigCommand(out io.Writer) *cobra.Command {
+	var where place
+	cmd := &cobra.Command{
+		Use:   "kubeconfig",
+		Short: "Print the path of a cluster's kubeconfig",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := where.path()
+			if err != nil {
+				return err
+			}
+			info, err := lab.Inspect(dir)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(out, info.Kubeconfig)
+			return nil
+		},
+	}
+	where.flags(cmd)
+	return cmd
+}
+
+func statusCommand(out io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [DIR]...",
+		Short: "List clusters and their processes: those in the usual places, or in the directories",
+		RunE: func(_ *cobra.Command, dirs []string) error {
+			infos, err := lab.List()
+			if len(dirs) > 0 {
+				infos, err = inspectAll(dirs)
+			}
+			if err != nil {
+				return err
+			}
+			return printStatus(out, infos)
+		},
+	}
+}
+
+func inspectAll(dirs []string) ([]lab.Info, error) {
+	var infos []lab.Info
+	for _, dir := range dirs {
+		info, err := lab.Inspect(dir)
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}
+
+func printStatus(out io.Writer, infos []lab.Info) error {
+	if len(infos) == 0 {
+		fmt.Fprintln(out, "no clusters")
+	}
+	for _, info := range infos {
+		state := "down"
+		if info.Running() {
+			state = "up"
+		}
+		fmt.Fprintf(out, "%s: %s, nodes %s, %s\n  directory %s\n  audit log %s\n",
+			info.Name, state, info.Nodes, info.Server, info.Dir, info.AuditLog)
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, p := range info.Processes {
+			running := "ended"
+			if p.Running {
+				running = "running"
+			}
+			fmt.Fprintf(w, "  %s\t%s\tpid %d\t%s\n", p.Name, running, p.Pid, p.Log)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

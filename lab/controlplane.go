@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/kube-lifeline/lifeline/lab/internal/process"
+)
+
+// defaultAuditPolicy is what Options.AuditPolicy is when empty.
+//
+//go:embed audit-policy.yaml
+var defaultAuditPolicy string
+
+// launch starts a control plane component with the present options.
+func (c *Cluster) launch(component Component) error {
+	args, err := map[Component]func() ([]string, error){
+		Etcd:              c.etcdArgs,
+		APIServer:         c.apiserverArgs,
+		ControllerManager: c.controllerManagerArgs,
+		Scheduler:         c.schedulerArgs,
+	}[component]()
+	if err != nil {
+		return err
+	}
+	_, err = c.group.Start(process.Spec{
+		Name:    string(component),
+		Path:    c.bin[string(component)],
+		Args:    append(args, c.opts.ExtraArgs[component]...),
+		LogFile: c.Logs(component),
+	})
+	return err
+}
+
+func (c *Cluster) etcdArgs() ([]string, error) {
+	args := []string{
+		"--name=lab",
+		"--data-dir=" + filepath.Join(c.dir, "data", "etcd"),
+		"--listen-client-urls=" + c.etcdURL(),
+		"--advertise-client-urls=" + c.etcdURL(),
+		"--listen-peer-urls=http://127.0.0.1:0",
+		"--initial-advertise-peer-urls=http://127.0.0.1:0",
+		"--initial-cluster=lab=http://127.0.0.1:0",
+		"--cert-file=" + c.pki("etcd.crt"),
+		"--key-file=" + c.pki("etcd.key"),
+		"--trusted-ca-file=" + c.pki("etcd-ca.crt"),
+		"--client-cert-auth",
+		"--unsafe-no-fsync", // nobody needs the data after a power cut
+		"--log-level=warn",
+	}
+	if t, ok := c.opts.Tracing[Etcd]; ok {
+		args = append(args,
+			"--enable-distributed-tracing",
+			"--distributed-tracing-address="+t.Endpoint,
+			"--distributed-tracing-sampling-rate="+strconv.Itoa(int(t.SamplingRatePerMillion)))
+	}
+	return args, nil
+}
+
+func (c *Cluster) etcdURL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.etcdPort) }
+
+func (c *Cluster) apiserverArgs() ([]string, error) {
+	policy := c.etc("audit-policy.yaml")
+	if err := writeFile(policy, cmp.Or(c.opts.AuditPolicy, defaultAuditPolicy)); err != nil {
+		return nil, err
+	}
+	args := []string{
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(c.apiPort),
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none", // no Endpoints may name loopback
+		"--etcd-servers=" + c.etcdURL(),
+		"--etcd-cafile=" + c.pki("etcd-ca.crt"),
+		"--etcd-certfile=" + c.pki("apiserver-etcd.crt"),
+		"--etcd-keyfile=" + c.pki("apiserver-etcd.key"),
+		"--tls-cert-file=" + c.pki("apiserver.crt"),
+		"--tls-private-key-file=" + c.pki("apiserver.key"),
+		"--client-ca-file=" + c.pki("ca.crt"),
+		"--kubelet-certificate-authority=" + c.pki("ca.crt"),
+		"--kubelet-client-certificate=" + c.pki("apiserver-kubelet.crt"),
+		"--kubelet-client-key=" + c.pki("apiserver-kubelet.key"),
+		"--kubelet-preferred-address-types=InternalIP",
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + c.pki("service-account.key"),
+		"--service-account-signing-key-file=" + c.pki("service-account.key"),
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--authorization-mode=Node,RBAC",
+		"--allow-privileged=true",
+		"--audit-log-path=" + c.AuditLog(),
+		"--audit-log-maxsize=0", // one file: rotation would hide writes
+		"--audit-policy-file=" + policy,
+	}
+	if sink := c.opts.AuditWebhook; sink != "" {
+		path := c.etc("audit-webhook.kubeconfig")
+		if err := writeJSON(path, auditWebhookConfig(sink)); err != nil {
+			return nil, err
+		}
+		args = append(args,
+			"--audit-webhook-config-file="+path,
+			"--audit-webhook-batch-max-wait=500ms",
+			"--audit-webhook-initial-backoff=1s")
+	}
+	if t, ok := c.opts.Tracing[APIServer]; ok {
+		path := c.etc("apiserver-tracing.json")
+		if err := writeJSON(path, map[string]any{
+			"apiVersion":             "apiserver.config.k8s.io/v1",
+			"kind":                   "TracingConfiguration",
+			"endpoint":               t.Endpoint,
+			"samplingRatePerMillion": t.SamplingRatePerMillion,
+		}); err != nil {
+			return nil, err
+		}
+		args = append(args, "--tracing-config-file="+path)
+	}
+	return args, nil
+}
+
+// auditWebhookConfig is a kubeconfig that names the sink.
+func auditWebhookConfig(sink string) any {
+	return map[string]any{
+		"apiVersion":      "v1",
+		"kind":            "Config",
+		"clusters":        []any{map[string]any{"name": "sink", "cluster": map[string]any{"server": sink}}},
+		"contexts":        []any{map[string]any{"name": "sink", "context": map[string]any{"cluster": "sink"}}},
+		"current-context": "sink",
+	}
+}
+
+func (c *Cluster) controllerManagerArgs() ([]string, error) {
+	return []string{
+		"--kubeconfig=" + c.etc("kube-controller-manager.kubeconfig"),
+		"--secure-port=0", // nobody asks it anything
+		"--leader-elect=false",
+		"--use-service-account-credentials", // each controller is a user of its own
+		"--service-account-private-key-file=" + c.pki("service-account.key"),
+		"--root-ca-file=" + c.pki("ca.crt"),
+		"--cluster-signing-cert-file=" + c.pki("ca.crt"),
+		"--cluster-signing-key-file=" + c.pki("ca.key"),
+	}, nil
+}
+
+func (c *Cluster) schedulerArgs() ([]string, error) {
+	return []string{
+		"--kubeconfig=" + c.etc("kube-scheduler.kubeconfig"),
+		"--secure-port=0",
+		"--leader-elect=false",
+	}, nil
+}
+
+// writeJSON writes a configuration file; Kubernetes reads JSON as YAML.
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot encode %s: %w", path, err)
+	}
+	return writeFile(path, string(data))
+}
