@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// build makes the traces of the lineages; of all if only is nil.
+func (d *derivation) build(only []*lineage) []*span.Trace {
+	if only == nil {
+		only = d.ordered
+	}
+	out := make([]*span.Trace, 0, len(only))
+	for _, l := range only {
+		if len(l.recs) == 0 && len(l.loose) == 0 && l.run == nil {
+			continue
+		}
+		out = append(out, d.trace(l))
+	}
+	return out
+}
+
+func (d *derivation) trace(l *lineage) *span.Trace {
+	t := &span.Trace{ID: l.id}
+	var all []*span.Span
+	for _, r := range l.recs {
+		all = append(all, d.spans(r)...)
+	}
+	for _, w := range l.loose {
+		s := writeSpan(l.id, w.req)
+		if l.run != nil {
+			s.Parent = parseContext(l.run.TraceParent, "").SpanID()
+			s.Evidence = span.ByRequest
+		}
+		all = append(all, s)
+	}
+	t.Outcome, t.Reason = d.verdict(l)
+	if l.run != nil {
+		all = append(all, d.runSpan(l, t))
+	}
+	t.Spans = treeOrder(all)
+	return t
+}
+
+// runSpan is the root of what a command did.
+func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
+	sc := parseContext(l.run.TraceParent, "")
+	s := &span.Span{
+		TraceID: l.id, ID: sc.SpanID(), Name: "run", Service: "lifeline",
+		Start:   span.Time{Time: l.run.Start, Source: span.TimeRequest},
+		Outcome: t.Outcome, Message: t.Reason,
+		Attributes: []attribute.KeyValue{span.KeyCommand.String(span.Bound(l.run.Command))},
+	}
+	if up := parseContext(l.run.Parent, ""); up.IsValid() {
+		s.Parent, s.RemoteParent = up.SpanID(), true
+	}
+	if !l.run.End.IsZero() {
+		s.Attributes = append(s.Attributes, span.KeyExitCode.Int(l.run.ExitCode))
+	}
+	if t.Outcome != span.Unfinished && !l.run.End.IsZero() {
+		s.End = span.Time{Time: l.run.End, Source: span.TimeRequest}
+		for _, r := range l.recs {
+			if at := r.ended.at.at(); at.After(s.End.Time) {
+				s.End = at
+			}
+		}
+	}
+	if t.Outcome == span.Failed {
+		s.Status = span.StatusError
+	}
+	return s
+}
+
+// spans makes the spans of one reconciliation: itself, its writes whose
+// requests were seen, and its phases.
+func (d *derivation) spans(r *reconciliation) []*span.Span {
+	s := &span.Span{
+		TraceID: r.line.id, ID: r.id(), Parent: r.above, RemoteParent: r.remote, Evidence: r.evidence,
+		Name: "reconcile " + r.t.ref.Kind.Kind, Service: reconciler(r.t), Object: r.t.ref,
+		Start: r.first().at.at(), Links: r.links,
+	}
+	if r.parent != nil {
+		s.Parent = r.parent.id()
+	}
+	if r.done {
+		s.End, s.Outcome, s.Message = r.ended.at.at(), r.ended.outcome, span.Bound(r.ended.message)
+		if s.Outcome == span.Failed {
+			s.Status = span.StatusError
+		}
+		if s.End.Before(s.Start.Time) {
+			s.End = s.Start
+		}
+	} else if last := r.t.last(); last != nil {
+		s.Message = span.Bound(waitsFor(last.State))
+	}
+	s.Attributes = d.attributes(r)
+	out := []*span.Span{s}
+	for i := range r.writes {
+		w := &r.writes[i]
+		if w.req != nil {
+			ws := writeSpan(r.line.id, w.req)
+			ws.Parent, ws.Object = s.ID, r.t.ref
+			ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
+			out = append(out, ws)
+			continue
+		}
+		s.Events = append(s.Events, w.event(r))
+	}
+	for i := range r.notes {
+		s.Events = append(s.Events, r.notes[i].event(r))
+	}
+	s.Events = append(s.Events, objectEvents(r)...)
+	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
+	for _, p := range d.phases(r) {
+		out = append(out, p.span(r))
+	}
+	return out
+}
+
+// phases are the steps of the object's way, by kind.
+func (d *derivation) phases(r *reconciliation) []phase {
+	last := r.t.last()
+	switch {
+	case last == nil:
+		return nil
+	case last.Pod != nil && r.verb == deleted:
+		return endPhases(r)
+	case last.Pod != nil && r.verb == created:
+		return podPhases(r)
+	case last.Pod != nil || last.Is("apps", "Deployment") || last.Is("apps", "ReplicaSet"):
+		return nil // what they wait for are their dependants
+	}
+	return conditionPhases(r)
+}
+
+// attributes are those of a reconciliation.
+func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
+	var out []attribute.KeyValue
+	w := r.last()
+	if w.v != nil && w.v.Generation > 0 {
+		out = append(out, span.KeyGeneration.Int64(w.v.Generation))
+	}
+	if a := r.first().actor(); a != "" {
+		out = append(out, span.KeyActor.String(a))
+	}
+	if r.heals != nil {
+		out = append(out, span.KeyHeals.String(span.Bound(r.heals.ref.Kind.Kind+" "+r.heals.ref.Name)))
+	}
+	if last := r.t.last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
+		out = append(out, span.KeyNode.String(last.Pod.Node))
+		out = append(out, nodeAttributes(d.engine.nodes[last.Pod.Node])...)
+	}
+	return out
+}
+
+func nodeAttributes(n *observation.Node) []attribute.KeyValue {
+	if n == nil {
+		return nil
+	}
+	var out []attribute.KeyValue
+	for key, value := range map[string]string{
+		"cloud.region": n.Region, "cloud.availability_zone": n.Zone, "host.type": n.InstanceType,
+	} {
+		if value != "" {
+			out = append(out, attribute.String(key, span.Bound(value)))
+		}
+	}
+	slices.SortFunc(out, func(a, b attribute.KeyValue) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+// event records a stored write as a moment on r's span.
+func (w *write) event(r *reconciliation) span.Event {
+	attrs := []attribute.KeyValue{
+		span.KeyVerb.String(string(w.verb)), span.KeyPart.String(string(w.part)),
+		span.KeyRV.Int64(int64(w.rv)), //nolint:gosec // etcd revisions are int64
+	}
+	if a := w.actor(); a != "" {
+		attrs = append(attrs, span.KeyActor.String(a))
+	}
+	if w.t != r.t {
+		attrs = append(attrs,
+			span.KeyKind.String(w.t.ref.Kind.Kind), span.KeyName.String(span.Bound(w.t.ref.Name)), span.KeyUID.String(string(w.t.ref.UID)))
+	}
+	if w.reconstructed {
+		attrs = append(attrs, span.KeyTimeEnd.String(string(span.TimeObject)))
+	}
+	return span.Event{Time: w.at.at().Time, Name: span.EventWrite, Attributes: attrs}
+}
+
+// writeSpan makes the span of a write whose request was seen.
+func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
+	name := string(requestVerb(req))
+	if req.Failed() {
+		name = requestedVerb(req.Verb)
+	}
+	s := &span.Span{
+		TraceID: id, ID: parseContext(req.TraceParent, "").SpanID(),
+		Name: name + " " + req.Kind.Kind, Service: clientOf(req.UserAgent), Object: req.Ref,
+		Start:    span.Time{Time: req.Start, Source: span.TimeRequest},
+		End:      span.Time{Time: req.End, Source: span.TimeRequest},
+		Evidence: span.ByRequest,
+		Attributes: []attribute.KeyValue{
+			span.KeyVerb.String(req.Verb), span.KeyStatusCode.Int(req.Code),
+		},
+	}
+	if req.AuditID != "" {
+		s.Attributes = append(s.Attributes, span.KeyAuditID.String(span.Bound(req.AuditID)))
+	}
+	if req.UserAgent != "" {
+		s.Attributes = append(s.Attributes, span.KeyUserAgent.String(span.Bound(req.UserAgent)))
+	}
+	if req.Subresource != "" {
+		s.Attributes = append(s.Attributes, span.KeySubresource.String(span.Bound(req.Subresource)))
+	}
+	if req.Failed() {
+		s.Status, s.Outcome = span.StatusError, span.Failed
+		s.Message = span.Bound(req.Reason + ": " + req.Message)
+	}
+	return s
+}
+
+func requestedVerb(v string) string {
+	switch v {
+	case "patch", "apply":
+		return string(updated)
+	case "deletecollection":
+		return string(deleted)
+	}
+	return v
+}
+
+// treeOrder sorts spans as a walk over the tree: parents before children,
+// siblings by start.
+func treeOrder(all []*span.Span) []*span.Span {
+	children := map[trace.SpanID][]*span.Span{}
+	known := map[trace.SpanID]bool{}
+	for _, s := range all {
+		known[s.ID] = true
+	}
+	for _, s := range all {
+		at := s.Parent
+		if !known[at] {
+			at = trace.SpanID{}
+		}
+		children[at] = append(children[at], s)
+	}
+	for _, c := range children {
+		slices.SortFunc(c, func(a, b *span.Span) int {
+			return cmp.Or(a.Start.Compare(b.Start.Time), cmp.Compare(rank(a), rank(b)), slices.Compare(a.ID[:], b.ID[:]))
+		})
+	}
+	out := make([]*span.Span, 0, len(all))
+	var walk func(trace.SpanID)
+	walk = func(id trace.SpanID) {
+		for _, s := range children[id] {
+			out = append(out, s)
+			walk(s.ID)
+		}
+	}
+	walk(trace.SpanID{})
+	return out
+}
+
+// phaseOrder breaks ties between spans that start at the same moment.
+var phaseOrder = map[string]int{
+	"schedule": 1, "sandbox": 2, "pull image": 3, "init container": 4, "start container": 5, "backoff": 6, "readiness": 7, "terminate": 8,
+}
+
+func rank(s *span.Span) int {
+	if n, ok := phaseOrder[s.Name]; ok {
+		return n
+	}
+	if len(s.Name) > 9 && s.Name[:9] == "reconcile" {
+		return 9
+	}
+	return 0
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// stale is the age from which a context on an object starts nothing (rule P4).
+const stale = time.Hour
+
+// cause is where a write belongs: its trace and its parent there.
+type cause struct {
+	line     *lineage
+	parent   *reconciliation
+	above    trace.SpanID
+	remote   bool
+	evidence span.Evidence
+	links    []span.Link
+	heals    *timeline
+}
+
+// cause applies the rules in their order; the first that holds names the
+// parent. The request of a run that was seen whole comes before a context on
+// the object: the user asked for that trace (see docs/trace-model.md).
+func (d *derivation) cause(w *write) cause {
+	var links []span.Link
+	if w.req != nil {
+		if c, ok := d.byRequest(w); ok {
+			return c
+		}
+	}
+	c, ok, link := d.byAnnotation(w)
+	if ok {
+		return c
+	}
+	links = append(links, link...)
+	if w.verb == deleted {
+		c, ok = d.byOwnersEnd(w)
+	}
+	if !ok {
+		c, ok = d.byOwner(w)
+	}
+	if !ok {
+		c = d.byNone(w)
+	}
+	c.links = append(c.links, links...)
+	return c
+}
+
+// byRequest is rule C2: the request was made by a run.
+func (d *derivation) byRequest(w *write) (cause, bool) {
+	l := d.lineOf(w.req)
+	if l == nil {
+		return cause{}, false
+	}
+	c := cause{line: l, above: parseContext(l.run.TraceParent, "").SpanID(), evidence: span.ByRequest}
+	if w.v != nil && w.v.TraceParent != "" {
+		if sc := parseContext(w.v.TraceParent, w.v.TraceState); sc.IsValid() && sc.TraceID() != l.id && (w.prev == nil || w.prev.TraceParent != w.v.TraceParent) {
+			c.links = append(c.links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason("annotation")})
+		}
+	}
+	return c, true
+}
+
+// byAnnotation is rule C1, as far as P4 accepts the context; one that it does
+// not accept becomes a link.
+func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
+	if w.v == nil || w.v.TraceParent == "" || w.prev != nil && w.prev.TraceParent == w.v.TraceParent {
+		return cause{}, false, nil
+	}
+	sc := parseContext(w.v.TraceParent, w.v.TraceState)
+	if !sc.IsValid() {
+		return cause{}, false, nil
+	}
+	link := func(why string) []span.Link {
+		return []span.Link{{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(why)}}
+	}
+	if at, ok := claimTime(sc); ok && w.at.at().Sub(at) > stale {
+		return cause{}, false, link("stale")
+	}
+	if _, ended := d.engine.taken[sc.TraceID()]; ended {
+		return cause{}, false, link("stale")
+	}
+	l := d.lines[sc.TraceID()]
+	if l == nil {
+		l = &lineage{id: sc.TraceID()}
+		d.lines[l.id] = l
+		return cause{line: l, above: sc.SpanID(), remote: true, evidence: span.ByAnnotation}, true, nil
+	}
+	if owner := d.openOwner(w); owner != nil && owner.line == l {
+		return cause{line: l, parent: owner, evidence: span.ByAnnotation}, true, nil
+	}
+	open := false
+	for _, r := range l.recs {
+		if r.remote && r.above == sc.SpanID() {
+			// The same outside parent put its context on several objects.
+			return cause{line: l, above: sc.SpanID(), remote: true, evidence: span.ByAnnotation}, true, nil
+		}
+		open = open || r.openAt(w, d.opts.Quiet)
+	}
+	if open {
+		return cause{}, false, link("unverified")
+	}
+	return cause{}, false, link("stale")
+}
+
+// byOwnersEnd is rule C3b: a dependant that goes after its owner.
+func (d *derivation) byOwnersEnd(w *write) (cause, bool) {
+	for _, o := range w.t.owners() {
+		if r := d.current(o.UID); r != nil && r.verb == deleted {
+			return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
+		}
+	}
+	return cause{}, false
+}
+
+// byOwner is rule C3: the write was made by the controller of the controller
+// owner.
+func (d *derivation) byOwner(w *write) (cause, bool) {
+	o := object.ControllerOf(w.t.owners())
+	if o == nil || !d.byController(w) {
+		return cause{}, false
+	}
+	r := d.current(o.UID)
+	if r == nil {
+		return cause{}, false
+	}
+	open := r.openAt(w, d.opts.Quiet)
+	switch {
+	case w.verb == deleted && open && d.surplus(w, r):
+		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
+	case w.verb == deleted && idle(w):
+		// Surplus history: what it was kept for is over.
+		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
+	case w.verb == deleted:
+		return cause{}, false
+	case open:
+		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
+	}
+	return d.healing(w, r, o), true
+}
+
+// healing is the cluster restoring what had converged: a trace of its own,
+// which names what it reacted to.
+func (d *derivation) healing(w *write, owner *reconciliation, o *object.Owner) cause {
+	l := d.newLine(w)
+	c := cause{line: l, links: []span.Link{owner.link("owner")}}
+	if w.verb != created {
+		return c
+	}
+	for _, lost := range d.departed[o.UID] {
+		if lost.replaced || lost.rv > w.rv || lost.t == w.t || lost.t.ref.Kind != w.t.ref.Kind {
+			continue
+		}
+		lost.replaced = true
+		c.heals = lost.t
+		if lost.rec != nil && lost.rec.line != owner.line {
+			c.links = append(c.links, lost.rec.link("heals"))
+		}
+		if lost.rec != nil {
+			l.follows = append(l.follows, lost.rec.line)
+		}
+		break
+	}
+	return c
+}
+
+// byNone is rule C6: a new trace.
+func (d *derivation) byNone(w *write) cause { return cause{line: d.newLine(w)} }
+
+// newLine returns the lineage that w starts; its ID is the same in every
+// observer.
+func (d *derivation) newLine(w *write) *lineage {
+	id := span.DeriveTraceID(d.opts.Cluster, string(w.t.ref.UID), string(w.verb), w.which())
+	if l := d.lines[id]; l != nil {
+		return l
+	}
+	l := &lineage{id: id, first: w.rv}
+	d.lines[id] = l
+	return l
+}
+
+// openOwner returns the open reconciliation of the controller owner, or nil.
+func (d *derivation) openOwner(w *write) *reconciliation {
+	o := object.ControllerOf(w.t.owners())
+	if o == nil {
+		return nil
+	}
+	if r := d.current(o.UID); r != nil && r.openAt(w, d.opts.Quiet) {
+		return r
+	}
+	return nil
+}
+
+// ownershipCause is the reconciliation that made ownerReferences come or go:
+// that of the owner which is going, or which has adopted the object.
+func (d *derivation) ownershipCause(w *write) *reconciliation {
+	for _, o := range w.prev.Owners {
+		if r := d.current(o.UID); r != nil && r.verb == deleted {
+			return r
+		}
+	}
+	return d.openOwner(w)
+}
+
+// byController reports whether the owner's controller may have made the write:
+// it made the object, and by managedFields nobody else made this change.
+func (d *derivation) byController(w *write) bool {
+	if w.verb != updated || w.manager == "" || len(w.t.versions) == 0 {
+		return true
+	}
+	maker := writer(nil, w.t.versions[0].State, true)
+	for _, m := range w.t.versions[0].Managers {
+		if m.Subresource == "" && m.Name == w.manager {
+			return !isClient(w.manager)
+		}
+	}
+	return maker == w.manager
+}
+
+// surplus reports whether a dependant is one too many: the owner is on its way
+// to fewer. Only a ReplicaSet says how many it wants; a StatefulSet's or a Job's
+// open reconciliation explains any deletion.
+func (d *derivation) surplus(w *write, owner *reconciliation) bool {
+	if !owner.t.ref.Is("apps", "ReplicaSet") {
+		return true
+	}
+	var want int32 = -1
+	for i := range owner.t.versions {
+		v := &owner.t.versions[i]
+		if v.ResourceVersion < w.rv && v.Workload != nil {
+			want = v.Workload.Replicas
+		}
+	}
+	var have int32
+	for _, dep := range d.dependants[owner.t.ref.UID] {
+		if dep.aliveBefore(w.rv) {
+			have++
+		}
+	}
+	return want >= 0 && have > want
+}
+
+// idle reports whether w removes a ReplicaSet that was scaled to nothing.
+func idle(w *write) bool {
+	return w.prev != nil && w.prev.Is("apps", "ReplicaSet") && w.prev.Workload != nil &&
+		w.prev.Workload.Replicas == 0 && w.prev.Workload.Total == 0
+}
+
+// aliveBefore reports whether the object was there, and not on its way out,
+// just before rv.
+func (t *timeline) aliveBefore(rv uint64) bool {
+	alive := false
+	for i := range t.versions {
+		v := &t.versions[i]
+		if v.ResourceVersion >= rv {
+			break
+		}
+		alive = v.Deleting.IsZero() && failure(v.State) == "" && !(v.Pod != nil && v.Pod.Phase == "Succeeded")
+	}
+	return alive && (t.removal == nil || t.removal.rv >= rv)
+}
+
+// parseContext reads a W3C context; what is malformed is no context.
+func parseContext(parent, state string) trace.SpanContext {
+	if parent == "" {
+		return trace.SpanContext{}
+	}
+	carrier := propagation.MapCarrier{"traceparent": parent, "tracestate": state}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+}
+
+// claimTime reads the time at which a context was made from its tracestate:
+// member lifeline, field t, in Unix seconds ("lifeline=t:1767225600").
+func claimTime(sc trace.SpanContext) (time.Time, bool) {
+	for _, field := range strings.Split(sc.TraceState().Get("lifeline"), ";") {
+		if s, ok := strings.CutPrefix(field, "t:"); ok {
+			if sec, err := strconv.ParseInt(s, 10, 64); err == nil {
+				return time.Unix(sec, 0), true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+func linkReason(why string) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.String("lifeline.link", why)}
+}

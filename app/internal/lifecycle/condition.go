@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// conditionPhases are the waits of any kind that tells its progress by
+// conditions: each condition that was not True, and became so.
+func conditionPhases(r *reconciliation) []phase {
+	if r.verb == deleted {
+		return nil
+	}
+	var out []phase
+	waiting := map[string]*phase{}
+	until := ^uint64(0)
+	if r.superseded != nil {
+		until = r.superseded.rv
+	}
+	if v := r.convergedBy(until); v != nil {
+		until = v.ResourceVersion
+	}
+	for i := range r.t.versions {
+		v := &r.t.versions[i]
+		if v.ResourceVersion < r.first().rv || v.ResourceVersion > until {
+			continue
+		}
+		for j := range v.Conditions {
+			c := &v.Conditions[j]
+			p := waiting[c.Type]
+			switch {
+			case c.Status == "True" && p != nil:
+				p.end, p.message = arrival(v).within(c.Since), ""
+				out = append(out, *p)
+				delete(waiting, c.Type)
+			case c.Status != "True" && p == nil:
+				waiting[c.Type] = &phase{
+					name: "condition", service: setter(r.t, v, c), key: c.Type, start: since(r, v, c), message: c.Message,
+					attrs: []attribute.KeyValue{attribute.String("k8s.object.condition.type", span.Bound(c.Type))},
+				}
+			case p != nil:
+				p.message = c.Message
+			}
+		}
+	}
+	if !r.done {
+		if last := r.t.last(); last != nil {
+			for _, c := range last.Conditions {
+				if p := waiting[c.Type]; p != nil && isGoal(c.Type) {
+					out = append(out, *p)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// isGoal reports whether an object that has not converged is expected to reach
+// that condition; many others (Failed, Stalled, Degraded) had better stay False.
+func isGoal(typ string) bool {
+	switch typ {
+	case "Ready", "Available", "Complete", "Established", "NamesAccepted", "Succeeded", "Bound", "Synced", "Reconciled", "Programmed", "Accepted", "Healthy":
+		return true
+	}
+	return false
+}
+
+// since is when the wait for a condition began: when the reconciliation did, or
+// when the condition was lost.
+func since(r *reconciliation, v *version, c *observation.Condition) moment {
+	if v.ResourceVersion > r.first().rv && c.Since.After(r.first().at.at().Time) {
+		first := true
+		for i := range r.t.versions {
+			u := &r.t.versions[i]
+			if u.ResourceVersion >= v.ResourceVersion {
+				break
+			}
+			if u.ResourceVersion >= r.first().rv && u.Condition(c.Type) != nil {
+				first = false
+			}
+		}
+		if !first {
+			return arrival(v).within(c.Since)
+		}
+	}
+	return r.first().at
+}
+
+// setter names who set a condition: the writer of that version's status.
+func setter(t *timeline, v *version, c *observation.Condition) string {
+	if m := writer(nil, v.State, false); m != "" {
+		if m == manager {
+			return reconciler(t)
+		}
+		return component(m)
+	}
+	return reconciler(t)
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lifecycle turns observations of a cluster into traces: it finds the
+// cause of every write, the phases of every object and how each reconciliation
+// ended. The rules are those of docs/trace-model.md, cited by number.
+//
+// It is pure: no I/O, no goroutine and no clock of its own. What it has seen is
+// a set, kept in order of resourceVersion in one timeline per object; traces
+// are derived from that set, so permuted, repeated or late input gives the same
+// traces and the same IDs.
+package lifecycle
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Options says what an Engine works for. The zero value works.
+type Options struct {
+	// Cluster identifies the cluster; it is part of every derived trace ID.
+	Cluster string
+	// Settle is how long a trace must have been quiet, after its last span
+	// has ended, before it counts as settled (rule L9). Default 1 s.
+	Settle time.Duration
+	// Quiet is how long an object is still held to be reconciled whose kind
+	// does not say when it has converged (no observedGeneration): what its
+	// controller writes in that time belongs to it. Default 3 s.
+	Quiet time.Duration
+	// Patience is how long a trace may make no progress before it ends as
+	// unfinished. Default 1 h.
+	Patience time.Duration
+}
+
+// Engine is the state machine. It is not safe for concurrent use: one
+// goroutine owns it.
+type Engine struct {
+	opts    Options
+	objects map[types.UID]*timeline
+	runs    map[trace.TraceID]*observation.Run
+	// refused are writes that name no stored object, by their own span ID:
+	// failed creates.
+	refused map[string]*observation.Write
+	nodes   map[string]*observation.Node
+	intern  interner
+
+	// derived is the last derivation; nil after anything was observed.
+	derived *derivation
+	// taken are the traces that Take has handed out, with their end.
+	taken map[trace.TraceID]time.Time
+	last  time.Time
+}
+
+// New returns an Engine that has seen nothing.
+func New(opts Options) *Engine {
+	if opts.Settle <= 0 {
+		opts.Settle = time.Second
+	}
+	if opts.Quiet <= 0 {
+		opts.Quiet = 3 * time.Second
+	}
+	if opts.Patience <= 0 {
+		opts.Patience = time.Hour
+	}
+	return &Engine{
+		opts:    opts,
+		objects: map[types.UID]*timeline{},
+		runs:    map[trace.TraceID]*observation.Run{},
+		refused: map[string]*observation.Write{},
+		nodes:   map[string]*observation.Node{},
+		intern:  interner{},
+		taken:   map[trace.TraceID]time.Time{},
+	}
+}
+
+// Observe adds one thing seen. It keeps o's parts: o must not change
+// afterwards. Observing the same twice changes nothing.
+func (e *Engine) Observe(o *observation.Observation) {
+	e.derived = nil
+	if o.Seen.After(e.last) {
+		e.last = o.Seen
+	}
+	switch {
+	case o.State != nil:
+		e.observeState(o)
+	case o.Gone != nil:
+		e.timeline(o.Gone.Ref).gone(o)
+	case o.Write != nil:
+		e.observeWrite(o.Write)
+	case o.Event != nil:
+		e.timeline(o.Event.Regarding).event(o)
+	case o.Run != nil:
+		e.observeRun(o.Run)
+	}
+}
+
+func (e *Engine) observeState(o *observation.Observation) {
+	if n := o.State.Node; n != nil {
+		e.nodes[o.State.Name] = n
+	}
+	e.timeline(o.State.Ref).state(o, e.intern)
+}
+
+func (e *Engine) observeWrite(w *observation.Write) {
+	if w.UID == "" {
+		key := w.TraceParent + w.AuditID
+		if key == "" {
+			key = w.Start.String() + w.Ref.String()
+		}
+		e.refused[key] = w
+		return
+	}
+	e.timeline(w.Ref).request(w)
+}
+
+func (e *Engine) observeRun(r *observation.Run) {
+	sc := parseContext(r.TraceParent, "")
+	if !sc.IsValid() {
+		return
+	}
+	if known := e.runs[sc.TraceID()]; known != nil && r.End.IsZero() {
+		return // its end was seen already
+	}
+	e.runs[sc.TraceID()] = r
+}
+
+// Traces returns every trace that is known, as far as it is known, oldest
+// first. The spans are the caller's to keep.
+func (e *Engine) Traces(now time.Time) []*span.Trace {
+	return e.derive(now).build(nil)
+}
+
+// Related returns the trace with that ID, and after it the traces that follow
+// from it: the cluster healing what it took away. It is empty if the trace is
+// unknown.
+func (e *Engine) Related(id trace.TraceID, now time.Time) []*span.Trace {
+	d := e.derive(now)
+	return d.build(d.related(id))
+}
+
+// Settled reports whether nothing more is to be expected of the trace and of
+// those that follow from it: all ended, and quiet for the settle window.
+func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
+	d := e.derive(now)
+	for _, l := range d.related(id) {
+		if !l.settled(now, e.opts.Settle) {
+			return false
+		}
+	}
+	return true
+}
+
+// Take returns the traces that have ended and settled, each once (rule L9), and
+// forgets what only they needed.
+func (e *Engine) Take(now time.Time) []*span.Trace {
+	d := e.derive(now)
+	var ended []*lineage
+	for _, l := range d.ordered {
+		if _, done := e.taken[l.id]; !done && l.settled(now, e.opts.Settle) {
+			ended = append(ended, l)
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	traces := d.build(ended)
+	for _, l := range ended {
+		e.taken[l.id] = now
+	}
+	e.compact(d, now)
+	return traces
+}
+
+func (e *Engine) derive(now time.Time) *derivation {
+	if e.derived == nil || !e.derived.now.Equal(now) {
+		e.derived = derive(e, now)
+	}
+	return e.derived
+}

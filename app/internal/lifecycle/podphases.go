@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// podStory is what happened to a Pod in one reconciliation.
+type podStory struct {
+	r        *reconciliation
+	versions []version
+	events   []event
+	// ready is the version in which the Pod had arrived; nil until then.
+	ready *version
+}
+
+// podPhases are the steps from creation to Ready; those of a deletion are told
+// by endPhases.
+func podPhases(r *reconciliation) []phase {
+	s := &podStory{r: r, events: r.t.events}
+	until := ^uint64(0)
+	if r.superseded != nil {
+		until = r.superseded.rv
+	}
+	if v := r.convergedBy(until); v != nil {
+		s.ready, until = v, v.ResourceVersion
+	}
+	for _, v := range r.t.versions {
+		if v.ResourceVersion >= r.first().rv && v.ResourceVersion <= until && v.Pod != nil {
+			s.versions = append(s.versions, v)
+		}
+	}
+	if len(s.versions) == 0 {
+		return nil
+	}
+	return s.phases()
+}
+
+func (s *podStory) phases() []phase {
+	var out []phase
+	schedule, bound := s.schedule()
+	if schedule != nil {
+		out = append(out, *schedule)
+	}
+	if !bound.known() {
+		return out
+	}
+	latest := s.latest()
+	var tracks []*track
+	for i := range latest.Init {
+		tracks = append(tracks, s.follow(&latest.Init[i], true))
+	}
+	for i := range latest.Containers {
+		tracks = append(tracks, s.follow(&latest.Containers[i], false))
+	}
+	sandbox := s.sandbox(bound, tracks)
+	out = append(out, sandbox)
+	from := sandbox.end
+	for _, t := range tracks {
+		phases := t.phases(from)
+		out = append(out, phases...)
+		if t.init {
+			if end := t.over(); end.known() {
+				from = end
+			}
+		}
+	}
+	if p := s.readiness(tracks); p != nil {
+		out = append(out, *p)
+	}
+	for i := range out {
+		s.cut(&out[i])
+	}
+	return out
+}
+
+// cut ends what is open when the reconciliation has ended without it.
+func (s *podStory) cut(p *phase) {
+	if !p.end.known() && s.r.done {
+		p.end = s.r.ended.at
+	}
+}
+
+func (s *podStory) latest() *observation.Pod { return s.versions[len(s.versions)-1].Pod }
+
+// schedule is the step from created to bound; nil for a Pod that was created
+// bound.
+func (s *podStory) schedule() (*phase, moment) {
+	first := &s.versions[0]
+	made := s.r.first().at
+	if first.Pod.Node != "" && s.r.first().verb == created && !first.baseline && !first.listed {
+		return nil, made
+	}
+	p := &phase{name: "schedule", service: scheduler, start: made}
+	if name := first.Pod.Scheduler; name != "" && name != "default-scheduler" {
+		p.service = span.Bound(name)
+	}
+	for i := range s.versions {
+		v := &s.versions[i]
+		c := v.Condition(podScheduled)
+		if v.Pod.Node != "" {
+			p.end = arrival(v)
+			if c != nil && c.Status == "True" {
+				p.end = p.end.within(c.Since)
+			}
+			p.attrs = append(p.attrs, span.KeyNode.String(v.Pod.Node))
+			break
+		}
+		if c != nil && c.Status == "False" && (i == 0 || !sameCondition(s.versions[i-1].Condition(podScheduled), c)) {
+			p.message = c.Message
+			p.events = append(p.events, span.Event{Time: arrival(v).at().Time, Name: "scheduling failed", Attributes: []attribute.KeyValue{
+				span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
+			}})
+		}
+	}
+	if p.end.known() {
+		p.message = ""
+	} else if p.message != "" {
+		p.failed = s.latest().Node == "" && p.message != "" && s.unschedulable()
+	}
+	return p, p.end
+}
+
+func (s *podStory) unschedulable() bool {
+	c := s.versions[len(s.versions)-1].Condition(podScheduled)
+	return c != nil && c.Reason == reasonUnscheduled
+}
+
+func sameCondition(a, b *observation.Condition) bool {
+	return a != nil && b != nil && *a == *b
+}
+
+// sandbox is the step from bound to a sandbox that containers can start in,
+// volumes and network included. Its condition often arrives late, with the next
+// status: that an image was pulled or a container was made proves it earlier.
+func (s *podStory) sandbox(bound moment, tracks []*track) phase {
+	p := phase{name: "sandbox", service: kubelet, start: bound}
+	for i := range s.versions {
+		v := &s.versions[i]
+		if c := v.Condition(podSandboxReady); c != nil && c.Status == "True" {
+			p.end = arrival(v).within(c.Since)
+			break
+		}
+	}
+	for _, t := range tracks {
+		for _, m := range []moment{t.firstSign(), t.firstStart()} {
+			if m.known() && (!p.end.known() || m.at().Before(p.end.at().Time)) {
+				p.end = m
+			}
+		}
+	}
+	if n := s.latest().Volumes; n > 0 {
+		p.attrs = append(p.attrs, attribute.Int("k8s.pod.volume.count", n))
+	}
+	for _, e := range s.events {
+		switch e.Reason {
+		case "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady":
+			p.message = e.Note
+			p.events = append(p.events, occurred(e))
+		}
+	}
+	if p.end.known() {
+		p.message = ""
+	}
+	return p
+}
+
+// readiness is the step from the last container's start to Ready; nil before
+// that start and for Pods that end instead.
+func (s *podStory) readiness(tracks []*track) *phase {
+	if s.latest().Phase == "Succeeded" || s.latest().Phase == "Failed" {
+		return nil
+	}
+	p := &phase{name: "readiness", service: kubelet}
+	for _, t := range tracks {
+		if t.init && !t.spec.Sidecar {
+			continue
+		}
+		at := t.lastStart()
+		if !at.known() {
+			return nil
+		}
+		if !p.start.known() || at.at().After(p.start.at().Time) {
+			p.start = at
+		}
+	}
+	if !p.start.known() {
+		return nil
+	}
+	if gates := s.latest().ReadinessGates; len(gates) > 0 {
+		p.attrs = append(p.attrs, attribute.StringSlice("k8s.pod.readiness_gates", gates))
+	}
+	if s.ready != nil {
+		p.end = arrival(s.ready)
+		if c := s.ready.Condition(podReady); c != nil {
+			p.end = p.end.within(c.Since)
+		}
+	} else {
+		p.message = podWaitsFor(s.versions[len(s.versions)-1].State)
+	}
+	for _, e := range s.events {
+		if e.Reason == "Unhealthy" {
+			p.events = append(p.events, occurred(e))
+		}
+	}
+	return p
+}
+
+// endPhases is the deletion of a Pod: from the request to gone.
+func endPhases(r *reconciliation) []phase {
+	p := phase{name: "terminate", service: kubelet, start: r.first().at}
+	if r.t.removal != nil {
+		p.end = moment{hi: r.t.removal.seen, live: !r.t.removal.listed}
+	}
+	if v := r.first().v; v != nil && !v.Deleting.IsZero() {
+		p.attrs = append(p.attrs, attribute.Int64("k8s.pod.deletion_grace_period_seconds", v.GraceSeconds))
+	}
+	if last := r.t.last(); last != nil && last.Pod != nil {
+		if last.Pod.Node == "" {
+			p.service = collector
+		}
+		for _, c := range last.Pod.Containers {
+			if c.PreStop {
+				p.attrs = append(p.attrs, attribute.Bool("k8s.pod.pre_stop", true))
+				break
+			}
+		}
+	}
+	for _, e := range r.t.events {
+		switch e.Reason {
+		case "Killing", "FailedPreStopHook", "FailedKillPod", "ExceededGracePeriod", "Preempted", "Evicted":
+			p.events = append(p.events, occurred(e))
+		}
+	}
+	return []phase{p}
+}
+
+// at is when the Event's occurrence happened.
+func (e *event) at() moment {
+	if !e.Time.IsZero() && e.Count <= 1 {
+		return moment{lo: e.Time, hi: e.Time, exact: span.TimeEvent}
+	}
+	m := moment{hi: e.seen, live: !e.listed}
+	if !e.Last.IsZero() {
+		return m.within(e.Last)
+	}
+	return m.within(e.First)
+}
+
+// occurred makes a span event of a Kubernetes Event (rule L8).
+func occurred(e event) span.Event {
+	attrs := []attribute.KeyValue{
+		span.KeyReason.String(span.Bound(e.Reason)),
+		span.KeyMessage.String(span.Bound(e.Note)),
+	}
+	if e.Count > 1 {
+		attrs = append(attrs, attribute.Int("lifeline.event.count", int(e.Count)))
+	}
+	return span.Event{Time: e.at().at().Time, Name: "event " + span.Bound(e.Reason), Attributes: attrs}
+}

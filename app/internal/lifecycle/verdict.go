@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// verdict is the outcome of a whole trace and its reason in one line: failed if
+// anything failed for good, unfinished while anything is open.
+func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
+	outcome := span.Converged
+	if l.run == nil && len(l.recs) > 0 {
+		outcome = l.recs[0].ended.outcome
+	}
+	var failed, open *reconciliation
+	for _, r := range l.recs {
+		switch {
+		case !r.done, r.ended.outcome == span.Unfinished && !r.ended.unseen:
+			open = deeper(open, r)
+		case r.ended.outcome == span.Failed && !d.overtaken(r):
+			failed = deeper(failed, r)
+		}
+	}
+	switch {
+	case failed != nil:
+		reason := describe(failed, failed.ended.message)
+		if below := d.trouble(failed); below != "" {
+			reason += ": " + below
+		}
+		return span.Failed, span.Bound(reason)
+	case open != nil:
+		reason := d.trouble(open)
+		if reason == "" && open.t.last() != nil {
+			reason = describe(open, waitsFor(open.t.last().State))
+		}
+		return span.Unfinished, span.Bound(reason)
+	case l.run != nil && l.run.End.IsZero():
+		return span.Unfinished, "the command is still running"
+	}
+	return outcome, ""
+}
+
+// overtaken reports whether the object has since been reconciled anew.
+func (d *derivation) overtaken(r *reconciliation) bool {
+	return d.current(r.t.ref.UID) != r
+}
+
+// deeper prefers the reconciliation further down: it is nearer to the reason.
+func deeper(a, b *reconciliation) *reconciliation {
+	if a == nil || b.depth() > a.depth() {
+		return b
+	}
+	return a
+}
+
+func (r *reconciliation) depth() int {
+	n := 0
+	for p := r.parent; p != nil; p = p.parent {
+		n++
+	}
+	return n
+}
+
+// trouble finds the Pod below r that cannot go on, and says why.
+func (d *derivation) trouble(r *reconciliation) string {
+	for _, below := range r.line.recs {
+		last := below.t.last()
+		if below.done || last == nil || last.Pod == nil || !troubled(last.State) {
+			continue
+		}
+		for p := below; p != nil; p = p.parent {
+			if p == r {
+				return describe(below, podWaitsFor(last.State))
+			}
+		}
+	}
+	return ""
+}
+
+func describe(r *reconciliation, message string) string {
+	return r.t.ref.Kind.Kind + " " + r.t.ref.Name + ": " + message
+}
+
+// objectEvents are the Kubernetes Events on the object that are no phase of
+// their own (rule L8), as span events: warnings, and what controllers tell.
+func objectEvents(r *reconciliation) []span.Event {
+	var out []span.Event
+	until := span.Time{}
+	if r.superseded != nil {
+		until = r.superseded.at.at()
+	}
+	last := r.t.last()
+	for _, e := range r.t.events {
+		at := e.at().at()
+		if at.Before(r.first().at.lo) && at.Before(r.first().at.hi) || !until.IsZero() && at.After(until.Time) {
+			continue
+		}
+		if last != nil && last.Pod != nil && (e.FieldPath != "" || e.Type != "Warning") {
+			continue // told by the Pod's phases
+		}
+		out = append(out, occurred(e))
+	}
+	return out
+}

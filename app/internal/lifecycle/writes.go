@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// verb is what a write did to the object.
+type verb string
+
+const (
+	created verb = "create"
+	updated verb = "update"
+	deleted verb = "delete"
+	// removed is the end of an object that was being deleted already.
+	removed verb = "remove"
+)
+
+// part is what a write changed.
+type part string
+
+const (
+	desired     part = "desired"
+	observed    part = "observed"
+	bookkeeping part = "bookkeeping"
+	// ownership: ownerReferences came or went (adoption, orphaning).
+	ownership part = "ownership"
+)
+
+// write is one stored write, told apart from its neighbours.
+type write struct {
+	t    *timeline
+	rv   uint64
+	verb verb
+	part part
+	// v is the version written, nil for a removal or where only the request
+	// was seen; prev the one before, nil for a creation.
+	v, prev *version
+	req     *observation.Write
+	// manager is the managedFields entry that made it, empty if unknown.
+	manager string
+	// reconstructed: the object was found like this; its own timestamps tell
+	// when (rule L7).
+	reconstructed bool
+	at            moment
+}
+
+// writes lists what happened to the object, in order of resourceVersion. What
+// was there when the observer began is no write, but a reconciliation that was
+// found unfinished is reconstructed.
+func (t *timeline) writes(out []write) []write {
+	from := len(out)
+	var prev *version
+	for i := range t.versions {
+		v := &t.versions[i]
+		switch {
+		case prev == nil && v.baseline:
+			if t.past == nil && v.Reconciled && found(v) {
+				out = append(out, reconstruct(t, v))
+			}
+		case prev == nil:
+			out = append(out, t.born(v))
+		default:
+			out = append(out, t.between(prev, v))
+		}
+		prev = v
+	}
+	out = t.unseen(out, from)
+	if t.removal != nil {
+		out = append(out, t.end(prev))
+	}
+	return out
+}
+
+// found reports whether a baseline version is in the middle of something.
+func found(v *version) bool {
+	return !v.Deleting.IsZero() || (!converged(v.State) && failure(v.State) == "")
+}
+
+func (t *timeline) born(v *version) write {
+	w := write{t: t, rv: v.ResourceVersion, verb: created, part: desired, v: v, req: t.requestAt(v.ResourceVersion)}
+	w.manager = writer(nil, v.State, true)
+	w.at = arrival(v).within(v.Created).exactly(w.req)
+	if v.listed {
+		w.at = whole(v.Created).before(v.seen)
+	}
+	return w
+}
+
+func (t *timeline) between(u, v *version) write {
+	w := write{t: t, rv: v.ResourceVersion, verb: updated, v: v, prev: u, req: t.requestAt(v.ResourceVersion)}
+	switch {
+	case u.Deleting.IsZero() && !v.Deleting.IsZero():
+		w.verb, w.part = deleted, desired
+	case u.Desired != v.Desired, v.Generation > u.Generation && v.Deleting.IsZero():
+		w.part = desired
+	case !slices.Equal(u.Owners, v.Owners):
+		w.part = ownership
+	case !sameStatus(u.State, v.State):
+		w.part = observed
+	default:
+		w.part = bookkeeping
+	}
+	w.manager = writer(u.State, v.State, w.part == desired || w.part == ownership)
+	w.at = arrival(v).exactly(w.req)
+	if w.verb == deleted {
+		w.at = arrival(v).within(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second)).exactly(w.req)
+	}
+	return w
+}
+
+// unseen adds the requests whose versions were not observed: they were stored
+// all the same.
+func (t *timeline) unseen(out []write, from int) []write {
+	for _, req := range t.requests {
+		if req.Failed() || req.Verb == "delete" && req.ResourceVersion == 0 {
+			continue
+		}
+		known := slices.ContainsFunc(t.versions, func(v version) bool { return v.ResourceVersion == req.ResourceVersion })
+		if known || len(t.versions) > 0 && req.ResourceVersion < t.versions[0].ResourceVersion && t.versions[0].baseline {
+			continue
+		}
+		w := write{t: t, rv: req.ResourceVersion, verb: requestVerb(req), part: requestPart(req), req: req}
+		w.at = moment{}.exactly(req)
+		i := from
+		for i < len(out) && out[i].rv < w.rv {
+			i++
+		}
+		if i < len(out) && w.verb == created && out[i].verb == created {
+			out[i].verb, out[i].part = updated, observed
+		}
+		out = slices.Insert(out, i, w)
+	}
+	return out
+}
+
+func requestVerb(req *observation.Write) verb {
+	switch {
+	case req.Verb == "delete", req.Verb == "deletecollection", req.Subresource == "eviction":
+		return deleted
+	case req.Code == 201 && req.Subresource == "":
+		return created
+	}
+	return updated
+}
+
+func requestPart(req *observation.Write) part {
+	if req.Subresource == "status" || req.Subresource == "binding" {
+		return observed
+	}
+	return desired
+}
+
+// end is the removal of the object: a deletion of its own where none was seen
+// to begin.
+func (t *timeline) end(prev *version) write {
+	w := write{t: t, rv: t.removal.rv, verb: removed, part: observed, prev: prev}
+	w.at = moment{hi: t.removal.seen, live: !t.removal.listed}
+	if prev == nil || prev.Deleting.IsZero() {
+		w.verb, w.part = deleted, desired
+		for _, req := range t.requests {
+			if requestVerb(req) == deleted && !req.Failed() {
+				w.req = req
+				w.at = w.at.exactly(req)
+			}
+		}
+	}
+	return w
+}
+
+// reconstruct is the write that must have preceded a baseline version which is
+// not where it wants to be (rule L7).
+func reconstruct(t *timeline, v *version) write {
+	w := write{t: t, rv: v.ResourceVersion, verb: updated, part: desired, v: v, reconstructed: true}
+	w.manager = writer(nil, v.State, true)
+	switch {
+	case !v.Deleting.IsZero():
+		w.verb = deleted
+		w.at = whole(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second))
+	case v.Generation <= 1:
+		w.verb = created
+		w.at = whole(v.Created)
+	default:
+		w.at = whole(v.Created)
+		for _, m := range v.Managers {
+			if m.Subresource == "" && m.Time.After(w.at.lo) {
+				w.at = whole(m.Time)
+			}
+		}
+	}
+	return w
+}
+
+// sameStatus reports whether nothing that the engine reads from a status
+// changed.
+func sameStatus(u, v *observation.State) bool {
+	if u.ObservedGeneration != v.ObservedGeneration || u.Progress != v.Progress ||
+		!slices.Equal(u.Conditions, v.Conditions) {
+		return false
+	}
+	for _, m := range v.Managers {
+		if m.Subresource == "status" && !slices.Contains(u.Managers, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// writer names the managedFields entry that changed between two versions: of
+// the object itself for a write to desired state, of its status otherwise.
+func writer(u, v *observation.State, object bool) string {
+	best := -1
+	for i, m := range v.Managers {
+		if (m.Subresource == "") != object || u != nil && slices.Contains(u.Managers, m) {
+			continue
+		}
+		if best < 0 || m.Time.After(v.Managers[best].Time) {
+			best = i
+		}
+	}
+	if best < 0 && u != nil {
+		for i, m := range v.Managers {
+			if !slices.Contains(u.Managers, m) && (best < 0 || m.Time.After(v.Managers[best].Time)) {
+				best = i
+			}
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return v.Managers[best].Name
+}
