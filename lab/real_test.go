@@ -126,9 +126,11 @@ func TestRealNode(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if out := kubectl(t, c, "", "exec", "stays", "--", testimage.Binary, "ready"); out != "200 OK\n" {
-			t.Errorf("exec in the container: got %q", out)
-		}
+		eventually(t, func() error {
+			// A new kubelet knows the Pod only when it has heard of it.
+			_, err := c.RunKubectl(t.Context(), nil, "exec", "stays", "--", testimage.Binary, "ready")
+			return err
+		})
 		if diff := cmp.Diff(before, containerStatus(t, c, "stays").ContainerID); diff != "" {
 			t.Errorf("container: -want +got:\n%s", diff)
 		}

@@ -16,6 +16,9 @@
 //	EXIT_CODE    the exit code when LIFETIME is over, 0 to 255
 //	TERM_DELAY   time from SIGTERM to the end, with code 0
 //
+// "/app ready" in a running container is an exec probe: it asks /ready and ends
+// with 0 or 1.
+//
 // Times are Go durations ("250ms") or whole seconds ("2"). An environment that
 // cannot be understood ends the container with code 64 and the reason in its
 // log.

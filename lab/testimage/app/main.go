@@ -34,6 +34,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(misuse)
 	}
+	if len(os.Args) > 1 && os.Args[1] == "ready" {
+		os.Exit(askReady(cfg.port))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	code, err := run(ctx, cfg)
@@ -95,6 +98,22 @@ func serve(cfg settings, failed chan<- error) error {
 	fmt.Printf("listening on %s\n", listener.Addr())
 	go func() { failed <- http.Serve(listener, mux) }()
 	return nil
+}
+
+// askReady is the exec form of a readiness probe: 0 if the server in the same
+// container is ready.
+func askReady(port string) int {
+	resp, err := http.Get("http://127.0.0.1:" + port + "/ready")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	if resp.StatusCode != http.StatusOK {
+		return 1
+	}
+	return 0
 }
 
 func settingsFrom(getenv func(string) string) (settings, error) {
