@@ -9,15 +9,15 @@ import (
 )
 
 // exited renders the statuses of containers that ended with $code just now.
-const exited = `
+var exited = `
 containerStatuses:
 {{ range .status.containerStatuses }}
 {{ if .state.running }}
-- {{ merge (dict "ready" false "started" false "state" (dict "terminated" (dict "exitCode" (int $code)
+- ` + with(`.`, `(dict "ready" false "started" false "state" (dict "terminated" (dict "exitCode" (int $code)
   "reason" (ternary "Completed" "Error" (eq $code "0")) "startedAt" .state.running.startedAt "finishedAt" Now
-  "containerID" .containerID))) . | toJson }}
+  "containerID" .containerID)))`) + `
 {{ else }}
-- {{ merge (dict "ready" false "started" false) . | toJson }}
+- ` + with(`.`, `(dict "ready" false "started" false)`) + `
 {{ end }}
 {{ end }}
 `
@@ -47,9 +47,9 @@ containerStatuses:
 {{ range .status.containerStatuses }}
 {{ $restarts := add (.restartCount | int) 1 }}
 {{ $last := .state }}{{ if not $last.terminated }}{{ $last = .lastState }}{{ end }}
-- {{ merge (dict "started" true "ready" false "restartCount" $restarts "lastState" $last
+- ` + with(`.`, `(dict "started" true "ready" false "restartCount" $restarts "lastState" $last
   "containerID" (printf "containerd://%s" (sha256sum (printf "%s %s %d" $.metadata.uid .name $restarts)))
-  "state" (dict "running" (dict "startedAt" Now))) . | toJson }}
+  "state" (dict "running" (dict "startedAt" Now)))`) + `
 {{ end }}`)
 	first := `{{ $c := dict "spec" (first .spec.containers) }}`
 	field := `printf "spec.containers{%s}" $c.spec.name`
@@ -61,8 +61,8 @@ containerStatuses:
 	crashLoop := allUnready + `{{ $pod := printf "%s_%s(%s)" .metadata.name .metadata.namespace .metadata.uid }}
 containerStatuses:
 {{ range .status.containerStatuses }}
-- {{ merge (dict "started" false "lastState" .state "state" (dict "waiting" (dict "reason" "CrashLoopBackOff"
-  "message" (printf "back-off 10s restarting failed container=%s pod=%s" .name $pod)))) . | toJson }}
+- ` + with(`.`, `(dict "started" false "lastState" .state "state" (dict "waiting" (dict "reason" "CrashLoopBackOff"
+  "message" (printf "back-off 10s restarting failed container=%s pod=%s" .name $pod))))`) + `
 {{ end }}`
 
 	return []stage{

@@ -21,8 +21,8 @@ const (
 + [(.status.containerStatuses // [])[]
   | select(.state.running == null and .state.terminated == null)])`
 
-	allStarted = `(` + undone + ` | length == 0)`
-	allRunning = `([(.status.containerStatuses // [])[] | select(.state.running == null)] | length == 0)`
+	allStarted = `((.status.containerStatuses | . != null) and (` + undone + ` | length == 0))`
+	allRunning = `((.status.containerStatuses | . != null) and ([(.status.containerStatuses // [])[] | select(.state.running == null)] | length == 0))`
 	noneRuns   = `([(.status.containerStatuses // [])[] | select(.state.running != null)] | length == 0)`
 	ended      = `((.status.containerStatuses // [])[0].state.terminated != null)`
 
@@ -67,6 +67,11 @@ func undoneSpec(n int) string {
 	return fmt.Sprintf(`(. as $p | %s[%d].name) as $name
 | ([.spec.initContainers[]?, .spec.containers[]?] | map(select(.name == $name)) | first)`, undone, n)
 }
+
+// plainInit is true if the current container is an init container that is to
+// end, not a sidecar.
+var plainInit = `((` + undone + `[0].name) as $name
+| any(.spec.initContainers[]?; .name == $name and .restartPolicy != "Always"))`
 
 // runsAsJob is true for Pods whose containers end by themselves.
 var runsAsJob = `(` + annotationOf(run) + ` != null or any(.metadata.ownerReferences[]?; .kind == "Job"))`

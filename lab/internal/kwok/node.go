@@ -41,7 +41,7 @@ func nodeStages() []stage {
 			steps: []any{patch(`{{ $now := Now }}
 conditions:
 {{ range .status.conditions }}
-- {{ merge (dict "lastHeartbeatTime" $now) . | toJson }}
+- ` + with(`.`, `(dict "lastHeartbeatTime" $now)`) + `
 {{ end }}`)},
 		},
 	}

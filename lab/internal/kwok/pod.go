@@ -159,8 +159,9 @@ func containerStages(d Delays) []stage {
 			patch(locate + containerID(`(first $undone).status.name`, `0`) + `{{ $fields := dict "containerID" $id }}` + change),
 		},
 	}
+	created := append(slices.Clone(working), current(`.containerID != null`))
 	start := stage{
-		name: "pod-start", when: append(slices.Clone(working), current(`.containerID != null`)),
+		name: "pod-start", when: append(slices.Clone(created), not(plainInit)),
 		delay: delay{"start", d.Start},
 		steps: []any{
 			containerEvent(0, normal, "Started", `"Container started"`),
@@ -176,6 +177,8 @@ phase: Running
 conditions:` + podCondition("Initialized", "True", none, none) + `{{ end }}` + change),
 		},
 	}
+	startInit := start // and nothing else until it is over
+	startInit.name, startInit.when = "pod-start-init", append(slices.Clone(created), plainInit)
 	over := stage{
 		name:  "pod-init-over",
 		when:  []string{notDeleted, living, not(allStarted), current(`.state.running != null`)},
@@ -193,7 +196,7 @@ conditions:` + podCondition("Initialized", "True", none, none) + `{{ end }}` + c
 		steps: []any{patch(`
 containerStatuses:
 {{ range .status.containerStatuses }}
-- {{ merge (dict "ready" true) . | toJson }}
+- ` + with(`.`, `(dict "ready" true)`) + `
 {{ end }}
 {{ $closed := list }}
 {{ range .spec.readinessGates }}{{ $gate := .conditionType }}{{ $open := false }}{{ $known := false }}
@@ -214,7 +217,7 @@ conditions:` + podCondition("ContainersReady", "True", none, none) +
 			not(condition("Ready", "True")), gatesOpen),
 		steps: []any{patch(`conditions:` + podCondition("Ready", "True", none, none))},
 	}
-	stages := []stage{create, ready, gates}
+	stages := []stage{create, startInit, ready, gates}
 	stages = append(stages, then(start, 1)...)
 	return append(stages, then(over, 1)...)
 }

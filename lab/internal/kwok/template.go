@@ -27,17 +27,23 @@ const locate = `{{ $undone := list }}
 
 // change renders both lists of container statuses, with the fields that the
 // template sets in $fields changed in the first undone container.
-const change = `
+var change = `
 {{ $current := first $undone }}
 initContainerStatuses:
 {{ range $i, $s := .status.initContainerStatuses }}
-- {{ if and $current.init (eq $i $current.index) }}{{ merge $fields $s | toJson }}{{ else }}{{ $s | toJson }}{{ end }}
+- {{ if and $current.init (eq $i $current.index) }}` + with(`$s`, `$fields`) + `{{ else }}{{ $s | toJson }}{{ end }}
 {{ end }}
 containerStatuses:
 {{ range $i, $s := .status.containerStatuses }}
-- {{ if and (not $current.init) (eq $i $current.index) }}{{ merge $fields $s | toJson }}{{ else }}{{ $s | toJson }}{{ end }}
+- {{ if and (not $current.init) (eq $i $current.index) }}` + with(`$s`, `$fields`) + `{{ else }}{{ $s | toJson }}{{ end }}
 {{ end }}
 `
+
+// with renders a dictionary with some fields replaced, as JSON. (Sprig's merge
+// would mix the old state into the new.)
+func with(dictionary, fields string) string {
+	return `{{ $d := ` + dictionary + ` }}{{ range $k, $v := ` + fields + ` }}{{ $_ := set $d $k $v }}{{ end }}{{ $d | toJson }}`
+}
 
 // containerID sets $id to the ID of a container that was restarted n times.
 func containerID(name, restarts string) string {
