@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+const runID = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+func TestCauses(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		tell   func(*story)
+		want   string
+	}{
+		"create": {
+			"what controllers do for an open owner belongs to its trace (C3)",
+			func(s *story) { s.rollout() },
+			`
+trace 0 converged
+  reconcile Deployment web converged
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-a converged (owner)
+        schedule web-1-a
+        sandbox web-1-a
+`,
+		},
+		"run": {
+			"a command's writes hang under its root (C2)",
+			func(s *story) {
+				s.run(runID, "kubectl create")
+				s.write("web", deployment(0))
+				s.requested(runID, "create", 201)
+				s.write("web", arrived)
+				s.ran(runID, "kubectl create")
+			},
+			`
+trace 0 converged
+  run converged
+    reconcile Deployment web converged (request)
+      create Deployment web (request)
+`,
+		},
+		"healing": {
+			"a Pod replaced after its owner had converged is a trace of its own, linked (C3)",
+			func(s *story) {
+				s.rollout()
+				s.write("web-1-a", deleting)
+				s.write("web-1-b", pod("web-1"))
+				s.write("web-1", func(st *observation.State) { st.Workload.Available = 0 })
+				s.write("web-1-b", bind)
+				s.write("web-1-b", ready)
+				s.write("web-1", arrived)
+				s.gone("web-1-a")
+			},
+			`
+trace 0 converged
+  reconcile Deployment web converged
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-a converged (owner)
+        schedule web-1-a
+        sandbox web-1-a
+trace 1 deleted
+  reconcile Pod web-1-a deleted ~previous
+    terminate web-1-a
+trace 2 converged
+  reconcile Pod web-1-b converged ~owner ~heals
+    schedule web-1-b
+    sandbox web-1-b
+`,
+		},
+		"superseded": {
+			"a second change while the first is open supersedes it, and links to it (L1)",
+			func(s *story) {
+				s.write("web", deployment(1))
+				s.write("web-1", replicaSet("web", 1))
+				s.write("web-1-a", pod("web-1"))
+				s.write("web", func(st *observation.State) { st.Generation++; st.Desired++ })
+				s.write("web-2", replicaSet("web", 1))
+				s.write("web-1", scaled(0))
+				s.write("web-1-a", deleting)
+				s.write("web-1", arrived)
+				s.gone("web-1-a")
+				s.write("web-2", arrived)
+				s.write("web", arrived)
+			},
+			`
+trace 0 superseded
+  reconcile Deployment web superseded
+    reconcile ReplicaSet web-1 superseded (owner)
+      reconcile Pod web-1-a superseded (owner)
+        schedule web-1-a
+trace 1 converged
+  reconcile Deployment web converged ~previous
+    reconcile ReplicaSet web-2 converged (owner)
+    reconcile ReplicaSet web-1 converged (owner) ~previous
+      reconcile Pod web-1-a deleted (owner) ~previous
+        terminate web-1-a
+`,
+		},
+		"cascade": {
+			"dependants that go after their owner belong to its deletion (C3b)",
+			func(s *story) {
+				s.rollout()
+				s.before()
+				s.run(runID, "kubectl delete")
+				s.gone("web")
+				s.requested(runID, "delete", 200)
+				s.gone("web-1")
+				s.write("web-1-a", deleting)
+				s.gone("web-1-a")
+				s.ran(runID, "kubectl delete")
+			},
+			`
+trace 0 converged
+  run converged
+    reconcile Deployment web deleted (request)
+      delete Deployment web (request)
+      reconcile ReplicaSet web-1 deleted (owner)
+        reconcile Pod web-1-a deleted (owner)
+          terminate web-1-a
+`,
+		},
+		"baseline": {
+			"what was there and has converged starts nothing (L7)",
+			func(s *story) {
+				s.write("web", deployment(0), arrived)
+				s.baseline()
+			},
+			"\n",
+		},
+		"reconstructed": {
+			"what was found in the middle is reconstructed (L7)",
+			func(s *story) {
+				s.write("web", deployment(1))
+				s.baseline()
+				s.write("web-1", replicaSet("web", 1))
+				s.baseline()
+				s.write("web-1-a", pod("web-1"))
+				s.write("web-1-a", bind)
+				s.write("web-1-a", ready)
+				s.write("web-1", arrived)
+				s.write("web", arrived)
+			},
+			`
+trace 0 converged
+  reconcile Deployment web converged
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-a converged (owner)
+        schedule web-1-a
+        sandbox web-1-a
+`,
+		},
+		"outside": {
+			"an unknown context that came with the write is the parent (C1, L5)",
+			func(s *story) {
+				s.write("web", deployment(0), func(st *observation.State) {
+					st.TraceParent = "00-" + runID + "-00f067aa0ba902b7-01"
+				})
+				s.write("web", arrived)
+			},
+			`
+trace 0 converged
+  reconcile Deployment web converged (annotation)
+`,
+		},
+		"stale": {
+			"a context older than an hour is a link (P4)",
+			func(s *story) {
+				s.write("web", deployment(0), func(st *observation.State) {
+					st.TraceParent = "00-" + runID + "-00f067aa0ba902b7-01"
+					st.TraceState = fmt.Sprintf("lifeline=t:%d", epoch.Unix()-7200)
+				})
+				s.write("web", arrived)
+			},
+			`
+trace 0 converged
+  reconcile Deployment web converged ~stale
+`,
+		},
+		"orphaned": {
+			"an owner reference taken away by the owner's deletion starts no trace",
+			func(s *story) {
+				s.rollout()
+				s.before()
+				s.write("web", deleting, func(st *observation.State) { st.Finalizers = []string{"orphan"} })
+				s.write("web-1", func(st *observation.State) { st.Owners = nil })
+				s.gone("web")
+			},
+			`
+trace 0 deleted
+  reconcile Deployment web deleted
+`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tt.tell(s)
+			got := s.outline(t)
+			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tt.reason, diff)
+			}
+			for seed := range uint64(20) {
+				again := outline(observe(permuted(s.seen, seed)).Traces(s.now().Add(60e9)))
+				if diff := cmp.Diff(got, again); diff != "" {
+					t.Fatalf("permutation %d gives another trace (-first +permuted):\n%s", seed, diff)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// epoch is when every story starts.
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// story is a cluster's history told by hand: every write gets the next
+// resourceVersion and happens 100 ms after the one before.
+type story struct {
+	rv      uint64
+	objects map[string]*observation.State
+	seen    []*observation.Observation
+}
+
+func newStory() *story { return &story{rv: 100, objects: map[string]*observation.State{}} }
+
+func (s *story) now() time.Time { return epoch.Add(time.Duration(s.rv-100) * 100 * time.Millisecond) }
+
+func (s *story) emit(o observation.Observation) {
+	o.Seen = s.now()
+	if o.Source == "" {
+		o.Source = observation.SourceWatch
+	}
+	s.seen = append(s.seen, &o)
+}
+
+// write stores a new version of the named object, changed by the edits.
+func (s *story) write(name string, edits ...func(*observation.State)) *observation.State {
+	s.rv++
+	var st observation.State
+	if old := s.objects[name]; old != nil {
+		st = *old
+		if old.Pod != nil {
+			pod := *old.Pod
+			st.Pod = &pod
+		}
+		if old.Workload != nil {
+			w := *old.Workload
+			st.Workload = &w
+		}
+	} else {
+		st = observation.State{Created: s.now().Truncate(time.Second), Generation: 1, Desired: 1, Reconciled: true}
+		st.Name, st.UID, st.Namespace = name, types.UID("uid-"+name), "default"
+	}
+	st.ResourceVersion = s.rv
+	for _, edit := range edits {
+		edit(&st)
+	}
+	s.objects[name] = &st
+	s.emit(observation.Observation{State: &st})
+	return &st
+}
+
+// baseline says that the object was like this before.
+func (s *story) baseline() {
+	last := s.seen[len(s.seen)-1]
+	last.Baseline, last.Listed = true, true
+}
+
+// before turns all that was told so far into what was there when the observer
+// began: the newest version of each object.
+func (s *story) before() {
+	newest := map[types.UID]*observation.Observation{}
+	for _, o := range s.seen {
+		newest[o.State.UID] = o
+	}
+	s.seen = slices.DeleteFunc(s.seen, func(o *observation.Observation) bool { return newest[o.State.UID] != o })
+	for _, o := range s.seen {
+		o.Baseline, o.Listed = true, true
+	}
+}
+
+func (s *story) gone(name string) {
+	s.rv++
+	s.emit(observation.Observation{Gone: &observation.Gone{Ref: s.objects[name].Ref, ResourceVersion: s.rv}})
+}
+
+// requested says that a run's command made the last write.
+func (s *story) requested(run, verb string, code int) {
+	last := s.seen[len(s.seen)-1]
+	ref, rv := object.Ref{}, s.rv
+	if last.State != nil {
+		ref = last.State.Ref
+	} else {
+		ref, rv = last.Gone.Ref, 0
+	}
+	s.emit(observation.Observation{Source: observation.SourceRequest, Write: &observation.Write{
+		Ref: ref, Verb: verb, Code: code, ResourceVersion: rv,
+		Start: s.now().Add(-20 * time.Millisecond), End: s.now().Add(-time.Millisecond),
+		UserAgent: "kubectl/v1.36.3", TraceParent: fmt.Sprintf("00-%s-%016x-01", run, s.rv),
+	}})
+}
+
+func (s *story) run(id, command string) {
+	s.emit(observation.Observation{Source: observation.SourceRun, Run: &observation.Run{
+		TraceParent: "00-" + id + "-00000000000000ff-01", Command: command, Start: s.now(),
+	}})
+}
+
+func (s *story) ran(id, command string) {
+	start := s.seen[0].Seen
+	s.emit(observation.Observation{Source: observation.SourceRun, Run: &observation.Run{
+		TraceParent: "00-" + id + "-00000000000000ff-01", Command: command, Start: start, End: s.now(),
+	}})
+}
+
+func kind(group, k string) func(*observation.State) {
+	return func(s *observation.State) { s.Group, s.Version, s.Kind.Kind = group, "v1", k }
+}
+
+func deployment(replicas int32) func(*observation.State) {
+	return func(s *observation.State) {
+		kind("apps", "Deployment")(s)
+		s.Workload = &observation.Workload{Replicas: replicas}
+		s.Managers = []observation.Manager{{Name: "kubectl-create", Operation: "Update", Fields: 1}}
+	}
+}
+
+func replicaSet(owner string, replicas int32) func(*observation.State) {
+	return func(s *observation.State) {
+		kind("apps", "ReplicaSet")(s)
+		s.Workload = &observation.Workload{Replicas: replicas}
+		s.Owners = []object.Owner{{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Name: owner, UID: types.UID("uid-" + owner), Controller: true}}
+		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
+	}
+}
+
+func pod(owner string) func(*observation.State) {
+	return func(s *observation.State) {
+		kind("", "Pod")(s)
+		s.ObservedGeneration = -1
+		s.Pod = &observation.Pod{Containers: []observation.Container{{Name: "app", Image: "registry/app:1"}}}
+		if owner != "" {
+			s.Owners = []object.Owner{{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, Name: owner, UID: types.UID("uid-" + owner), Controller: true}}
+		}
+		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
+	}
+}
+
+func arrived(s *observation.State) {
+	s.ObservedGeneration = s.Generation
+	if w := s.Workload; w != nil {
+		w.Total, w.Updated, w.Ready, w.Available = w.Replicas, w.Replicas, w.Replicas, w.Replicas
+	}
+}
+
+func bind(s *observation.State) { s.Pod.Node = "node-1" }
+
+func ready(s *observation.State) {
+	s.Pod.Phase = "Running"
+	s.Conditions = []observation.Condition{{Type: "Ready", Status: "True"}}
+}
+
+func scaled(n int32) func(*observation.State) {
+	return func(s *observation.State) {
+		s.Generation++
+		s.Desired++
+		s.Workload.Replicas = n
+	}
+}
+
+func deleting(s *observation.State) {
+	s.Generation++
+	s.GraceSeconds = 30
+	s.Deleting = epoch.Add(40 * time.Second)
+}
+
+// rollout tells how Deployment web with one Pod comes up.
+func (s *story) rollout() {
+	s.write("web", deployment(1))
+	s.write("web-1", replicaSet("web", 1))
+	s.write("web-1-a", pod("web-1"))
+	s.write("web-1-a", bind)
+	s.write("web-1-a", ready)
+	s.write("web-1", arrived)
+	s.write("web", arrived)
+}
+
+// outline draws the traces for comparison: a line per span, indented, links
+// and outcomes named.
+func (s *story) outline(t *testing.T) string {
+	t.Helper()
+	end := s.now().Add(time.Minute)
+	return outline(observe(s.seen).Traces(end))
+}
+
+func observe(seen []*observation.Observation) *Engine {
+	e := New(Options{Cluster: "test"})
+	for _, o := range seen {
+		e.Observe(o)
+	}
+	return e
+}
+
+func outline(traces []*span.Trace) string {
+	var b strings.Builder
+	for i, tr := range traces {
+		fmt.Fprintf(&b, "trace %d %s", i, tr.Outcome)
+		if tr.Reason != "" {
+			fmt.Fprintf(&b, ": %s", tr.Reason)
+		}
+		b.WriteString("\n")
+		depth := map[string]int{}
+		for _, sp := range tr.Spans {
+			n := 1
+			if d, ok := depth[sp.Parent.String()]; ok {
+				n = d + 1
+			}
+			depth[sp.ID.String()] = n
+			fmt.Fprintf(&b, "%s%s", strings.Repeat("  ", n), sp.Name)
+			if sp.Object.Name != "" {
+				fmt.Fprintf(&b, " %s", sp.Object.Name)
+			}
+			if sp.Outcome != "" {
+				fmt.Fprintf(&b, " %s", sp.Outcome)
+			}
+			if sp.Evidence != "" {
+				fmt.Fprintf(&b, " (%s)", sp.Evidence)
+			}
+			for _, l := range sp.Links {
+				fmt.Fprintf(&b, " ~%s", l.Attributes[0].Value.AsString())
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// permuted gives the observations in other orders, some of them twice.
+func permuted(seen []*observation.Observation, seed uint64) []*observation.Observation {
+	r := rand.New(rand.NewPCG(seed, 1))
+	out := append([]*observation.Observation(nil), seen...)
+	for range len(seen) / 3 {
+		out = append(out, seen[r.IntN(len(seen))])
+	}
+	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
