@@ -1,0 +1,85 @@
+# Lifeline. `make help` lists the targets.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+MAKEFLAGS   += --no-print-directory
+
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS   := -s -w -X main.version=$(VERSION)
+MODULES   := . app lab e2e
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+LAB       := bin/lab
+LIFELINE  := bin/lifeline
+
+.PHONY: help
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: demo
+demo: bin ## Build and start a real Kubernetes, trace one change on it, print the tree
+	@$(LAB) up --name demo --nodes kwok
+	trap '$(LAB) down --name demo' EXIT
+	export KUBECONFIG="$$($(LAB) kubeconfig --name demo)" PATH="$$($(LAB) bin):$$PATH"
+	echo '$$ lifeline run -- kubectl apply -f examples/web.yaml'
+	$(LIFELINE) run -- kubectl apply -f examples/web.yaml
+
+.PHONY: bin
+bin: ## Build lifeline and the lab for this machine into bin/
+	@mkdir -p bin
+	(cd app && CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/lifeline ./cmd/lifeline)
+	(cd lab && CGO_ENABLED=0 go build -trimpath -o ../bin/lab ./cmd/lab)
+
+.PHONY: build
+build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
+	@for p in $(PLATFORMS); do
+		out=dist/lifeline-$${p%/*}-$${p#*/}
+		[ $${p%/*} = windows ] && out=$$out.exe
+		echo "building $$out"
+		(cd app && CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
+	done
+
+.PHONY: deps
+deps: ## Install what Debian must supply for real nodes (root)
+	apt-get update && apt-get install -y runc containernetworking-plugins iptables
+
+.PHONY: test
+test: vet unit lab-test e2e ## Run every test; the first run builds Kubernetes into a cache
+
+.PHONY: vet
+vet: ## go vet in every module
+	@for m in $(MODULES); do (cd $$m && echo "go vet $$m" && go vet ./...); done
+
+.PHONY: unit
+unit: ## Unit tests, with the race detector
+	@for m in . app; do (cd $$m && go test -race ./...); done
+
+.PHONY: lab-test
+lab-test: ## Tests of the lab, on clusters that it starts
+	cd lab && go test -timeout 30m ./...
+
+.PHONY: e2e
+e2e: ## End-to-end tests on real clusters; real nodes need root and `make deps`
+	cd e2e && go test -timeout 40m ./...
+
+.PHONY: lint
+lint: ## golangci-lint in every module
+	@for m in $(MODULES); do (cd $$m && echo "lint $$m" && GOWORK=off go tool -modfile=$(CURDIR)/tools/golangci-lint.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+
+.PHONY: bench
+bench: ## Benchmarks; docs/performance.md holds figures of one run
+	cd app && go test -run '^$$' -bench . -benchmem ./...
+	cd e2e && go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## Each fuzz target for 20 seconds
+	@for m in . app; do (cd $$m
+		for p in $$(go list ./...); do
+			for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz || true); do
+				go test -run '^$$' -fuzz "^$$f$$" -fuzztime 20s $$p
+			done
+		done); done
+
+.PHONY: clean
+clean: ## Remove what was built here (not the lab's cache)
+	rm -rf bin dist
