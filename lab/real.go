@@ -58,6 +58,7 @@ func (n *realNodes) config() realnode.Config {
 	return realnode.Config{
 		Name:       realNodeName,
 		Dir:        realNodeDir(c.dir),
+		Detached:   c.opts.Detached,
 		Kubelet:    c.bin["kubelet"],
 		Containerd: c.bin["containerd"],
 		Shim:       c.bin["containerd-shim-runc-v2"],

@@ -3,11 +3,13 @@
 package lab
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -43,7 +45,7 @@ func startReal(t *testing.T, opts Options) *Cluster {
 
 func TestRealNode(t *testing.T) {
 	c := startReal(t, Options{})
-	traces := footprint(t, c)
+	traces := footprint(t, c.dir)
 
 	t.Run("DeploymentBecomesReady", func(t *testing.T) {
 		began := time.Now()
@@ -150,7 +152,7 @@ func TestRealNode(t *testing.T) {
 func TestRealNodeAfterCrash(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	c := startReal(t, Options{Dir: dir})
-	traces := footprint(t, c)
+	traces := footprint(t, c.dir)
 	apply(t, c, pod("one", c.Image("app:v1"), map[string]string{"TERM_DELAY": "1h"}))
 	eventually(t, func() error { return podReady(t, c, "one") })
 	traces.note(t)
@@ -172,6 +174,49 @@ func TestRealNodeAfterCrash(t *testing.T) {
 	}
 }
 
+// TestRealNodeAfterCallersDeath kills a process that runs a cluster.
+func TestRealNodeAfterCallersDeath(t *testing.T) {
+	const dirVar = "LIFELINE_LAB_TEST_CALLER_DIR"
+	if dir := os.Getenv(dirVar); dir != "" { // the process to be killed
+		c := startReal(t, Options{Dir: dir})
+		apply(t, c, pod("one", c.Image("app:v1"), nil))
+		eventually(t, func() error { return podReady(t, c, "one") })
+		fmt.Println("\nready to die")
+		select {}
+	}
+	if err := (Options{Nodes: NodesReal}).checkMachine(); err != nil {
+		t.Skip(err)
+	}
+	if testing.Short() {
+		t.Skip("real nodes take a while, and this is a short run")
+	}
+	dir := filepath.Join(t.TempDir(), "c")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), dirVar+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "ready to die"; {
+		t.Log(lines.Text())
+	}
+	traces := footprint(t, dir)
+	traces.note(t)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it says that it was killed
+	eventually(t, func() error {
+		if left := traces.left(t); len(left) > 0 {
+			return fmt.Errorf("left on the machine:\n%s", strings.Join(left, "\n"))
+		}
+		return nil
+	})
+}
+
 // traces are what a cluster's real node may leave on this machine. They are
 // looked for by other means than the node itself uses.
 type traces struct {
@@ -179,9 +224,9 @@ type traces struct {
 	ports   []string // of the bridge
 }
 
-func footprint(t *testing.T, c *Cluster) *traces {
+func footprint(t *testing.T, dir string) *traces {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(realNodeDir(c.dir), "cni", "*.conflist"))
+	paths, err := filepath.Glob(filepath.Join(realNodeDir(dir), "cni", "*.conflist"))
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("network configurations: %v, error %v", paths, err)
 	}
@@ -197,7 +242,7 @@ func footprint(t *testing.T, c *Cluster) *traces {
 	if err := json.Unmarshal(data, &conf); err != nil {
 		t.Fatal(err)
 	}
-	return &traces{dir: c.dir, id: strings.TrimPrefix(conf.Plugins[0].Bridge, "ll-")}
+	return &traces{dir: dir, id: strings.TrimPrefix(conf.Plugins[0].Bridge, "ll-")}
 }
 
 // note remembers the interfaces of the Pods that run now.

@@ -9,6 +9,10 @@ type Config struct {
 	// Dir is the node's directory, which is created. It identifies the node.
 	Dir string
 
+	// Detached says that the node outlives its caller. Any other is cleaned up
+	// as soon as the caller has died, by a process that waits for that.
+	Detached bool
+
 	// Kubelet, Containerd and Shim (containerd-shim-runc-v2) are the programs.
 	Kubelet, Containerd, Shim string
 	// Kubeconfig is how the kubelet reaches the API server, as system:node:Name.

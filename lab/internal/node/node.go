@@ -18,6 +18,7 @@ type Node struct {
 	layout  layout
 	tools   tools
 	network network
+	guard   *guard // nil if detached, or not started
 }
 
 // New returns a node that has not been started. Its processes will run in
@@ -64,6 +65,11 @@ func (n *Node) prepare() error {
 		return err
 	}
 	defer lock.unlock()
+	if !n.cfg.Detached {
+		if n.guard, err = l.startGuard(); err != nil {
+			return err
+		}
+	}
 	// From here on this node counts among those of the machine.
 	if err := os.MkdirAll(l.runDir(), 0o711); err != nil {
 		return fmt.Errorf("cannot make the node's runtime directory: %w", err)
@@ -143,11 +149,12 @@ func (n *Node) RestartContainerd(ctx context.Context, cfg Config) error {
 // are killed: it does not wait for them to end in their own time.
 func (n *Node) Stop(ctx context.Context) error {
 	// The kubelet first, or it would start again what is being ended.
-	return errors.Join(
-		n.end(ctx, KubeletProcess),
-		n.end(ctx, ContainerdProcess),
-		Cleanup(ctx, n.cfg.Dir),
-	)
+	err := errors.Join(n.end(ctx, KubeletProcess), n.end(ctx, ContainerdProcess), Cleanup(ctx, n.cfg.Dir))
+	if n.guard != nil {
+		err = errors.Join(err, n.guard.release())
+		n.guard = nil
+	}
+	return err
 }
 
 func (n *Node) end(ctx context.Context, name string) error {
