@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package insight says what a trace means: where its time went. It computes on
+// spans alone and draws nothing.
+package insight
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Segment is a stretch of the critical path: from Start to End, what the trace
+// waited for was Span.
+type Segment struct {
+	Span       *span.Span
+	Start, End time.Time
+}
+
+// Duration is the segment's length; never negative.
+func (s Segment) Duration() time.Duration { return s.End.Sub(s.Start) }
+
+// CriticalPath tells, for every moment of t's root, the deepest span that its
+// completion waited for. The segments are in order, do not overlap, none is
+// empty, and together they are exactly as long as the root; an open span
+// reaches to now. It is nil for a trace without a root or whose root has no
+// length.
+//
+// The walk goes back from the root's end: to the child that ended last, through
+// that child in the same way, and from its start to the child that had ended by
+// then. What no child explains is the parent's own. Where children outlive
+// their parent or start before it, only the common part counts.
+func CriticalPath(t *span.Trace, now time.Time) []Segment {
+	root := t.Root()
+	if root == nil {
+		return nil
+	}
+	w := walk{now: now, children: map[trace.SpanID][]*span.Span{}, onPath: map[*span.Span]bool{}}
+	for _, s := range t.Spans {
+		if s != root {
+			w.children[s.Parent] = append(w.children[s.Parent], s)
+		}
+	}
+	w.span(root, root.Start.Time, w.end(root))
+	slices.Reverse(w.segments)
+	return w.segments
+}
+
+type walk struct {
+	now      time.Time
+	children map[trace.SpanID][]*span.Span
+	// onPath guards against spans that are their own ancestors.
+	onPath map[*span.Span]bool
+	// segments are in reverse.
+	segments []Segment
+}
+
+// span adds what was waited for within s between from and to, last first.
+func (w *walk) span(s *span.Span, from, to time.Time) {
+	if w.onPath[s] {
+		w.add(s, from, to)
+		return
+	}
+	w.onPath[s] = true
+	defer delete(w.onPath, s)
+
+	children := w.children[s.ID]
+	slices.SortStableFunc(children, func(a, b *span.Span) int { return w.end(b).Compare(w.end(a)) })
+	at, slack := to, time.Duration(math.MaxInt64) // a child may outlive its parent by any length
+	for _, c := range children {
+		end, start := earlier(w.end(c), at), later(c.Start.Time, from)
+		if !at.After(from) {
+			break
+		}
+		if !start.Before(end) || w.end(c).Sub(at) > max(slack, resolution(c.End)) {
+			continue
+		}
+		w.add(s, end, at)
+		w.span(c, start, end)
+		at, slack = start, resolution(c.Start)
+	}
+	w.add(s, from, at)
+}
+
+func (w *walk) add(s *span.Span, from, to time.Time) {
+	if !from.Before(to) {
+		return
+	}
+	if n := len(w.segments); n > 0 && w.segments[n-1].Span == s && w.segments[n-1].Start.Equal(to) {
+		w.segments[n-1].Start = from
+		return
+	}
+	w.segments = append(w.segments, Segment{Span: s, Start: from, End: to})
+}
+
+func (w *walk) end(s *span.Span) time.Time {
+	if s.Open() {
+		return later(w.now, s.Start.Time)
+	}
+	return s.End.Time
+}
+
+// resolution is by how much two neighbouring moments may seem to overlap
+// because of how one of them is known (rule T).
+func resolution(t span.Time) time.Duration {
+	switch t.Source {
+	case span.TimeObject:
+		return time.Second
+	case span.TimeWatch:
+		return 50 * time.Millisecond
+	}
+	return 0
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

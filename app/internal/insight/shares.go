@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package insight
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Other is the label of the share that sums up all small ones.
+const Other = "other"
+
+// smallest is the percentage below which a share is part of Other.
+const smallest = 3
+
+// Share is what one kind of work has of the critical path.
+type Share struct {
+	// Label is the work: a span's name, with the image that was pulled.
+	Label    string
+	Duration time.Duration
+	// Percent is rounded such that those of all shares sum to 100.
+	Percent int
+}
+
+// Shares sums the segments by label, largest first; what has less than 3 % is
+// summed up as Other, which comes last.
+func Shares(path []Segment) []Share {
+	shares, total := sum(path)
+	if total <= 0 {
+		return nil
+	}
+	slices.SortStableFunc(shares, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Label, b.Label))
+	})
+	small := slices.IndexFunc(shares, func(s Share) bool { return percent(s.Duration, total) < smallest })
+	if small >= 0 {
+		rest := Share{Label: Other}
+		for _, s := range shares[small:] {
+			rest.Duration += s.Duration
+		}
+		shares = append(shares[:small], rest)
+	}
+	round(shares, total)
+	return shares
+}
+
+func sum(path []Segment) (shares []Share, total time.Duration) {
+	at := map[string]int{}
+	for _, seg := range path {
+		label := Label(seg.Span)
+		i, known := at[label]
+		if !known {
+			i = len(shares)
+			at[label] = i
+			shares = append(shares, Share{Label: label})
+		}
+		shares[i].Duration += seg.Duration()
+		total += seg.Duration()
+	}
+	return shares, total
+}
+
+// round sets the percentages by the largest remainder.
+func round(shares []Share, total time.Duration) {
+	left := 100
+	order := make([]int, len(shares))
+	for i := range shares {
+		shares[i].Percent = int(percent(shares[i].Duration, total))
+		left -= shares[i].Percent
+		order[i] = i
+	}
+	remainder := func(i int) float64 {
+		return percent(shares[i].Duration, total) - float64(shares[i].Percent)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainder(b), remainder(a)) })
+	for _, i := range order[:min(max(left, 0), len(order))] {
+		shares[i].Percent++
+	}
+}
+
+func percent(part, total time.Duration) float64 { return 100 * float64(part) / float64(total) }
+
+// Label names the work of a span as far as it is worth telling apart: its name,
+// and the image of a pull.
+func Label(s *span.Span) string {
+	if s.Name == "pull image" {
+		if image := Attribute(s, span.KeyImage); image != "" {
+			return s.Name + " " + image
+		}
+	}
+	return s.Name
+}
+
+// Attribute returns the value of the span's attribute k as text, or "".
+func Attribute(s *span.Span, k attribute.Key) string {
+	for _, kv := range s.Attributes {
+		if kv.Key == k {
+			return kv.Value.Emit()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// brief writes a duration with two digits or so: 12ms, 0.9s, 4.2s, 2m05s, 3h07m,
+// 2d4h.
+func brief(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + brief(-d)
+	case d == 0:
+		return "0ms"
+	case d < time.Millisecond:
+		return "<1ms"
+	case d < 500*time.Millisecond:
+		return fmt.Sprintf("%dms", d.Round(time.Millisecond).Milliseconds())
+	case d.Round(100*time.Millisecond) < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d.Round(time.Second) < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d.Round(time.Minute) < 24*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	d = d.Round(time.Hour)
+	return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}
+
+// precise writes a duration with one digit more than brief.
+func precise(d time.Duration) string {
+	if d >= 500*time.Millisecond && d.Round(10*time.Millisecond) < 10*time.Second {
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	}
+	return brief(d)
+}
+
+// length writes how long s took, or has taken so far ("…"). "~" says that a
+// bound is known by the second only.
+func length(s *span.Span, now time.Time) string {
+	text := brief(max(0, s.Duration(now)))
+	if s.Start.Source == span.TimeObject || s.End.Source == span.TimeObject {
+		text = "~" + text
+	}
+	if s.Open() {
+		text += "…"
+	}
+	return text
+}

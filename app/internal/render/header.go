@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// header is the line above a tree, or the lines where one is too narrow: what
+// was done, how it ended, and the trace's ID.
+func header(t *span.Trace, o Options) []line {
+	title := piece{"empty trace", bold}
+	verdict := piece{}
+	if root := t.Root(); root != nil {
+		title.text = what(root, object.Ref{}, root.Object.Namespace != "")
+		verdict = verdictOf(t, root, o)
+	}
+	pieces := []piece{title, verdict, {"trace " + t.ID.String(), dim}}
+	return flow(pieces, o.width())
+}
+
+// verdictOf says how a trace ended and after how long.
+func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
+	took := precise(max(0, root.Duration(o.Now)))
+	reason := escape(cmp.Or(t.Reason, root.Message))
+	if reason != "" {
+		reason = ": " + reason
+	}
+	switch outcome := cmp.Or(t.Outcome, root.Outcome); {
+	case outcome == span.Failed:
+		return piece{"failed after " + took + reason, red}
+	case root.Open():
+		return piece{"waiting " + took + reason, yellow}
+	case outcome == span.Converged || outcome == "":
+		return piece{"converged in " + took, green}
+	case outcome == span.Deleted:
+		return piece{"deleted in " + took, green}
+	case outcome == span.Superseded:
+		return piece{"superseded after " + took, dim}
+	default:
+		return piece{string(outcome) + " after " + took + reason, yellow}
+	}
+}
+
+// flow lays pieces side by side where they fit and below each other where not.
+func flow(pieces []piece, width int) []line {
+	const gap, indent = "   ", "  "
+	pieces[0].text = squeeze(pieces[0].text, width)
+	lines := []line{{pieces[0]}}
+	for _, p := range pieces[1:] {
+		if p.text == "" {
+			continue
+		}
+		last := len(lines) - 1
+		if lines[last].cells()+len(gap)+cells(p.text) <= width {
+			lines[last] = append(lines[last], piece{gap, plain}, p)
+			continue
+		}
+		for _, text := range wrap(p.text, width-len(indent)) {
+			lines = append(lines, line{{indent, plain}, {text, p.style}})
+		}
+	}
+	return lines
+}
+
+// healing says what a trace reacted to that nobody asked for, and which trace
+// it follows; nil if it is no such trace.
+func healing(t *span.Trace, o Options) []line {
+	root := t.Root()
+	if root == nil {
+		return nil
+	}
+	heals := escape(insight.Attribute(root, span.KeyHeals))
+	if heals == "" {
+		return nil
+	}
+	pieces := []piece{{"healing: the cluster reacted to " + heals, yellow}}
+	for _, l := range root.Links {
+		if l.TraceID != t.ID {
+			pieces = append(pieces, piece{"follows trace " + l.TraceID.String(), dim})
+			break
+		}
+	}
+	return flow(pieces, o.width())
+}

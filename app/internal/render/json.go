@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"io"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// JSON writes traces as one document of OTLP JSON, {"resourceSpans":[…]}, on one
+// line. Open spans end at o.Now and are marked unfinished. The same traces give
+// the same bytes.
+func JSON(w io.Writer, traces []*span.Trace, o Options) error {
+	wire, err := proto.Marshal(&tracepb.TracesData{
+		ResourceSpans: span.ToOTLP(span.EndOpen(traces, o.Now), o.Cluster),
+	})
+	if err != nil {
+		return fmt.Errorf("cannot encode traces: %w", err)
+	}
+	data, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(wire)
+	if err != nil {
+		return fmt.Errorf("cannot read traces back: %w", err)
+	}
+	doc, err := (&ptrace.JSONMarshaler{}).MarshalTraces(data)
+	if err != nil {
+		return fmt.Errorf("cannot write traces as JSON: %w", err)
+	}
+	if data.ResourceSpans().Len() == 0 {
+		doc = []byte(`{"resourceSpans":[]}`) // the marshaler would leave it out
+	}
+	_, err = w.Write(append(doc, '\n'))
+	return err
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// nameRun is the span of a command that lifeline ran.
+const nameRun = "run"
+
+// what says in words what s did. The object's name is left out where the span
+// above is about the same object; its namespace where qualified is false.
+func what(s *span.Span, above object.Ref, qualified bool) string {
+	if s.Name == nameRun {
+		if command := insight.Attribute(s, span.KeyCommand); command != "" {
+			return escape(command)
+		}
+	}
+	words := []string{escape(s.Name)}
+	image, container := insight.Attribute(s, span.KeyImage), insight.Attribute(s, span.KeyContainer)
+	switch {
+	case ownsName(s), s.Object != above:
+		words = append(words, objectName(s.Object, qualified))
+		fallthrough
+	default:
+		switch {
+		case s.Name == "pull image" && image != "":
+			words = append(words, escape(image))
+		case container != "":
+			words = append(words, escape(container))
+		}
+	}
+	if attempt := insight.Attribute(s, span.KeyAttempt); attempt != "" && attempt != "0" && attempt != "1" {
+		words = append(words, "#"+escape(attempt))
+	}
+	return join(words, " ")
+}
+
+// ownsName reports whether the span's name ends with the kind of its object,
+// as those of reconciliations and writes do.
+func ownsName(s *span.Span) bool {
+	return s.Object.Kind.Kind != "" && strings.HasSuffix(s.Name, " "+s.Object.Kind.Kind)
+}
+
+func objectName(ref object.Ref, qualified bool) string {
+	if qualified && ref.Namespace != "" {
+		return escape(ref.Namespace) + "/" + escape(ref.Name)
+	}
+	return escape(ref.Name)
+}
+
+// manyNamespaces reports whether names need their namespace to be told apart.
+func manyNamespaces(t *span.Trace) bool {
+	first := ""
+	for _, s := range t.Spans {
+		switch ns := s.Object.Namespace; {
+		case ns == "" || ns == first:
+		case first == "":
+			first = ns
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// mark says in a word what sets s apart from one that went well, or nothing.
+func mark(s *span.Span) piece {
+	switch {
+	case failed(s):
+		return piece{"failed", red}
+	case s.Outcome == span.Superseded, s.Outcome == span.Deleted:
+		return piece{string(s.Outcome), dim}
+	case s.Outcome == span.Unfinished:
+		return piece{"unfinished", yellow}
+	case s.Open():
+		return piece{"waiting", yellow}
+	case s.Evidence == span.ByTime, s.Evidence == span.Unverified:
+		return piece{"cause: " + string(s.Evidence), dim}
+	}
+	return piece{}
+}
+
+// join is strings.Join without the empty ones.
+func join(words []string, sep string) string {
+	var b strings.Builder
+	for _, w := range words {
+		if w == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}

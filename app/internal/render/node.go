@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// node is one line of a tree and what is below it: a span, or a summary of
+// spans that are not drawn.
+type node struct {
+	span     *span.Span
+	summary  string
+	notes    []piece
+	children []*node
+}
+
+const (
+	// foldAbove is how many siblings alike are drawn at most.
+	foldAbove = 6
+	// keepProblems and keepSlowest are how many of more than that still are.
+	keepProblems = 4
+	keepSlowest  = 3
+)
+
+// forest arranges t's spans: what has no parent in the trace is at the top. A
+// span whose ancestors form a circle is at the top too: nothing is lost.
+func forest(t *span.Trace) []*node {
+	nodes := make(map[trace.SpanID]*node, len(t.Spans))
+	all := make([]*node, 0, len(t.Spans))
+	for _, s := range t.Spans {
+		n := &node{span: s}
+		all = append(all, n)
+		if _, twice := nodes[s.ID]; !twice {
+			nodes[s.ID] = n
+		}
+	}
+	var top []*node
+	for _, n := range all {
+		parent := nodes[n.span.Parent]
+		if parent == nil || parent == n || n.span.RemoteParent || circular(n, nodes) {
+			top = append(top, n)
+			continue
+		}
+		parent.children = append(parent.children, n)
+	}
+	for _, n := range all {
+		byStart(n.children)
+	}
+	return top
+}
+
+func byStart(siblings []*node) {
+	slices.SortStableFunc(siblings, func(a, b *node) int { return a.span.Start.Compare(b.span.Start.Time) })
+}
+
+// circular reports whether going up from n comes back to n.
+func circular(n *node, nodes map[trace.SpanID]*node) bool {
+	up := nodes[n.span.Parent]
+	for range len(nodes) {
+		if up == nil || up.span.RemoteParent {
+			return false
+		}
+		if up == n {
+			return true
+		}
+		up = nodes[up.span.Parent]
+	}
+	return false
+}
+
+// fold replaces many siblings alike by the ones that matter and a summary.
+func (n *node) fold(now time.Time) {
+	n.children = foldSiblings(n.children, now)
+	for _, c := range n.children {
+		c.fold(now)
+	}
+}
+
+func foldSiblings(siblings []*node, now time.Time) []*node {
+	alike := map[string][]*node{}
+	for _, c := range siblings {
+		if c.span != nil {
+			alike[c.span.Name] = append(alike[c.span.Name], c)
+		}
+	}
+	for name, group := range alike {
+		if len(group) <= foldAbove {
+			continue
+		}
+		shown := worthiest(group, now)
+		hidden := slices.DeleteFunc(slices.Clone(group), func(c *node) bool { return shown[c] })
+		summary := &node{summary: summarize(name, hidden, now)}
+		last := hidden[len(hidden)-1]
+		var kept []*node
+		for _, c := range siblings {
+			switch {
+			case c == last:
+				kept = append(kept, summary)
+			case !slices.Contains(hidden, c):
+				kept = append(kept, c)
+			}
+		}
+		siblings = kept
+	}
+	return siblings
+}
+
+// worthiest picks, of many alike, some that went wrong, some that are open and
+// the slowest.
+func worthiest(group []*node, now time.Time) map[*node]bool {
+	ranked := slices.Clone(group)
+	slices.SortStableFunc(ranked, func(a, b *node) int {
+		return cmp.Or(
+			cmp.Compare(b.trouble(), a.trouble()),
+			cmp.Compare(b.span.Duration(now), a.span.Duration(now)),
+		)
+	})
+	shown := map[*node]bool{}
+	for _, c := range ranked {
+		if c.trouble() > 0 && len(shown) < keepProblems {
+			shown[c] = true
+		}
+	}
+	slices.SortStableFunc(ranked, func(a, b *node) int {
+		return cmp.Compare(b.span.Duration(now), a.span.Duration(now))
+	})
+	for _, c := range ranked[:max(1, keepSlowest-len(shown))] {
+		shown[c] = true
+	}
+	return shown
+}
+
+// trouble ranks a span: 2 failed, 1 open or unfinished, 0 fine; at least 1 if
+// anything below it is worse than fine.
+func (n *node) trouble() int {
+	switch {
+	case n.span == nil:
+		return 0
+	case failed(n.span):
+		return 2
+	case n.span.Open(), n.span.Outcome == span.Unfinished:
+		return 1
+	}
+	return 0
+}
+
+func failed(s *span.Span) bool { return s.Status == span.StatusError || s.Outcome == span.Failed }
+
+// summarize says what spans alike that are not drawn have in common.
+func summarize(name string, hidden []*node, now time.Time) string {
+	var lengths []time.Duration
+	var bad, open int
+	for _, c := range hidden {
+		switch c.trouble() {
+		case 2:
+			bad++
+		case 1:
+			open++
+		default:
+			lengths = append(lengths, c.span.Duration(now))
+		}
+	}
+	text := fmt.Sprintf("… %d more %s", len(hidden), escape(name))
+	var facts []string
+	if bad > 0 {
+		facts = append(facts, fmt.Sprintf("%d failed", bad))
+	}
+	if open > 0 {
+		facts = append(facts, fmt.Sprintf("%d open", open))
+	}
+	if len(lengths) > 0 {
+		slices.Sort(lengths)
+		facts = append(facts, "p50 "+brief(lengths[(len(lengths)-1)/2]), "max "+brief(lengths[len(lengths)-1]))
+	}
+	return text + " (" + join(facts, ", ") + ")"
+}

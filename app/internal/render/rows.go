@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// rows collects the lines of a tree before their columns have widths.
+type rows struct {
+	qualified bool
+	critical  map[*span.Span]bool
+	scale     scale
+	list      []row
+}
+
+// row is one line of a tree: a span with its columns, or text that spans all of
+// them.
+type row struct {
+	branch string
+	label  string
+	mark   piece
+	span   *span.Span
+	note   piece
+}
+
+func (r *rows) walk(siblings []*node, prefix string, above object.Ref) {
+	for i, n := range siblings {
+		branch, below := prefix+"├─ ", prefix+"│  "
+		if i == len(siblings)-1 {
+			branch, below = prefix+"└─ ", prefix+"   "
+		}
+		if n.span == nil {
+			r.list = append(r.list, row{branch: branch, note: piece{n.summary, dim}})
+			continue
+		}
+		r.list = append(r.list, row{
+			branch: branch, label: what(n.span, above, r.qualified), mark: mark(n.span), span: n.span,
+		})
+		stem := below
+		if len(n.children) > 0 {
+			stem += "│ "
+		}
+		for _, note := range n.notes {
+			r.list = append(r.list, row{branch: stem, note: note})
+		}
+		r.walk(n.children, below, n.span.Object)
+	}
+}
+
+// columns are the widths of a tree's columns; the bar's is 0 if there is no room
+// for one.
+type columns struct{ what, component, length, bar int }
+
+// gap is between columns, in cells.
+const gap = 2
+
+const (
+	// maxComponent bounds the component's column; where labels lack room, it
+	// gives way down to minComponent.
+	maxComponent, minComponent = 24, 10
+	// minBar is the narrowest bar that says something, wishBar one for which
+	// labels are shortened.
+	minBar, wishBar = 8, 24
+	// wishLabel is what a label keeps before the bar is left out.
+	wishLabel = 60
+)
+
+// fit gives each column what it needs, and the bar the rest. Where that is too
+// little, the bar gives way first, then the component, then the labels.
+func (r *rows) fit(o Options) columns {
+	var c columns
+	for _, row := range r.list {
+		if row.span == nil {
+			continue
+		}
+		c.what = max(c.what, cells(row.branch)+cells(row.label)+markCells(row.mark))
+		c.component = max(c.component, min(maxComponent, cells(escape(row.span.Service))))
+		c.length = max(c.length, cells(length(row.span, o.Now)))
+	}
+	room := o.width() - c.component - c.length - 2*gap
+	if lacking := c.what - room; lacking > 0 {
+		given := min(lacking, max(0, c.component-minComponent))
+		c.component, room = c.component-given, room+given
+	}
+	switch {
+	case room-c.what-gap >= minBar:
+	case room >= c.what:
+		return c
+	case room-gap-minBar >= wishLabel:
+		c.what = max(wishLabel, room-gap-wishBar)
+	case room >= 24:
+		c.what = min(c.what, room)
+		return c
+	default:
+		c.what, c.component = min(c.what, o.width()-c.length-gap), 0
+		return c
+	}
+	c.bar = room - c.what - gap
+	return c
+}
+
+func markCells(m piece) int {
+	if m.text == "" {
+		return 0
+	}
+	return cells(m.text) + 3
+}
+
+// lines lays out the rows.
+func (r *rows) lines(o Options) []line {
+	c := r.fit(o)
+	var out []line
+	for _, row := range r.list {
+		if row.span == nil {
+			out = append(out, noteLines(row, o.width())...)
+			continue
+		}
+		out = append(out, r.spanLine(row, c, o))
+	}
+	return out
+}
+
+func (r *rows) spanLine(row row, c columns, o Options) line {
+	label := squeeze(row.label, max(4, c.what-cells(row.branch)-markCells(row.mark)))
+	l := line{{row.branch, dim}, {label, plain}}
+	if row.mark.text != "" {
+		l = append(l, piece{" [" + row.mark.text + "]", row.mark.style})
+	}
+	l = append(l, piece{strings.Repeat(" ", max(0, c.what-l.cells())+gap), plain})
+	if c.component > 0 {
+		name := cut(escape(row.span.Service), c.component)
+		l = append(l, piece{pad(name, c.component+gap), componentStyle(row.span.Service)})
+	}
+	l = append(l, piece{pad(length(row.span, o.Now), c.length), plain})
+	if c.bar > 0 {
+		style := componentStyle(row.span.Service)
+		switch {
+		case failed(row.span):
+			style = red
+		case !r.critical[row.span]:
+			style = dim
+		}
+		l = append(l, piece{strings.Repeat(" ", gap), plain}, piece{r.scale.bar(row.span, c.bar), style})
+	}
+	return l
+}
+
+// noteLines break a note into lines below each other.
+func noteLines(row row, width int) []line {
+	var out []line
+	branch := row.branch
+	for _, text := range wrap(row.note.text, max(10, width-cells(branch))) {
+		out = append(out, line{{branch, dim}, {text, row.note.style}})
+		branch = strings.NewReplacer("├─", "│ ", "└─", "  ").Replace(branch)
+	}
+	return out
+}

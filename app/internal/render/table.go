@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Table writes one row for each span, as kubectl does for objects: aligned
+// columns, nothing folded or cut.
+func Table(w io.Writer, traces []*span.Trace, o Options) error {
+	table := [][]string{{"TRACE", "START", "DURATION", "COMPONENT", "SPAN", "OBJECT", "OUTCOME", "REASON"}}
+	for _, t := range traces {
+		var begin span.Time
+		if root := t.Root(); root != nil {
+			begin = root.Start
+		}
+		for _, s := range t.Spans {
+			table = append(table, []string{
+				t.ID.String()[:8],
+				"+" + brief(s.Start.Sub(begin.Time)),
+				length(s, o.Now),
+				escape(s.Service),
+				spanText(s),
+				objectText(s.Object),
+				outcomeText(s),
+				escape(s.Message),
+			})
+		}
+	}
+	widths := make([]int, len(table[0]))
+	for _, row := range table {
+		for i, text := range row {
+			widths[i] = max(widths[i], cells(text))
+		}
+	}
+	out := bufio.NewWriter(w)
+	for _, row := range table {
+		var l line
+		for i, text := range row {
+			l = append(l, piece{pad(cmp.Or(text, "-"), widths[i]+3), plain})
+		}
+		fmt.Fprintln(out, l.string(false))
+	}
+	return out.Flush()
+}
+
+// spanText is the span without its object's name, which has a column.
+func spanText(s *span.Span) string {
+	if ownsName(s) {
+		return escape(s.Name)
+	}
+	return what(s, s.Object, false)
+}
+
+func objectText(ref object.Ref) string {
+	if ref.Kind.Kind == "" {
+		return ""
+	}
+	return escape(ref.String())
+}
+
+func outcomeText(s *span.Span) string {
+	switch {
+	case s.Outcome != "":
+		return string(s.Outcome)
+	case failed(s):
+		return string(span.Failed)
+	case s.Open():
+		return "waiting"
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Tree draws each trace as a tree of its spans: what, by which component, for
+// how long and when; what went wrong, and the critical path. A trace that
+// healed something says what it reacted to. Many siblings alike are folded
+// unless o.Full.
+func Tree(w io.Writer, traces []*span.Trace, o Options) error {
+	out := bufio.NewWriter(w)
+	for i, t := range traces {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		for _, l := range treeLines(t, o, unlimited) {
+			fmt.Fprintln(out, l.string(o.Color))
+		}
+	}
+	return out.Flush()
+}
+
+// treeLines are the lines of one trace's tree.
+func treeLines(t *span.Trace, o Options, d density) []line {
+	top := forest(t)
+	for _, n := range top {
+		n.annotate()
+	}
+	tree := &node{children: top}
+	if len(top) > 0 && top[0].span.Name == nameRun {
+		// The command is in the header; its children stand below that.
+		tree = &node{children: append(top[0].children, top[1:]...), notes: top[0].notes}
+	}
+	if !o.Full {
+		tree.fold(o.Now)
+	}
+	tree.thin(d)
+	lines := append(header(t, o), healing(t, o)...)
+	for _, note := range tree.notes {
+		for _, text := range wrap(note.text, o.width()-2) {
+			lines = append(lines, line{{"  ", plain}, {text, note.style}})
+		}
+	}
+	path := insight.CriticalPath(t, o.Now)
+	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}
+	r.walk(tree.children, "", object.Ref{})
+	lines = append(lines, r.lines(o)...)
+	return append(lines, pathLines(path, o)...)
+}
+
+func onPath(path []insight.Segment) map[*span.Span]bool {
+	on := map[*span.Span]bool{}
+	for _, seg := range path {
+		on[seg.Span] = true
+	}
+	return on
+}
+
+// pathLines sums up the critical path.
+func pathLines(path []insight.Segment, o Options) []line {
+	const title, sep = "critical path: ", " · "
+	shares := insight.Shares(path)
+	if len(shares) == 0 {
+		return nil
+	}
+	lines := []line{{{title, bold}}}
+	for i, s := range shares {
+		share := piece{fmt.Sprintf("%s %d%%", squeeze(escape(s.Label), o.width()-len(title)-5), s.Percent), plain}
+		last := len(lines) - 1
+		switch {
+		case i == 0:
+			lines[last] = append(lines[last], share)
+		case lines[last].cells()+cells(sep)+cells(share.text) <= o.width():
+			lines[last] = append(lines[last], piece{sep, dim}, share)
+		default:
+			lines = append(lines, line{{pad("", len(title)), plain}, share})
+		}
+	}
+	return lines
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package span
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// namedKinds are the kinds for which OpenTelemetry's semantic conventions have
+// a name and a UID, and their prefix there.
+var namedKinds = map[object.Kind]string{
+	{Kind: "Namespace"}:                                      "k8s.namespace.",
+	{Kind: "Node"}:                                           "k8s.node.",
+	{Kind: "Pod"}:                                            "k8s.pod.",
+	{Kind: "Service"}:                                        "k8s.service.",
+	{Kind: "PersistentVolume"}:                               "k8s.persistentvolume.",
+	{Kind: "PersistentVolumeClaim"}:                          "k8s.persistentvolumeclaim.",
+	{Kind: "ReplicationController"}:                          "k8s.replicationcontroller.",
+	{Kind: "ResourceQuota"}:                                  "k8s.resourcequota.",
+	{Group: "apps", Kind: "Deployment"}:                      "k8s.deployment.",
+	{Group: "apps", Kind: "ReplicaSet"}:                      "k8s.replicaset.",
+	{Group: "apps", Kind: "StatefulSet"}:                     "k8s.statefulset.",
+	{Group: "apps", Kind: "DaemonSet"}:                       "k8s.daemonset.",
+	{Group: "batch", Kind: "Job"}:                            "k8s.job.",
+	{Group: "batch", Kind: "CronJob"}:                        "k8s.cronjob.",
+	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: "k8s.hpa.",
+}
+
+// spanAttributes are those of the span itself, and then what its fields say
+// under keys that it does not have yet. No key comes twice.
+func spanAttributes(s *Span) []attribute.KeyValue {
+	set := attributeSet{at: map[attribute.Key]int{}}
+	for _, kv := range s.Attributes {
+		set.put(kv)
+	}
+	set.object(s.Object)
+	set.text(KeyOutcome, string(s.Outcome))
+	set.text(KeyEvidence, string(s.Evidence))
+	set.text(KeyTimeStart, string(s.Start.Source))
+	set.text(KeyTimeEnd, string(s.End.Source))
+	set.text(KeyMessage, s.Message)
+	return set.list
+}
+
+// attributeSet is a list of attributes without duplicates, in order of arrival.
+type attributeSet struct {
+	list []attribute.KeyValue
+	at   map[attribute.Key]int
+}
+
+// put adds kv; a second value replaces the first.
+func (a *attributeSet) put(kv attribute.KeyValue) {
+	if i, known := a.at[kv.Key]; known {
+		a.list[i] = kv
+		return
+	}
+	a.at[kv.Key] = len(a.list)
+	a.list = append(a.list, kv)
+}
+
+// text adds a string unless it is empty or its key is taken.
+func (a *attributeSet) text(k attribute.Key, v string) {
+	if _, known := a.at[k]; v != "" && !known {
+		a.put(k.String(v))
+	}
+}
+
+func (a *attributeSet) object(ref object.Ref) {
+	if ref.Kind.Kind == "" {
+		return
+	}
+	a.text(KeyGroup, ref.Group)
+	a.text(KeyVersion, ref.Version)
+	a.text(KeyKind, ref.Kind.Kind)
+	a.text(KeyNamespace, ref.Namespace)
+	a.text(KeyName, ref.Name)
+	a.text(KeyUID, string(ref.UID))
+	a.text("k8s.namespace.name", ref.Namespace)
+	prefix, named := namedKinds[object.Kind{Group: ref.Group, Kind: ref.Kind.Kind}]
+	if !named {
+		return
+	}
+	a.text(attribute.Key(prefix+"name"), ref.Name)
+	if prefix != "k8s.namespace." { // the conventions have no UID for it
+		a.text(attribute.Key(prefix+"uid"), string(ref.UID))
+	}
+}
+
+func toKeyValues(kvs []attribute.KeyValue) []*commonpb.KeyValue {
+	var out []*commonpb.KeyValue
+	for _, kv := range kvs {
+		if kv.Key != "" {
+			out = append(out, toKeyValue(kv))
+		}
+	}
+	return out
+}
+
+func toKeyValue(kv attribute.KeyValue) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: text(string(kv.Key)), Value: toValue(kv.Value)}
+}
+
+func toValue(v attribute.Value) *commonpb.AnyValue {
+	switch v.Type() {
+	case attribute.BOOL:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: v.AsBool()}}
+	case attribute.INT64:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: v.AsInt64()}}
+	case attribute.FLOAT64:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: v.AsFloat64()}}
+	case attribute.STRING:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text(v.AsString())}}
+	case attribute.STRINGSLICE:
+		return toArray(v.AsStringSlice(), attribute.StringValue)
+	case attribute.INT64SLICE:
+		return toArray(v.AsInt64Slice(), attribute.Int64Value)
+	case attribute.FLOAT64SLICE:
+		return toArray(v.AsFloat64Slice(), attribute.Float64Value)
+	case attribute.BOOLSLICE:
+		return toArray(v.AsBoolSlice(), attribute.BoolValue)
+	default:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text(v.Emit())}}
+	}
+}
+
+func toArray[T any](items []T, value func(T) attribute.Value) *commonpb.AnyValue {
+	array := &commonpb.ArrayValue{}
+	for _, item := range items {
+		array.Values = append(array.Values, toValue(value(item)))
+	}
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: array}}
+}
+
+// IsWrite reports whether the span is an API write rather than work that
+// followed from one.
+func (s *Span) IsWrite() bool {
+	verb, _, _ := strings.Cut(s.Name, " ")
+	switch verb {
+	case "create", "update", "patch", "apply", "delete":
+		return true
+	}
+	return false
+}
