@@ -217,6 +217,26 @@ func TestRealNodeAfterCallersDeath(t *testing.T) {
 	})
 }
 
+// TestRealNodesSideBySide runs two clusters at once, and ends one of them.
+func TestRealNodesSideBySide(t *testing.T) {
+	first := startReal(t, Options{})
+	second := startReal(t, Options{})
+	for _, c := range []*Cluster{first, second} {
+		apply(t, c, pod("one", c.Image("app:v1"), nil))
+	}
+	for _, c := range []*Cluster{first, second} {
+		eventually(t, func() error { return podReady(t, c, "one") })
+	}
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, second, pod("two", second.Image("app:v2"), nil))
+	eventually(t, func() error { return podReady(t, second, "two") })
+	if err := podReady(t, second, "one"); err != nil {
+		t.Errorf("the end of one cluster must not touch another: %v", err)
+	}
+}
+
 // traces are what a cluster's real node may leave on this machine. They are
 // looked for by other means than the node itself uses.
 type traces struct {
