@@ -23,7 +23,7 @@ func deletionStages() []stage {
 		},
 		{
 			name:  "pod-gone",
-			when:  []string{deleted, noneRuns},
+			when:  []string{deleted, noneRuns, `(.metadata.deletionGracePeriodSeconds != 0)`},
 			steps: []any{remove()},
 		},
 	}
