@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package harness drives the lifeline binary as a user would, on clusters of
+// the lab, and holds what it prints against the API server's audit log. What a
+// scenario should show is for its test to say.
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/lab"
+)
+
+// Bench is a running cluster and a lifeline binary.
+type Bench struct {
+	*lab.Cluster
+	// Lifeline is the path of the binary.
+	Lifeline string
+
+	dir string
+}
+
+// Start builds lifeline and starts a cluster. Stop ends both.
+func Start(ctx context.Context, opts lab.Options) (*Bench, error) {
+	dir, err := os.MkdirTemp("", "lifeline-e2e-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a directory for the test: %w", err)
+	}
+	b := &Bench{dir: dir, Lifeline: filepath.Join(dir, "lifeline")}
+	if err := build(ctx, b.Lifeline); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	opts.Progress = os.Stderr
+	if b.Cluster, err = lab.Start(ctx, opts); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return b, nil
+}
+
+// Stop ends the cluster.
+func (b *Bench) Stop() error { return errors.Join(b.Cluster.Stop(), os.RemoveAll(b.dir)) }
+
+func build(ctx context.Context, out string) error {
+	app, err := appModule()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, "./cmd/lifeline")
+	cmd.Dir = app
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build lifeline in %s: %w\n%s", app, err, text)
+	}
+	return nil
+}
+
+// appModule finds the folder of the app module, beside this one.
+func appModule() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("cannot find the app module: %w", err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "app", "go.mod")); err == nil {
+			return filepath.Join(dir, "app"), nil
+		}
+	}
+	return "", errors.New("cannot find the app module above the working directory")
+}
+
+// Result is what one lifeline command printed and how it ended.
+type Result struct {
+	Stdout, Stderr string
+	Code           int
+	// Traces are those of an -o json document, the command's own first.
+	Traces []*Trace
+	// Began and Ended are by the test's clock.
+	Began, Ended time.Time
+}
+
+// Exec runs lifeline with the arguments and the environment of the lab's
+// administrator; kubectl is the lab's.
+func (b *Bench) Exec(t testing.TB, args ...string) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := b.Command(ctx, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, io.MultiWriter(&stderr)
+	r := Result{Began: time.Now()}
+	err := cmd.Run()
+	r.Ended, r.Stdout, r.Stderr = time.Now(), stdout.String(), stderr.String()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		r.Code = exit.ExitCode()
+	case err != nil:
+		t.Fatalf("cannot run lifeline %s: %v", strings.Join(args, " "), err)
+	}
+	return r
+}
+
+// Command prepares a lifeline command without starting it.
+func (b *Bench) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, b.Lifeline, args...)
+	cmd.Env = b.Env(b.Kubeconfig())
+	return cmd
+}
+
+// Env is an environment with that kubeconfig in which kubectl is the lab's.
+func (b *Bench) Env(kubeconfig string) []string {
+	env := []string{
+		"KUBECONFIG=" + kubeconfig,
+		"PATH=" + filepath.Dir(b.Kubectl()) + ":" + os.Getenv("PATH"),
+		"HOME=" + b.dir,
+	}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PATH", name == "HOME", name == "KUBECONFIG", strings.HasPrefix(name, "OTEL_"), name == "TRACEPARENT":
+		default:
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// Run traces a command and reads the traces it prints. A code that is not want
+// ends the test.
+func (b *Bench) Run(t testing.TB, want int, flags []string, command ...string) Result {
+	t.Helper()
+	args := append([]string{"run", "-o", "json"}, flags...)
+	r := b.Exec(t, append(append(args, "--"), command...)...)
+	if r.Code != want {
+		t.Fatalf("lifeline run -- %s: exit code %d, want %d\n%s\n%s", strings.Join(command, " "), r.Code, want, r.Stderr, r.Stdout)
+	}
+	r.Traces = parse(t, r.Stdout)
+	return r
+}
+
+// Kubectl runs kubectl as administrator, without lifeline, and returns what it
+// printed.
+func (b *Bench) MustKubectl(t testing.TB, stdin string, args ...string) string {
+	t.Helper()
+	out, err := b.RunKubectl(t.Context(), strings.NewReader(stdin), args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// Namespace makes a namespace for one test, which goes with it.
+func (b *Bench) Namespace(t testing.TB) string {
+	t.Helper()
+	name := "t-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	if len(name) > 60 {
+		name = name[:60]
+	}
+	b.MustKubectl(t, "", "create", "namespace", name)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if out, err := b.RunKubectl(ctx, nil, "delete", "namespace", name, "--wait=false"); err != nil {
+			t.Logf("cannot delete namespace %s: %v\n%s", name, err, out)
+		}
+	})
+	return name
+}
+
+// File writes a manifest for a command to apply.
+func File(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/lab/audit"
+)
+
+// Oracle is what the API server stored in one namespace.
+type Oracle struct {
+	bench     *Bench
+	namespace string
+	// since is how many writes there were before.
+	since int
+}
+
+// Oracle begins to count the writes in the namespace.
+func (b *Bench) Oracle(t testing.TB, namespace string) *Oracle {
+	t.Helper()
+	return &Oracle{bench: b, namespace: namespace, since: len(b.stored(t, namespace))}
+}
+
+// stored returns the writes to Deployments, ReplicaSets and Pods.
+func (b *Bench) stored(t testing.TB, namespace string) []audit.Write {
+	t.Helper()
+	all, err := audit.Read(b.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(w audit.Write) bool {
+		return w.Namespace != namespace || w.Resource != "deployments" && w.Resource != "replicasets" && w.Resource != "pods"
+	})
+}
+
+// Names returns readable names for all that was ever created in the namespace.
+func (o *Oracle) Names(t testing.TB) Names {
+	t.Helper()
+	n := Names{replace: map[string]string{}}
+	sets := map[string]int{}
+	for _, w := range o.bench.stored(t, o.namespace) {
+		if w.Verb != "create" || w.Subresource != "" {
+			continue
+		}
+		switch w.Resource {
+		case "replicasets":
+			base := w.Name[:strings.LastIndex(w.Name, "-")]
+			n.replace[w.Name] = fmt.Sprintf("%s-%c", base, 'A'+sets[base])
+			sets[base]++
+		case "pods":
+			if i := strings.LastIndex(w.Name, "-"); i > 0 {
+				if owner, ok := n.replace[w.Name[:i]]; ok {
+					n.replace[w.Name] = owner + "-*"
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Check holds the traces against the log: every write since the oracle began,
+// up to the end of the result, is in the trace that caused says (an index into
+// r.Traces, or -1 for none), and the traces tell of no other.
+func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.Write) int) {
+	t.Helper()
+	names := o.Names(t)
+	told := make([]map[stored]bool, len(r.Traces))
+	for i, tr := range r.Traces {
+		told[i] = tr.Writes()
+	}
+	// Some answers do not tell the resourceVersion; such a write is any one
+	// of its object that no other write accounts for.
+	unnumbered := map[string]int{}
+	expected := make([]map[stored]bool, len(r.Traces))
+	for i := range expected {
+		expected[i] = map[stored]bool{}
+	}
+	for _, w := range o.bench.stored(t, o.namespace)[o.since:] {
+		if w.Completed.After(r.Ended) {
+			continue
+		}
+		rv, _ := strconv.ParseUint(w.ResourceVersion, 10, 64)
+		want := caused(names.Of(w.Name), w)
+		if rv == 0 {
+			unnumbered[w.UID]++
+			continue
+		}
+		key := stored{w.UID, rv}
+		for i := range told {
+			switch {
+			case i == want:
+				expected[i][key] = true
+				if !told[i][key] {
+					t.Errorf("trace %d lacks the %s of %s %s/%s (resourceVersion %d) by %s", i, w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
+				}
+			case told[i][key]:
+				t.Errorf("trace %d tells of the %s of %s %s/%s (resourceVersion %d) by %s, which it did not cause", i, w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
+			}
+		}
+	}
+	for i := range told {
+		for key := range told[i] {
+			if expected[i][key] || !o.watches(t, key.uid) {
+				continue
+			}
+			if unnumbered[key.uid]--; unnumbered[key.uid] < 0 {
+				t.Errorf("trace %d tells of a write of %s at resourceVersion %d that was not stored", i, key.uid, key.rv)
+			}
+		}
+	}
+}
+
+// watches reports whether the object is one that the oracle counts.
+func (o *Oracle) watches(t testing.TB, uid string) bool {
+	t.Helper()
+	return slices.ContainsFunc(o.bench.stored(t, o.namespace), func(w audit.Write) bool { return w.UID == uid })
+}
+
+// All says that everything belongs to the first trace.
+func All(string, audit.Write) int { return 0 }
