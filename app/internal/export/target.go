@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+// flag is how a user names Options.Endpoint.
+const flag = "--otlp"
+
+// The protocols of OTEL_EXPORTER_OTLP_PROTOCOL.
+const (
+	protocolGRPC = "grpc"
+	protocolHTTP = "http/protobuf"
+	protocolJSON = "http/json"
+)
+
+// target is where spans go.
+type target struct {
+	// name is for messages: an address without credentials.
+	name string
+	// origin is the flag or variable that says so.
+	origin string
+	grpc   bool
+	// url overrides what the client reads from the environment; may be empty.
+	url string
+}
+
+// resolve decides where to send, if anywhere.
+func resolve(o Options) (*target, error) {
+	if o.Endpoint != "" {
+		return fromFlag(o.Endpoint)
+	}
+	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
+		return nil, nil
+	}
+	exporters := strings.FieldsFunc(env("OTEL_TRACES_EXPORTER"), func(r rune) bool { return r == ',' || r == ' ' })
+	wanted := slices.Contains(exporters, "otlp")
+	if len(exporters) > 0 && !wanted {
+		if !slices.Contains(exporters, "none") {
+			o.Warn("OTEL_TRACES_EXPORTER=%s is not known here, only otlp and none: sending no spans",
+				printable(env("OTEL_TRACES_EXPORTER")))
+		}
+		return nil, nil
+	}
+	return fromEnvironment(wanted)
+}
+
+func fromFlag(endpoint string) (*target, error) {
+	protocol, _, err := protocol()
+	if err != nil {
+		return nil, err
+	}
+	raw := endpoint
+	if !strings.Contains(raw, "://") {
+		if _, port, err := net.SplitHostPort(raw); err != nil || port == "" {
+			return nil, fmt.Errorf("%s=%s must be a URL or host:port", flag, printable(endpoint))
+		}
+		raw = "http://" + raw
+	}
+	u, err := parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s=%s is not an address: %w", flag, redact(raw), err)
+	}
+	to := &target{origin: flag}
+	switch u.Scheme {
+	case "grpc", "grpcs":
+		to.grpc = true
+		u.Scheme = map[string]string{"grpc": "http", "grpcs": "https"}[u.Scheme]
+		if u.Port() == "" {
+			u.Host = net.JoinHostPort(u.Hostname(), "4317")
+		}
+	case "http", "https":
+		to.grpc = protocol == protocolGRPC || protocol == "" && u.Port() == "4317"
+	default:
+		return nil, fmt.Errorf("%s=%s: the scheme must be http, https, grpc or grpcs", flag, redact(raw))
+	}
+	if !to.grpc && !strings.HasSuffix(u.Path, "/v1/traces") {
+		u = u.JoinPath("v1", "traces")
+	}
+	to.url = u.String()
+	to.name = u.Redacted()
+	if to.grpc {
+		to.name = "grpc://" + u.Host
+	}
+	return to, nil
+}
+
+func fromEnvironment(wanted bool) (*target, error) {
+	protocol, _, err := protocol()
+	if err != nil {
+		return nil, err
+	}
+	to := &target{origin: "OTEL_TRACES_EXPORTER=otlp", grpc: protocol == protocolGRPC}
+	to.name = "http://localhost:4318/v1/traces"
+	if to.grpc {
+		to.name = "grpc://localhost:4317"
+	}
+	name, value := firstEnv("TRACES_ENDPOINT", "ENDPOINT")
+	if value == "" {
+		if !wanted {
+			return nil, nil
+		}
+		return to, nil
+	}
+	to.origin = name
+	u, err := parse(value)
+	switch {
+	case to.grpc: // any target that gRPC knows, such as unix:///run/otel.sock
+		to.name = "grpc://" + redact(value)
+		if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+			to.name = "grpc://" + u.Host
+		}
+		return to, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s=%s is not a URL: %w", name, redact(value), err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%s=%s: the scheme must be http or https", name, redact(value))
+	case strings.HasSuffix(name, "_TRACES_ENDPOINT"):
+		u.Path = cmp.Or(u.Path, "/")
+	default:
+		u = u.JoinPath("v1", "traces")
+	}
+	to.name = u.Redacted()
+	return to, nil
+}
+
+// client makes OpenTelemetry's client for the target. The clients' own retries
+// are short: they honour what the backend asks for, the queue does the rest.
+func (t *target) client() otlptrace.Client {
+	if t.grpc {
+		opts := []otlptracegrpc.Option{
+			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{
+				Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: time.Second,
+			}),
+			// gRPC would let a backend that was down long wait for two minutes.
+			otlptracegrpc.WithDialOption(grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff: backoff.Config{
+					BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second,
+				},
+				MinConnectTimeout: 5 * time.Second,
+			})),
+		}
+		if t.url != "" {
+			opts = append(opts, otlptracegrpc.WithEndpointURL(t.url))
+		}
+		return otlptracegrpc.NewClient(opts...)
+	}
+	opts := []otlptracehttp.Option{otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+		Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: time.Second,
+	})}
+	if t.url != "" {
+		opts = append(opts, otlptracehttp.WithEndpointURL(t.url))
+	}
+	return otlptracehttp.NewClient(opts...)
+}
+
+// parse reads an address with a scheme and a host. Its errors do not repeat the
+// address, which may hold a password.
+func parse(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	var bad *url.Error
+	switch {
+	case errors.As(err, &bad):
+		return nil, bad.Err
+	case err != nil:
+		return nil, err
+	case u.Hostname() == "":
+		return nil, errors.New("it names no host")
+	}
+	return u, nil
+}
+
+// redact hides the password of an address, however broken.
+func redact(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		return printable(u.Redacted())
+	}
+	if scheme, rest, ok := strings.Cut(raw, "://"); ok {
+		if _, host, ok := strings.Cut(rest, "@"); ok {
+			return printable(scheme + "://…@" + host)
+		}
+	}
+	return printable(raw)
+}
+
+// env is a variable without surrounding blanks.
+func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
+
+// firstEnv returns the first OTLP variable of those that is set.
+func firstEnv(suffixes ...string) (name, value string) {
+	for _, suffix := range suffixes {
+		name = "OTEL_EXPORTER_OTLP_" + suffix
+		if value = env(name); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// protocol is the one that the environment names, and the variable.
+func protocol() (protocol, variable string, err error) {
+	variable, protocol = firstEnv("TRACES_PROTOCOL", "PROTOCOL")
+	switch protocol {
+	case "", protocolGRPC, protocolHTTP, protocolJSON:
+		return protocol, variable, nil
+	}
+	return "", variable, fmt.Errorf("%s=%s is no protocol: use %s, %s or %s",
+		variable, printable(protocol), protocolGRPC, protocolHTTP, protocolJSON)
+}
