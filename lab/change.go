@@ -53,6 +53,11 @@ func (c *Cluster) Reconfigure(ctx context.Context, change func(*Options)) error 
 			return err
 		}
 	}
+	if n, ok := c.nodes.(*realNodes); ok {
+		if err := n.registry.SetBandwidth(ctx, after.PullBandwidth); err != nil {
+			return err
+		}
+	}
 	for _, component := range components {
 		if c.group.Get(string(component)) == nil || !concerned(component, before, after) {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/api"
 	"github.com/kube-lifeline/lifeline/lab/internal/pki"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
+	"github.com/kube-lifeline/lifeline/lab/internal/registry"
 )
 
 // stopLimit bounds how long Stop waits before it kills.
@@ -61,7 +62,7 @@ func (c *Cluster) Kubectl() string { return c.bin["kubectl"] }
 // component ended, how, and how its log ends.
 func (c *Cluster) Err() error {
 	var errs []error
-	for _, component := range components {
+	for _, component := range append([]Component{registry.Name}, components...) {
 		if p := c.group.Get(string(component)); p != nil {
 			errs = append(errs, p.Err())
 		}

@@ -142,6 +142,8 @@ func (c *Cluster) controllerManagerArgs() ([]string, error) {
 		"--root-ca-file=" + c.pki("ca.crt"),
 		"--cluster-signing-cert-file=" + c.pki("ca.crt"),
 		"--cluster-signing-key-file=" + c.pki("ca.key"),
+		// Its default is created below /usr.
+		"--flex-volume-plugin-dir=" + filepath.Join(c.dir, "data", "flex-volumes"),
 	}, nil
 }
 

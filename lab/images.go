@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/build"
+	"github.com/kube-lifeline/lifeline/lab/internal/registry"
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
@@ -28,27 +29,28 @@ var defaultImages = map[string]testimage.Spec{
 }
 
 func (n *realNodes) pushDefaults(ctx context.Context) error {
-	cache, err := build.CacheDir()
-	if err != nil {
-		return err
-	}
-	if n.program, err = testimage.Build(ctx, filepath.Join(cache, "bin")); err != nil {
-		return err
-	}
 	for nameAndTag, spec := range defaultImages {
-		if _, err := n.push(ctx, nameAndTag, spec); err != nil {
+		if _, err := push(ctx, n.registry, nameAndTag, spec); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n *realNodes) push(ctx context.Context, nameAndTag string, spec testimage.Spec) (string, error) {
-	img, err := testimage.New(n.program, spec)
+func push(ctx context.Context, to registry.Client, nameAndTag string, spec testimage.Spec) (string, error) {
+	cache, err := build.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	program, err := testimage.Build(ctx, filepath.Join(cache, "bin"))
+	if err != nil {
+		return "", err
+	}
+	img, err := testimage.New(program, spec)
 	if err != nil {
 		return "", fmt.Errorf("cannot make image %s: %w", nameAndTag, err)
 	}
-	return n.registry.Push(ctx, nameAndTag, img)
+	return to.Push(ctx, nameAndTag, img)
 }
 
 // Image returns the full reference of an image in the cluster's registry, such
@@ -70,7 +72,7 @@ func (c *Cluster) PushImage(ctx context.Context, nameAndTag string, spec testima
 	if !ok {
 		return "", errNoRegistry
 	}
-	return n.push(ctx, nameAndTag, spec)
+	return push(ctx, n.registry, nameAndTag, spec)
 }
 
 // SetPullBandwidth changes Options.PullBandwidth of a running cluster, also
@@ -81,4 +83,21 @@ func (c *Cluster) SetPullBandwidth(ctx context.Context, bytesPerSecond int64) er
 		return errNoRegistry
 	}
 	return n.registry.SetBandwidth(ctx, bytesPerSecond)
+}
+
+// PushImage is Cluster.PushImage for a cluster that another process started.
+func (i Info) PushImage(ctx context.Context, nameAndTag string, spec testimage.Spec) (string, error) {
+	if i.Registry == "" {
+		return "", errNoRegistry
+	}
+	return push(ctx, registry.Client{Address: i.Registry}, nameAndTag, spec)
+}
+
+// SetPullBandwidth is Cluster.SetPullBandwidth for a cluster that another
+// process started.
+func (i Info) SetPullBandwidth(ctx context.Context, bytesPerSecond int64) error {
+	if i.Registry == "" {
+		return errNoRegistry
+	}
+	return registry.Client{Address: i.Registry}.SetBandwidth(ctx, bytesPerSecond)
 }

@@ -25,7 +25,6 @@ type realNodes struct {
 	cluster  *Cluster
 	node     *realnode.Node
 	registry registry.Client
-	program  string // of the test images
 }
 
 // realNodeDir is where the real node of the cluster in dir lives.
@@ -42,6 +41,9 @@ func (n *realNodes) start(ctx context.Context) error {
 		return err
 	}
 	if err := c.writeKubeconfig(c.etc("kubelet.kubeconfig"), "system:node:"+realNodeName, "system:nodes"); err != nil {
+		return err
+	}
+	if err := c.saveState(); err != nil { // the registry is known now
 		return err
 	}
 	n.node = realnode.New(n.config(), c.group)

@@ -19,15 +19,17 @@ const stateFile = "cluster.json"
 
 // Info describes a cluster to another process than the one that started it.
 type Info struct {
-	Name       string    `json:"name"`
-	Dir        string    `json:"dir"`
-	Nodes      NodeMode  `json:"nodes"`
-	Server     string    `json:"server"`
-	Kubeconfig string    `json:"kubeconfig"`
-	Kubectl    string    `json:"kubectl"`
-	AuditLog   string    `json:"auditLog"`
-	Started    time.Time `json:"started"`
-	Detached   bool      `json:"detached"`
+	Name       string   `json:"name"`
+	Dir        string   `json:"dir"`
+	Nodes      NodeMode `json:"nodes"`
+	Server     string   `json:"server"`
+	Kubeconfig string   `json:"kubeconfig"`
+	Kubectl    string   `json:"kubectl"`
+	AuditLog   string   `json:"auditLog"`
+	// Registry is the host:port that real nodes pull from.
+	Registry string    `json:"registry,omitempty"`
+	Started  time.Time `json:"started"`
+	Detached bool      `json:"detached"`
 	// Processes are those that the cluster started, the first started first.
 	Processes []Process `json:"-"`
 
@@ -45,8 +47,13 @@ type Process struct {
 
 // saveState records the cluster for others.
 func (c *Cluster) saveState() error {
+	address := ""
+	if n, ok := c.nodes.(*realNodes); ok {
+		address = n.registry.Address
+	}
 	return writeJSON(filepath.Join(c.dir, stateFile), Info{
-		Name: c.opts.Name, Dir: c.dir, Nodes: c.opts.Nodes, Server: c.ServerURL(), Kubeconfig: c.Kubeconfig(),
+		Registry: address,
+		Name:     c.opts.Name, Dir: c.dir, Nodes: c.opts.Nodes, Server: c.ServerURL(), Kubeconfig: c.Kubeconfig(),
 		Kubectl: c.Kubectl(), AuditLog: c.AuditLog(), Started: time.Now(), Detached: c.opts.Detached,
 		Owner: process.Self(),
 	})

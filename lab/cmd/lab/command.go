@@ -39,7 +39,8 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 	}
 	cmd.SetOut(out)
 	cmd.SetErr(talk)
-	cmd.AddCommand(buildCommand(talk), upCommand(out, talk), downCommand(talk), statusCommand(out), kubeconfigCommand(out))
+	cmd.AddCommand(buildCommand(talk), upCommand(out, talk), downCommand(talk), statusCommand(out), kubeconfigCommand(out),
+		imageCommand(out), bandwidthCommand())
 	return cmd
 }
 
@@ -174,6 +175,9 @@ func printStatus(out io.Writer, infos []lab.Info) error {
 		}
 		fmt.Fprintf(out, "%s: %s, nodes %s, %s\n  directory %s\n  audit log %s\n",
 			info.Name, state, info.Nodes, info.Server, info.Dir, info.AuditLog)
+		if info.Registry != "" {
+			fmt.Fprintf(out, "  images %s/app:v1 and app:v2\n", info.Registry)
+		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, p := range info.Processes {
 			running := "ended"
