@@ -150,7 +150,8 @@ func TestRealNode(t *testing.T) {
 }
 
 func TestRealNodeAfterCrash(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "c")
+	// Deeper than the path of a socket may be.
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20)+"c")
 	c := startReal(t, Options{Dir: dir})
 	traces := footprint(t, c.dir)
 	apply(t, c, pod("one", c.Image("app:v1"), map[string]string{"TERM_DELAY": "1h"}))

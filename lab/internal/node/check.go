@@ -27,19 +27,29 @@ func Check() error {
 	return err
 }
 
+// Where the tools are. An ordinary user's PATH, which sudo keeps on some
+// systems, lacks the sbin directories.
+var (
+	runcPlaces = []string{"runc", "/usr/sbin/runc", "/usr/local/sbin/runc"}
+	cniPlaces  = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
+)
+
 func findTools() (tools, error) {
 	if os.Geteuid() != 0 {
 		return tools{}, ErrNeedsRoot
 	}
+	return findToolsIn(runcPlaces, cniPlaces)
+}
+
+func findToolsIn(runcPlaces, cniPlaces []string) (tools, error) {
 	var found tools
-	// Ordinary users' PATH, kept by sudo on some systems, lacks the sbin ones.
-	for _, candidate := range []string{"runc", "/usr/sbin/runc", "/usr/local/sbin/runc", "/usr/bin/runc"} {
+	for _, candidate := range runcPlaces {
 		if path, err := exec.LookPath(candidate); err == nil {
 			found.runc = path
 			break
 		}
 	}
-	for _, dir := range []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"} {
+	for _, dir := range cniPlaces {
 		if executable(filepath.Join(dir, "bridge")) && executable(filepath.Join(dir, "host-local")) {
 			found.cniDir = dir
 			break

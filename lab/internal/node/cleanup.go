@@ -54,7 +54,7 @@ func Cleanup(ctx context.Context, dir string) error {
 		// With mounts perhaps left, removing directories could reach through.
 		return fmt.Errorf("cannot clean up the node in %s: %w", dir, err)
 	}
-	for _, path := range []string{l.containerdRoot(), l.containerdTemp(), l.kubeletRoot(), l.runDir()} {
+	for _, path := range []string{l.containerdRoot(), l.containerdTemp(), l.kubeletData(), l.runDir()} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("cannot clean up the node in %s: %w", dir, err)
 		}

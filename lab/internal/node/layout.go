@@ -36,9 +36,13 @@ func (l layout) network() string        { return "lifeline-lab-" + l.id }
 func (l layout) cgroup() string         { return "/lifeline-lab-" + l.id }
 func (l layout) containerdRoot() string { return filepath.Join(l.dir, "containerd") }
 func (l layout) containerdTemp() string { return filepath.Join(l.dir, "tmp") }
-func (l layout) kubeletRoot() string    { return filepath.Join(l.dir, "kubelet") }
 func (l layout) cniDir() string         { return filepath.Join(l.dir, "cni") }
 func (l layout) hostsDir() string       { return filepath.Join(l.dir, "registries") }
+
+// kubeletRoot is the kubelet's name for its data: it has sockets in there, too,
+// for which the node's directory may be too deep.
+func (l layout) kubeletRoot() string { return filepath.Join(l.runDir(), "k") }
+func (l layout) kubeletData() string { return filepath.Join(l.dir, "kubelet") }
 
 func (l layout) servingCert() string { return filepath.Join(l.dir, "kubelet.crt") }
 func (l layout) servingKey() string  { return filepath.Join(l.dir, "kubelet.key") }

@@ -68,7 +68,13 @@ func (l layout) freeNetwork() (network, error) {
 			taken = append(taken, p)
 		}
 	}
-	first := hexByte(l.id)
+	return chooseNetwork(taken, hexByte(l.id))
+}
+
+// chooseNetwork returns a network that overlaps none of the others. Where it
+// looks first differs from node to node, so that traces of an earlier one, in
+// somebody's cache of neighbours for example, rarely matter.
+func chooseNetwork(taken []netip.Prefix, first byte) (network, error) {
 	for i := range 256 {
 		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 213, first + byte(i), 0}), 24)
 		if !overlaps(subnet, taken) {

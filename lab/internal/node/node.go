@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
@@ -55,7 +57,7 @@ func (n *Node) Start(ctx context.Context) error {
 // prepare makes the directories, control groups and network.
 func (n *Node) prepare() error {
 	l := n.layout
-	for _, dir := range []string{l.dir, l.cniDir(), l.hostsDir(), l.containerdTemp(), l.kubeletRoot(), l.podLogs()} {
+	for _, dir := range []string{l.dir, l.cniDir(), l.hostsDir(), l.containerdTemp(), l.kubeletData(), l.podLogs()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("cannot make the node's directories: %w", err)
 		}
@@ -71,8 +73,11 @@ func (n *Node) prepare() error {
 		}
 	}
 	// From here on this node counts among those of the machine.
-	if err := os.MkdirAll(l.runDir(), 0o711); err != nil {
+	if err := os.MkdirAll(l.kubeletRoot(), 0o711); err != nil {
 		return fmt.Errorf("cannot make the node's runtime directory: %w", err)
+	}
+	if err := unix.Mount(l.kubeletData(), l.kubeletRoot(), "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("cannot mount %s at %s: %w", l.kubeletData(), l.kubeletRoot(), err)
 	}
 	if err := lock.rememberSysctls(); err != nil {
 		return err
