@@ -38,7 +38,9 @@ func (c Client) Push(ctx context.Context, nameAndTag string, img v1.Image) (stri
 	if err != nil {
 		return "", fmt.Errorf("cannot push image %s: %w", full, err)
 	}
-	if err := remote.Write(ref, img, remote.WithContext(ctx)); err != nil {
+	transport := newTransport()
+	defer transport.CloseIdleConnections()
+	if err := remote.Write(ref, img, remote.WithContext(ctx), remote.WithTransport(transport)); err != nil {
 		return "", fmt.Errorf("cannot push image %s: %w", full, err)
 	}
 	return full, nil
@@ -69,7 +71,9 @@ func (c Client) bandwidth(ctx context.Context, method, body string) (string, err
 	if err != nil {
 		return "", fmt.Errorf("cannot reach registry %s: %w", c.Address, err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	transport := newTransport()
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return "", fmt.Errorf("cannot reach registry %s: %w", c.Address, err)
 	}
@@ -84,3 +88,7 @@ func (c Client) bandwidth(ctx context.Context, method, body string) (string, err
 	}
 	return text, nil
 }
+
+// newTransport returns one without proxy. Its connections end with the call
+// they are for: a caller in a test must not be left with goroutines.
+func newTransport() *http.Transport { return &http.Transport{} }

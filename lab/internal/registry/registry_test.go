@@ -15,9 +15,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"go.uber.org/goleak"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start runs a registry as the process that it is in a cluster.
 func start(t *testing.T) Client {
@@ -71,7 +74,9 @@ func pull(t *testing.T, c Client, tag string) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, err := remote.Image(ref, remote.WithContext(t.Context()))
+	transport := newTransport()
+	t.Cleanup(transport.CloseIdleConnections)
+	img, err := remote.Image(ref, remote.WithContext(t.Context()), remote.WithTransport(transport))
 	if err != nil {
 		t.Fatal(err)
 	}
