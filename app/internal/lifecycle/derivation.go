@@ -72,7 +72,7 @@ func derive(e *Engine, now time.Time) *derivation {
 		d.place(all[i])
 	}
 	d.refuse()
-	d.conclude()
+	d.finish()
 	return d
 }
 
@@ -155,6 +155,9 @@ func (d *derivation) placeDesired(w write) {
 		r.line.first = w.rv
 	}
 	r.line.recs = append(r.line.recs, r)
+	if r.parent != nil {
+		r.parent.children = append(r.parent.children, r)
+	}
 	d.recs[w.t.ref.UID] = append(d.recs[w.t.ref.UID], r)
 	d.stir(r, &w)
 }
@@ -266,11 +269,19 @@ func (d *derivation) refuse() {
 	}
 }
 
-// conclude orders what was found and ends what has ended.
-func (d *derivation) conclude() {
+// conclude ends r if it has ended.
+func (d *derivation) conclude(r *reconciliation) {
+	if !r.concluded {
+		r.concluded = true
+		r.ended, r.done = r.end(d)
+	}
+}
+
+// finish orders what was found and ends what has ended.
+func (d *derivation) finish() {
 	for _, l := range d.lines {
 		for _, r := range l.recs {
-			r.ended, r.done = r.end(d)
+			d.conclude(r)
 		}
 		slices.SortFunc(l.loose, func(a, b looseWrite) int {
 			return cmp.Or(a.req.Start.Compare(b.req.Start), cmp.Compare(a.req.TraceParent, b.req.TraceParent))

@@ -59,9 +59,11 @@ type reconciliation struct {
 	// activity is when the reconciliation, or one that it caused, last wrote.
 	activity time.Time
 	spanID   trace.SpanID
+	children []*reconciliation
 	// ended and done are the conclusion: how it ended, if it has.
-	ended end
-	done  bool
+	ended     end
+	done      bool
+	concluded bool
 }
 
 func (r *reconciliation) first() *write { return &r.writes[0] }
@@ -194,6 +196,15 @@ func (r *reconciliation) endOfDeletion(d *derivation) (end, bool) {
 	for _, dep := range d.dependants[r.t.ref.UID] {
 		if dep.removal == nil && owns(r.t.ref.UID, dep) {
 			return end{}, false
+		}
+	}
+	for _, c := range r.children {
+		d.conclude(c)
+		if !c.done {
+			return end{}, false
+		}
+		if c.ended.at.at().After(at.at().Time) {
+			at = c.ended.at
 		}
 	}
 	return end{at: at, outcome: span.Deleted}, true
