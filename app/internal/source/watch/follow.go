@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Follow observes a resource in a namespace (empty for one of cluster scope) and
+// every resource that can hold what a write to it causes, Events included.
+//
+// What stood at resourceVersion since is emitted as Baseline, and all that came
+// after it as it happened, so a caller who passes the version before a write
+// misses nothing. If the API server does not show that version any more, the
+// present state is the Baseline. A since of 0 means the present.
+//
+// Follow returns at once and is cheap to repeat. A repetition with an older
+// since begins anew from there, so the same thing may be observed twice. ctx
+// bounds the watching, not the call.
+func (w *Watcher) Follow(ctx context.Context, gvr schema.GroupVersionResource, namespace string, since uint64) {
+	w.follow(ctx, gvr, namespace, since)
+	w.startEvents(ctx, namespace, since)
+}
+
+func (w *Watcher) follow(ctx context.Context, gvr schema.GroupVersionResource, namespace string, since uint64) {
+	w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, seen: w.followed})
+	w.startEffects(ctx, gvr.GroupResource(), namespace, since)
+}
+
+// startEvents watches the Events of a namespace; those of cluster-scoped
+// objects are in namespace default.
+func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint64) {
+	if namespace == "" {
+		namespace = "default"
+	}
+	w.start(ctx, plan{resource: events, namespace: namespace, since: since, seen: w.followed})
+}
+
+// startEffects watches what can hold the effects of a write to gr.
+func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, namespace string, since uint64) {
+	for _, effect := range effects[gr] {
+		w.start(ctx, plan{resource: effect, namespace: namespace, since: since, seen: w.followed})
+	}
+	if !mayCauseAnything(gr) {
+		return
+	}
+	w.background(ctx, func(ctx context.Context) {
+		if _, ok := w.find(ctx, func(r resource) bool { return r.GroupResource() == gr }); !ok {
+			return
+		}
+		all, err := w.discover(ctx, time.Hour)
+		if err != nil {
+			return
+		}
+		for _, r := range all {
+			if mayHoldEffect(r, namespace) {
+				w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.followed})
+			}
+		}
+	})
+}
+
+// background runs f; Synced waits for it, and so does Close.
+func (w *Watcher) background(ctx context.Context, f func(context.Context)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.oneMore()
+	w.launch(ctx, func(ctx context.Context) {
+		defer w.oneSynced()
+		f(ctx)
+	})
+}
+
+// followed hands on what was seen and follows the edges that lead from it.
+func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observation) {
+	w.hand(o)
+	if s.resource.GroupResource() == crds {
+		w.kinds.note(o)
+	}
+	if o.Baseline || o.State == nil {
+		return
+	}
+	if s.noted == nil {
+		s.noted = map[object.Kind]bool{}
+		w.startEffects(ctx, s.resource.GroupResource(), s.namespace, s.since)
+	}
+	for _, owner := range o.State.Owners {
+		if !s.noted[owner.Kind] {
+			s.noted[owner.Kind] = true
+			w.startOwners(ctx, s, owner.Kind)
+		}
+	}
+	if o.State.Pod != nil && o.State.Pod.Node != "" {
+		w.startNode(ctx, o.State.Pod.Node, s.since)
+	}
+}
+
+// startOwners watches a kind that owns what the stream shows.
+func (w *Watcher) startOwners(ctx context.Context, s *stream, kind object.Kind) {
+	begin := func(r resource) {
+		p := plan{resource: r.GroupVersionResource, since: s.since, seen: w.followed}
+		if r.namespaced {
+			p.namespace = s.namespace
+		}
+		if p.resource != nodes { // watched by name, where a Pod is bound
+			w.start(ctx, p)
+		}
+	}
+	if r, ok := builtInOwners[groupKind(kind)]; ok {
+		begin(r)
+		return
+	}
+	w.background(ctx, func(ctx context.Context) {
+		is := func(r resource) bool { return r.Group == kind.Group && r.kind == kind.Kind }
+		if r, ok := w.find(ctx, is); ok {
+			begin(r)
+		}
+	})
+}
+
+// startNode watches the Node that a Pod is bound to, for its labels: by name,
+// so that a small change does not read a large cluster.
+func (w *Watcher) startNode(ctx context.Context, name string, since uint64) {
+	p := plan{resource: nodes, name: name, since: since, seen: w.followed}
+	w.mu.Lock()
+	if w.streams[p.key()] == nil {
+		w.namedNodes++
+	}
+	if w.namedNodes > maxNamedNodes {
+		p.name = ""
+	}
+	w.mu.Unlock()
+	w.start(ctx, p)
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// Identity names the cluster: by the UID of its namespace kube-system, which
+// every observer sees alike. Who may not read that gets a hash of the server's
+// address and certificate authority.
+func Identity(ctx context.Context, cfg *rest.Config) (string, error) {
+	client, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return "", fmt.Errorf("cannot connect to %s: %w", cfg.Host, err)
+	}
+	namespaces := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	system, err := namespaces.Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		return string(system.UID), nil
+	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
+		return "", fmt.Errorf("cannot ask %s which cluster it is: %w", cfg.Host, err)
+	}
+	loaded := rest.CopyConfig(cfg)
+	if err := rest.LoadTLSFiles(loaded); err != nil {
+		return "", fmt.Errorf("cannot read the certificates for %s: %w", cfg.Host, err)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s", loaded.Host, loaded.CAData)
+	return "server-" + hex.EncodeToString(h.Sum(nil)[:8]), nil
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Normalize returns what the engine uses of an object as the dynamic client
+// decoded it; u is only read, and nothing of it is kept but strings. It returns
+// nil for an object without UID or numeric resourceVersion: such a thing (a
+// metric, a ComponentStatus) is not stored and has no life to follow.
+func Normalize(u *unstructured.Unstructured) *observation.State {
+	obj := u.Object
+	meta := sub(obj, "metadata")
+	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
+	if err != nil || raw(meta, "uid") == "" {
+		return nil
+	}
+	kind := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
+	gk := schema.GroupKind{Group: kind.Group, Kind: kind.Kind}
+	status := sub(obj, "status")
+	_, hasStatus := obj["status"]
+	s := &observation.State{
+		Ref: object.Ref{
+			Kind:      kind,
+			Namespace: word(meta, "namespace"),
+			Name:      text(meta, "name"),
+			UID:       types.UID(text(meta, "uid")),
+		},
+		ResourceVersion:    version,
+		Generation:         number(meta, "generation"),
+		Desired:            desired(obj, gk),
+		Created:            moment(meta, "creationTimestamp"),
+		Deleting:           moment(meta, "deletionTimestamp"),
+		GraceSeconds:       number(meta, "deletionGracePeriodSeconds"),
+		Finalizers:         words(meta, "finalizers", ""),
+		Owners:             owners(items(meta, "ownerReferences")),
+		Managers:           managers(items(meta, "managedFields")),
+		ObservedGeneration: numberOr(status, "observedGeneration", -1),
+		Conditions:         conditions(items(status, "conditions")),
+	}
+	s.Reconciled = hasStatus || s.Generation > 0
+	if template := sub(sub(obj, "spec"), "template"); template != nil {
+		d := newDigest()
+		d.value(template)
+		s.Template = d.sum()
+	}
+	s.TraceParent, s.TraceState = carried(sub(meta, "annotations"))
+	switch gk {
+	case schema.GroupKind{Kind: "Pod"}:
+		s.Pod = pod(obj)
+	case schema.GroupKind{Kind: "Node"}:
+		s.Node = node(obj)
+	default:
+		s.Workload = workload(obj, gk)
+	}
+	s.Progress, s.ProgressMessage = progress(u, gk, s)
+	return s
+}
+
+// kindOf splits an apiVersion; its parts share memory with all of their like.
+func kindOf(apiVersion, kind string) object.Kind {
+	group, version, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		group, version = "", apiVersion
+	}
+	return object.Kind{Group: intern(group), Version: intern(version), Kind: intern(kind)}
+}
+
+func owners(refs []any) []object.Owner {
+	if len(refs) == 0 {
+		return nil
+	}
+	out := make([]object.Owner, 0, len(refs))
+	for _, ref := range refs {
+		m, _ := ref.(fields)
+		out = append(out, object.Owner{
+			Kind:       kindOf(raw(m, "apiVersion"), raw(m, "kind")),
+			Name:       word(m, "name"),
+			UID:        types.UID(word(m, "uid")),
+			Controller: flag(m, "controller"),
+		})
+	}
+	return out
+}
+
+func managers(entries []any) []observation.Manager {
+	if len(entries) == 0 {
+		return nil
+	}
+	out := make([]observation.Manager, 0, len(entries))
+	for _, entry := range entries {
+		m, _ := entry.(fields)
+		d := newDigest()
+		d.value(m["fieldsV1"])
+		out = append(out, observation.Manager{
+			Name:        word(m, "manager"),
+			Operation:   word(m, "operation"),
+			Subresource: word(m, "subresource"),
+			Time:        moment(m, "time"),
+			Fields:      d.sum(),
+		})
+	}
+	return out
+}
+
+func conditions(list []any) []observation.Condition {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]observation.Condition, 0, len(list))
+	for _, item := range list {
+		m, _ := item.(fields)
+		if raw(m, "type") == "" {
+			continue
+		}
+		out = append(out, observation.Condition{
+			Type:    word(m, "type"),
+			Status:  word(m, "status"),
+			Reason:  word(m, "reason"),
+			Message: text(m, "message"),
+			Since:   moment(m, "lastTransitionTime"),
+		})
+	}
+	return out
+}
+
+// annotated lets the library read two annotations without a copy of all.
+type annotated map[string]string
+
+// GetAnnotations implements lifeline.Annotated.
+func (a annotated) GetAnnotations() map[string]string { return a }
+
+// carried returns the trace context on an object, if a valid one is there.
+func carried(annotations fields) (parent, state string) {
+	if raw(annotations, lifeline.ContextKey) == "" {
+		return "", ""
+	}
+	return written(lifeline.Extract(annotated{
+		lifeline.ContextKey: raw(annotations, lifeline.ContextKey),
+		lifeline.StateKey:   raw(annotations, lifeline.StateKey),
+	}))
+}
+
+// written gives a span context as W3C text.
+func written(sc trace.SpanContext) (parent, state string) {
+	if !sc.IsValid() {
+		return "", ""
+	}
+	parent = "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + sc.TraceFlags().String()
+	return parent, sc.TraceState().String()
+}

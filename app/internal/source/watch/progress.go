@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// progress gives the verdict of kstatus, but for two kinds. Of a Pod kstatus
+// judges by the wall clock, and the same object must always give the same
+// observation; of a Job it says Current as soon as it runs.
+func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State) (observation.Progress, string) {
+	if !s.Deleting.IsZero() {
+		return observation.ProgressTerminating, ""
+	}
+	switch gk {
+	case schema.GroupKind{Kind: "Pod"}:
+		return podProgress(s)
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return jobProgress(s)
+	}
+	result, err := status.Compute(u)
+	if err != nil {
+		return observation.ProgressInProgress, observation.Bound("status is malformed: " + err.Error())
+	}
+	switch result.Status {
+	case status.CurrentStatus:
+		// Its messages say no more than the verdict does.
+		return observation.ProgressCurrent, ""
+	case status.FailedStatus:
+		return observation.ProgressFailed, observation.Bound(result.Message)
+	case status.TerminatingStatus:
+		return observation.ProgressTerminating, ""
+	default:
+		return observation.ProgressInProgress, observation.Bound(result.Message)
+	}
+}
+
+func podProgress(s *observation.State) (observation.Progress, string) {
+	switch {
+	case s.Pod.Phase == "Failed":
+		return observation.ProgressFailed, s.Pod.Message
+	case s.Pod.Phase == "Succeeded", holds(s, "Ready"):
+		return observation.ProgressCurrent, ""
+	}
+	return observation.ProgressInProgress, ""
+}
+
+func jobProgress(s *observation.State) (observation.Progress, string) {
+	switch {
+	case holds(s, "Failed"):
+		return observation.ProgressFailed, s.Condition("Failed").Message
+	case holds(s, "Complete"), holds(s, "SuccessCriteriaMet"):
+		return observation.ProgressCurrent, ""
+	case holds(s, "Suspended"):
+		return observation.ProgressCurrent, "suspended"
+	case holds(s, "FailureTarget"):
+		return observation.ProgressInProgress, s.Condition("FailureTarget").Message
+	}
+	return observation.ProgressInProgress, ""
+}
+
+func holds(s *observation.State, condition string) bool {
+	c := s.Condition(condition)
+	return c != nil && c.Status == "True"
+}
