@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Verbs of a write.
+const (
+	verbCreate           = "create"
+	verbUpdate           = "update"
+	verbPatch            = "patch"
+	verbApply            = "apply"
+	verbDelete           = "delete"
+	verbDeleteCollection = "deletecollection"
+)
+
+// call is what a request asks of the API, read from its path as the API server
+// reads it.
+type call struct {
+	schema.GroupVersionResource
+	namespace   string
+	name        string
+	subresource string
+	verb        string
+	// read says that it reads objects whose versions are worth knowing; write
+	// that it asks to store something.
+	read, write bool
+}
+
+// connects are the subresources that lead to a node, a container or a service,
+// whatever the method.
+var connects = []string{"exec", "attach", "portforward", "proxy"}
+
+// namespaceParts are the only subresources of a Namespace; any other word after
+// its name is a resource within it.
+var namespaceParts = []string{"status", "finalize"}
+
+// classify reads a request. A path that is no API object's gives the zero call.
+func classify(method, path string, query url.Values, header http.Header) call {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	var c call
+	switch {
+	case parts[0] == "api" && len(parts) >= 3:
+		c.Version, parts = parts[1], parts[2:]
+	case parts[0] == "apis" && len(parts) >= 4:
+		c.Group, c.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return call{}
+	}
+	if parts[0] == "watch" || parts[0] == "proxy" { // the old prefixes only read or connect
+		return call{}
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 && !slices.Contains(namespaceParts, parts[2]) {
+		c.namespace, parts = parts[1], parts[2:]
+	}
+	c.Resource = parts[0]
+	if len(parts) > 1 {
+		c.name = parts[1]
+	}
+	if len(parts) > 2 {
+		c.subresource = parts[2]
+	}
+	c.setVerb(method, header)
+	c.read = method == http.MethodGet && c.subresource == "" && query.Get("watch") == ""
+	c.write = c.verb != "" && c.stores() && !slices.Contains(query["dryRun"], "All")
+	return c
+}
+
+func (c *call) setVerb(method string, header http.Header) {
+	switch method {
+	case http.MethodPost:
+		c.verb = verbCreate
+	case http.MethodPut:
+		c.verb = verbUpdate
+	case http.MethodPatch:
+		c.verb = verbPatch
+		if strings.HasPrefix(header.Get("Content-Type"), "application/apply-patch") {
+			c.verb = verbApply
+		}
+	case http.MethodDelete:
+		c.verb = verbDelete
+		if c.name == "" {
+			c.verb = verbDeleteCollection
+		}
+	}
+	if c.evicts() {
+		c.verb = verbDelete
+	}
+}
+
+// stores reports whether such a write leaves something behind: a review is
+// answered and forgotten, a token is signed, a connection is opened.
+func (c *call) stores() bool {
+	switch {
+	case c.Group == "authentication.k8s.io", c.Group == "authorization.k8s.io":
+		return !strings.HasSuffix(c.Resource, "reviews")
+	case slices.Contains(connects, c.subresource):
+		return false
+	case c.Group == "" && c.Resource == "serviceaccounts" && c.subresource == "token":
+		return false
+	case c.Group == "imagepolicy.k8s.io":
+		return false
+	}
+	return true
+}
+
+// evicts reports whether the call asks for a Pod's eviction, which deletes it.
+func (c *call) evicts() bool {
+	return c.verb != "" && c.Group == "" && c.Resource == "pods" && c.subresource == "eviction"
+}
+
+// binds reports whether the call gives a Pod a node, by the old resource.
+func (c *call) binds() bool { return c.Group == "" && c.Resource == "bindings" }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// Bounds of what is kept of a body while it passes.
+const (
+	maxWriteAnswer  = 16 << 20
+	maxReadAnswer   = 1 << 20
+	maxWriteRequest = 4 << 20
+	maxOptions      = 1 << 20
+)
+
+// capture is a body that passes on and leaves a copy of its first bytes. done,
+// if set, is called once: before the last byte is given to the reader, so what
+// done does has happened when the receiver has the whole body.
+type capture struct {
+	io.ReadCloser
+	limit  int
+	length int64
+	done   func()
+
+	once sync.Once
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	read int64
+}
+
+// Read implements io.Reader.
+func (c *capture) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.mu.Lock()
+	c.read += int64(n)
+	if room := c.limit - c.buf.Len(); room > 0 {
+		c.buf.Write(p[:min(n, room)])
+	}
+	ended := err != nil || c.length >= 0 && c.read >= c.length
+	c.mu.Unlock()
+	if ended {
+		c.finish()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (c *capture) Close() error {
+	err := c.ReadCloser.Close()
+	c.finish()
+	return err
+}
+
+func (c *capture) finish() {
+	if c.done != nil {
+		c.once.Do(c.done)
+	}
+}
+
+// bytes gives what was kept, and whether that is all there was.
+func (c *capture) bytes() (kept []byte, whole bool) {
+	if c == nil {
+		return nil, true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.buf.Bytes(), c.read == int64(c.buf.Len())
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+)
+
+// exchange is one request and its answer, as far as the proxy cares.
+type exchange struct {
+	up    *upstream
+	start time.Time
+	call  call
+	// body collects the start of a write's request body, for what the answer
+	// of a failure does not tell.
+	body *capture
+	// parent is the W3C context that the write is known by.
+	parent string
+	// before is what was known of the resource before the request went on.
+	before version
+	dryRun bool
+	sent   http.Header
+}
+
+// handle is the inner server's handler.
+func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+	t, _ := r.Context().Value(keyTunnel).(*tunnel)
+	if t == nil {
+		refuse(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "not a proxy request")
+		return
+	}
+	p.forward(w, r, t)
+}
+
+// handlePlain serves a request that came to the outer server with a whole URL.
+func (p *Proxy) handlePlain(w http.ResponseWriter, r *http.Request, t *tunnel) {
+	if !p.leadsTo(t.cluster, t.target) {
+		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "lifeline run does not know server "+t.target)
+		return
+	}
+	p.forward(w, r, t)
+}
+
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t *tunnel) {
+	if !p.enter() {
+		return
+	}
+	defer p.handlers.Done()
+	start := p.opts.Now()
+	route, ok := p.authenticate(r, t)
+	if !ok {
+		refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "this proxy serves one command of lifeline run: its token is missing or wrong")
+		return
+	}
+	p.requests.Add(1)
+	up, err := p.upstreams.of(route)
+	if err != nil {
+		refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, err.Error())
+		return
+	}
+	x := &exchange{up: up, start: start, sent: r.Header}
+	if path, ok := strings.CutPrefix(r.URL.Path, up.prefix); ok {
+		x.call = classify(r.Method, path, r.URL.Query(), r.Header)
+	}
+	r = r.WithContext(context.WithValue(r.Context(), keyExchange, x))
+	if x.call.write {
+		p.prepare(x, r)
+	}
+	p.reverse.ServeHTTP(w, r)
+}
+
+// authenticate takes the one-time token off the request and says where it goes.
+// A credential that the command was given itself (kubectl --token) stays.
+func (p *Proxy) authenticate(r *http.Request, t *tunnel) (route, bool) {
+	to := route{cluster: t.cluster, server: p.serverOf(t)}
+	header := r.Header.Get("Authorization")
+	token, bearer := strings.CutPrefix(header, "Bearer ")
+	if user, ok := p.mirror.userOf(token); bearer && ok {
+		to.user = user
+		r.Header.Del("Authorization")
+		return to, true
+	}
+	to.own = true
+	return to, header != ""
+}
+
+// leadsTo reports whether a cluster's clients may ask for target.
+func (p *Proxy) leadsTo(cluster, target string) bool {
+	return p.mirror.targets[cluster] == target || p.serverOf(&tunnel{cluster: cluster, target: target}) != ""
+}
+
+// serverOf gives the address that the command named itself for this target, or
+// "" if the target is the cluster's own.
+func (p *Proxy) serverOf(t *tunnel) string {
+	if p.mirror.targets[t.cluster] == t.target {
+		return ""
+	}
+	for _, server := range p.opts.Servers {
+		if u, err := url.Parse(server); err == nil && canonicalHost(u) == t.target {
+			return server
+		}
+	}
+	return ""
+}
+
+func (p *Proxy) rewrite(pr *httputil.ProxyRequest) {
+	x := exchangeOf(pr.In)
+	pr.Out.URL.Scheme = x.up.target.Scheme
+	pr.Out.URL.Host = x.up.target.Host
+	pr.Out.Host = ""
+	pr.Out.URL.RawQuery = pr.In.URL.RawQuery
+}
+
+func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
+	x := exchangeOf(r)
+	if httpstream.IsUpgradeRequest(r) {
+		return x.up.upgrade.RoundTrip(r)
+	}
+	return x.up.plain.RoundTrip(r)
+}
+
+// failed answers a request that the API server did not answer.
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	x := exchangeOf(r)
+	if x.call.write && !x.dryRun {
+		p.unanswered(x, err)
+	}
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // the command has gone
+	}
+	refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable,
+		fmt.Sprintf("cannot reach %s: %v", x.up.target, err))
+}
+
+func exchangeOf(r *http.Request) *exchange {
+	x, _ := r.Context().Value(keyExchange).(*exchange)
+	return x
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// refuse answers as an API server would.
+func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason,
+		Message: "lifeline: " + message,
+	})
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxObjects bounds how many objects are remembered.
+const maxObjects = 20_000
+
+// version is what is known of an object's, or a resource's, last version.
+type version struct {
+	// highest is a resourceVersion that was reached at the time of at; listed
+	// the highest that a list was made at.
+	highest, listed uint64
+	uid             types.UID
+	at              time.Time
+}
+
+// versions remembers what passed through the proxy. A stored write has a higher
+// resourceVersion than anything of its resource that was answered before, so an
+// answer that has not stored nothing.
+type versions struct {
+	mu        sync.Mutex
+	resources map[schema.GroupResource]version
+	objects   map[objectKey]version
+}
+
+type objectKey struct {
+	schema.GroupResource
+	namespace, name string
+}
+
+func newVersions() *versions {
+	return &versions{resources: map[schema.GroupResource]version{}, objects: map[objectKey]version{}}
+}
+
+// learn takes what an answer tells. Times are of the moment it was asked for.
+func (v *versions) learn(c call, a *answer, at time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	gr := c.GroupResource()
+	resource := v.resources[gr]
+	if a.isList() && a.Metadata.version() > 0 {
+		resource.listed = max(resource.listed, a.Metadata.version())
+		resource.highest = max(resource.highest, resource.listed)
+		resource.at = at
+	}
+	for _, o := range a.objects() {
+		rv := o.Metadata.version()
+		resource.highest = max(resource.highest, rv)
+		namespace := first(o.Metadata.Namespace, c.namespace)
+		key := objectKey{gr, namespace, o.Metadata.Name}
+		if _, known := v.objects[key]; known || len(v.objects) < maxObjects {
+			v.objects[key] = version{highest: max(rv, v.objects[key].highest), uid: o.Metadata.UID, at: at}
+		}
+	}
+	v.resources[gr] = resource
+}
+
+// of gives what is known of the object that a call is for.
+func (v *versions) of(c call) version {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	resource := v.resources[c.GroupResource()]
+	object := v.objects[objectKey{c.GroupResource(), c.namespace, c.name}]
+	known := version{
+		highest: max(resource.highest, object.highest), listed: resource.listed,
+		uid: object.uid, at: resource.at,
+	}
+	removes := c.verb == verbDelete || c.verb == verbDeleteCollection
+	if !removes && object.at.After(known.at) {
+		known.at = object.at
+	}
+	return known
+}

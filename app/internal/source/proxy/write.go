@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// prepare gets a write ready to be sent.
+func (p *Proxy) prepare(x *exchange, r *http.Request) {
+	if x.call.verb == verbDelete || x.call.verb == verbDeleteCollection {
+		x.dryRun = drySent(r)
+	}
+	if x.dryRun {
+		return
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		x.body = &capture{ReadCloser: r.Body, limit: maxWriteRequest, length: -1}
+		r.Body = x.body
+	}
+	p.lookBefore(r.Context(), x)
+	x.parent = p.carry(r.Header)
+}
+
+// drySent reports whether the options in the body ask for a dry run. What it
+// reads of the body it puts back.
+func drySent(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return false
+	}
+	head, err := io.ReadAll(io.LimitReader(r.Body, maxOptions))
+	rest := io.Reader(r.Body)
+	if err != nil {
+		rest = errorReader{err}
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), r.Body}
+	options, err := decode(r.Header, head)
+	return err == nil && slices.Contains(options.DryRun, "All")
+}
+
+type errorReader struct{ err error }
+
+// Read implements io.Reader.
+func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
+
+// answered looks at an answer that is about to pass back.
+func (p *Proxy) answered(resp *http.Response) error {
+	x := exchangeOf(resp.Request)
+	end := p.opts.Now()
+	limit := 0
+	switch {
+	case x.call.write && !x.dryRun:
+		limit = maxWriteAnswer
+	case x.call.read && resp.StatusCode == http.StatusOK:
+		limit = maxReadAnswer
+	default:
+		return nil
+	}
+	body := &capture{ReadCloser: resp.Body, limit: limit, length: resp.ContentLength}
+	resp.Body = body
+	header := resp.Header.Clone()
+	body.done = func() {
+		a := &answer{}
+		if kept, whole := body.bytes(); whole {
+			if got, err := decode(header, kept); err == nil {
+				a = got
+			}
+		}
+		if x.call.write {
+			p.record(x, resp.StatusCode, header, a, end)
+		} else {
+			x.up.versions.learn(x.call, a, x.start)
+		}
+	}
+	return nil
+}
+
+// unanswered records a write whose fate is not known.
+func (p *Proxy) unanswered(x *exchange, err error) {
+	w := p.write(x, http.StatusBadGateway, http.Header{}, p.opts.Now())
+	w.Reason, w.Message = "NoAnswer", span.Bound(err.Error())
+	p.emit(x, w, 0)
+}
+
+func (p *Proxy) record(x *exchange, code int, header http.Header, a *answer, end time.Time) {
+	w := p.write(x, code, header, end)
+	if w.Failed() {
+		w.Reason, w.Message = a.Reason, span.Bound(a.Message)
+		p.nameFailed(x, w, a)
+		p.emit(x, w, 0)
+		return
+	}
+	if x.call.verb == verbDeleteCollection {
+		p.recordEach(x, w, a)
+		return
+	}
+	since := x.before.listed
+	w.UID = x.before.uid
+	switch {
+	case a.Kind == "Status":
+		if d := a.Details; d != nil && d.UID != "" {
+			w.UID = d.UID
+		}
+	case a.Metadata.Name != "" || len(a.Rows) == 1:
+		o := a.objects()[0]
+		x.up.versions.learn(x.call, a, end)
+		rv := o.Metadata.version()
+		if p.nothing(x, w, &o, rv) {
+			p.unchanged.Add(1)
+			return
+		}
+		w.UID, w.ResourceVersion, w.Generation = o.Metadata.UID, rv, o.Metadata.Generation
+		w.Name = first(w.Name, o.Metadata.Name)
+		if rv > 0 {
+			since = rv - 1
+		}
+	}
+	if x.call.binds() || x.call.evicts() || x.call.subresource == "binding" {
+		p.namePod(x, w)
+	}
+	p.emit(x, w, since)
+}
+
+// nothing reports whether a write that was answered well stored nothing: the
+// object's version is one that was there before.
+func (p *Proxy) nothing(x *exchange, w *observation.Write, o *answer, rv uint64) bool {
+	if rv == 0 || rv > x.before.highest || w.Code == http.StatusCreated {
+		return false
+	}
+	switch x.call.verb {
+	case verbUpdate, verbPatch, verbApply:
+		return true
+	case verbDelete:
+		return o.Metadata.remains()
+	}
+	return false
+}
+
+// recordEach records a write for each object that a delete of a collection
+// removed. The answer shows them as they were before.
+func (p *Proxy) recordEach(x *exchange, w *observation.Write, a *answer) {
+	for i, o := range a.objects() {
+		each := *w
+		each.Name, each.UID = o.Metadata.Name, o.Metadata.UID
+		each.Namespace = first(o.Metadata.Namespace, w.Namespace)
+		if i > 0 {
+			each.TraceParent = siblingOf(w.TraceParent, o.Metadata.UID)
+		}
+		p.emit(x, &each, x.before.listed)
+	}
+}
+
+// siblingOf names a further span beside the one that a context names.
+func siblingOf(parent string, uid types.UID) string {
+	parts := strings.Split(parent, "-")
+	if len(parts) != 4 {
+		return parent
+	}
+	id, err := trace.TraceIDFromHex(parts[1])
+	if err != nil {
+		return parent
+	}
+	parts[2] = span.DeriveID(id, parts[2], string(uid)).String()
+	return strings.Join(parts, "-")
+}
+
+// write fills in what the request itself tells.
+func (p *Proxy) write(x *exchange, code int, header http.Header, end time.Time) *observation.Write {
+	c := x.call
+	return &observation.Write{
+		Ref: object.Ref{
+			Kind:      object.Kind{Group: c.Group, Version: c.Version, Kind: p.kindOf(x)},
+			Namespace: c.namespace, Name: c.name,
+		},
+		Resource: c.Resource, Subresource: c.subresource, Verb: c.verb,
+		Start: x.start, End: end, Code: code,
+		AuditID:     header.Get("Audit-Id"),
+		UserAgent:   span.Bound(x.sent.Get("User-Agent")),
+		TraceParent: x.parent,
+	}
+}
+
+// nameFailed finds the name of an object that was not created.
+func (p *Proxy) nameFailed(x *exchange, w *observation.Write, a *answer) {
+	if w.Name == "" && a.Details != nil {
+		w.Name = a.Details.Name
+	}
+	if w.Name != "" {
+		return
+	}
+	if sent := x.request(); sent != nil {
+		w.Name = sent.Metadata.Name
+	}
+}
+
+// namePod makes the Pod of a binding or an eviction the object of the write.
+func (p *Proxy) namePod(x *exchange, w *observation.Write) {
+	if x.call.binds() {
+		w.Resource, w.Subresource = "pods", "binding"
+		if sent := x.request(); sent != nil {
+			w.Name = first(w.Name, sent.Metadata.Name)
+		}
+	}
+	w.Kind.Kind = "Pod"
+	w.ResourceVersion, w.Generation = 0, 0
+}
+
+// request reads the request's body, or returns nil.
+func (x *exchange) request() *answer {
+	kept, whole := x.body.bytes()
+	if !whole || len(kept) == 0 {
+		return nil
+	}
+	sent, err := decode(x.sent, kept)
+	if err != nil {
+		return nil
+	}
+	return sent
+}
+
+func (p *Proxy) emit(x *exchange, w *observation.Write, since uint64) {
+	p.writes.Add(1)
+	p.opts.Emit(&observation.Observation{Seen: w.End, Source: observation.SourceRequest, Write: w})
+	if w.Failed() || p.opts.Wrote == nil {
+		return
+	}
+	gvr := x.call.GroupVersionResource
+	gvr.Resource = w.Resource
+	p.opts.Wrote(Written{
+		Upstream: x.up.name, Resource: gvr, Namespace: w.Namespace, Since: since, Write: w,
+	})
+}
