@@ -28,7 +28,7 @@ type Share struct {
 }
 
 // Shares sums the segments by label, largest first; what has less than 3 % is
-// summed up as Other, which comes last.
+// summed up as Other, which comes last, and left out if it is 0 %.
 func Shares(path []Segment) []Share {
 	shares, total := sum(path)
 	if total <= 0 {
@@ -46,6 +46,9 @@ func Shares(path []Segment) []Share {
 		shares = append(shares[:small], rest)
 	}
 	round(shares, total)
+	if last := len(shares) - 1; shares[last].Percent == 0 {
+		shares = shares[:last]
+	}
 	return shares
 }
 
@@ -85,12 +88,19 @@ func round(shares []Share, total time.Duration) {
 
 func percent(part, total time.Duration) float64 { return 100 * float64(part) / float64(total) }
 
+// details are the attributes that tell spans of one name apart where it matters
+// which of them it was.
+var details = map[string]attribute.Key{
+	"pull image": span.KeyImage,
+	"condition":  "k8s.object.condition.type",
+}
+
 // Label names the work of a span as far as it is worth telling apart: its name,
-// and the image of a pull.
+// and the image of a pull or the type of a condition.
 func Label(s *span.Span) string {
-	if s.Name == "pull image" {
-		if image := Attribute(s, span.KeyImage); image != "" {
-			return s.Name + " " + image
+	if k, ok := details[s.Name]; ok {
+		if detail := Attribute(s, k); detail != "" {
+			return s.Name + " " + detail
 		}
 	}
 	return s.Name

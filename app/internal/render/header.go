@@ -11,15 +11,18 @@ import (
 )
 
 // header is the line above a tree, or the lines where one is too narrow: what
-// was done, how it ended, and the trace's ID.
+// was done, by whom, how it ended, and the trace's ID.
 func header(t *span.Trace, o Options) []line {
 	title := piece{"empty trace", bold}
-	verdict := piece{}
+	var by, verdict piece
 	if root := t.Root(); root != nil {
 		title.text = what(root, object.Ref{}, root.Object.Namespace != "")
 		verdict = verdictOf(t, root, o)
+		if actor := escape(insight.Attribute(root, span.KeyActor)); actor != "" {
+			by = piece{"by " + actor, plain}
+		}
 	}
-	pieces := []piece{title, verdict, {"trace " + t.ID.String(), dim}}
+	pieces := []piece{title, by, verdict, {"trace " + t.ID.String(), dim}}
 	return flow(pieces, o.width())
 }
 
@@ -46,23 +49,27 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	}
 }
 
-// flow lays pieces side by side where they fit and below each other where not.
+// flow lays pieces side by side where they fit, and below each other where not.
+// A piece that takes several lines stands alone.
 func flow(pieces []piece, width int) []line {
 	const gap, indent = "   ", "  "
 	pieces[0].text = squeeze(pieces[0].text, width)
 	lines := []line{{pieces[0]}}
+	full := false
 	for _, p := range pieces[1:] {
 		if p.text == "" {
 			continue
 		}
 		last := len(lines) - 1
-		if lines[last].cells()+len(gap)+cells(p.text) <= width {
+		if !full && lines[last].cells()+len(gap)+cells(p.text) <= width {
 			lines[last] = append(lines[last], piece{gap, plain}, p)
 			continue
 		}
-		for _, text := range wrap(p.text, width-len(indent)) {
+		parts := wrap(p.text, width-len(indent))
+		for _, text := range parts {
 			lines = append(lines, line{{indent, plain}, {text, p.style}})
 		}
+		full = len(parts) > 1
 	}
 	return lines
 }

@@ -5,6 +5,8 @@ package render
 import (
 	"strings"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -21,24 +23,28 @@ func what(s *span.Span, above object.Ref, qualified bool) string {
 			return escape(command)
 		}
 	}
-	words := []string{escape(s.Name)}
-	image, container := insight.Attribute(s, span.KeyImage), insight.Attribute(s, span.KeyContainer)
-	switch {
-	case ownsName(s), s.Object != above:
-		words = append(words, objectName(s.Object, qualified))
-		fallthrough
-	default:
-		switch {
-		case s.Name == "pull image" && image != "":
-			words = append(words, escape(image))
-		case container != "":
-			words = append(words, escape(container))
-		}
+	words := []string{escape(s.Name), escape(detail(s))}
+	if ownsName(s) || s.Object != above {
+		words = []string{words[0], objectName(s.Object, qualified), words[1]}
 	}
-	if attempt := insight.Attribute(s, span.KeyAttempt); attempt != "" && attempt != "0" && attempt != "1" {
+	if attempt := insight.Attribute(s, span.KeyAttempt); attempt != "" && attempt != "1" {
 		words = append(words, "#"+escape(attempt))
 	}
 	return join(words, " ")
+}
+
+// keyCondition names the condition that a phase waited for.
+const keyCondition = attribute.Key("k8s.object.condition.type")
+
+// detail is what tells a phase from others of its object.
+func detail(s *span.Span) string {
+	switch s.Name {
+	case "pull image":
+		return insight.Attribute(s, span.KeyImage)
+	case "condition":
+		return insight.Attribute(s, keyCondition)
+	}
+	return insight.Attribute(s, span.KeyContainer)
 }
 
 // ownsName reports whether the span's name ends with the kind of its object,
@@ -72,6 +78,8 @@ func manyNamespaces(t *span.Trace) bool {
 // mark says in a word what sets s apart from one that went well, or nothing.
 func mark(s *span.Span) piece {
 	switch {
+	case failed(s) && s.Open():
+		return piece{"failing", red}
 	case failed(s):
 		return piece{"failed", red}
 	case s.Outcome == span.Superseded, s.Outcome == span.Deleted:

@@ -85,27 +85,31 @@ func (n *node) fold(now time.Time) {
 }
 
 func foldSiblings(siblings []*node, now time.Time) []*node {
-	alike := map[string][]*node{}
+	byName := map[string][]*node{}
 	for _, c := range siblings {
 		if c.span != nil {
-			alike[c.span.Name] = append(alike[c.span.Name], c)
+			byName[c.span.Name] = append(byName[c.span.Name], c)
 		}
 	}
-	for name, group := range alike {
+	for name, group := range byName {
 		if len(group) <= foldAbove {
 			continue
 		}
 		shown := worthiest(group, now)
 		hidden := slices.DeleteFunc(slices.Clone(group), func(c *node) bool { return shown[c] })
 		summary := &node{summary: summarize(name, hidden, now)}
-		last := hidden[len(hidden)-1]
+		last := group[len(group)-1]
+		gone := map[*node]bool{}
+		for _, c := range hidden {
+			gone[c] = true
+		}
 		var kept []*node
 		for _, c := range siblings {
-			switch {
-			case c == last:
-				kept = append(kept, summary)
-			case !slices.Contains(hidden, c):
+			if !gone[c] {
 				kept = append(kept, c)
+			}
+			if c == last {
+				kept = append(kept, summary)
 			}
 		}
 		siblings = kept
@@ -138,8 +142,7 @@ func worthiest(group []*node, now time.Time) map[*node]bool {
 	return shown
 }
 
-// trouble ranks a span: 2 failed, 1 open or unfinished, 0 fine; at least 1 if
-// anything below it is worse than fine.
+// trouble ranks a span: 2 failed, 1 open or unfinished, 0 fine.
 func (n *node) trouble() int {
 	switch {
 	case n.span == nil:

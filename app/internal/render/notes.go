@@ -16,48 +16,66 @@ import (
 // maxNotes is how many events of one span are told.
 const maxNotes = 3
 
-// annotate sets the notes of n and of what is below it. A reason that a span
-// below tells is not told again. It returns the reasons told.
-func (n *node) annotate() map[string]bool {
-	told := map[string]bool{}
+// Attributes of events, as the engine sets them.
+const (
+	keyEventType  = attribute.Key("k8s.event.type")
+	keyEventCount = attribute.Key("lifeline.event.count")
+	keyExitCode   = attribute.Key("lifeline.container.exit_code")
+)
+
+// annotate sets the notes of n and of what is below it, and adds what they tell
+// to told. What was told elsewhere is not told again, and what waits for its
+// children lets them say for what. It reports whether anything was told.
+func (n *node) annotate(told map[string]bool) (tells bool) {
 	for _, c := range n.children {
-		for reason := range c.annotate() {
-			told[reason] = true
+		if c.annotate(told) {
+			tells = true
 		}
 	}
 	if n.span == nil {
-		return told
+		return tells
 	}
-	n.notes = eventNotes(n.span.Events)
-	if reason := escape(n.span.Message); reason != "" && !told[reason] {
-		told[reason] = true
-		n.notes = append(n.notes, reasonNote(n.span, reason))
+	s := n.span
+	reason := escape(s.Message)
+	n.notes = eventNotes(s.Events, reason)
+	stillWaiting := s.Open() || s.Outcome == span.Unfinished
+	if reason == "" || told[reason] || tells && stillWaiting && s.Status != span.StatusError {
+		return tells
 	}
-	return told
-}
-
-func reasonNote(s *span.Span, reason string) piece {
+	told[reason] = true
 	switch {
+	case stillWaiting:
+		n.notes = append(n.notes, piece{"waiting: " + reason, yellow})
 	case failed(s):
-		return piece{"failed: " + reason, red}
-	case s.Open(), s.Outcome == span.Unfinished:
-		return piece{"waiting: " + reason, yellow}
+		n.notes = append(n.notes, piece{"failed: " + reason, red})
+	default:
+		n.notes = append(n.notes, piece{reason, dim})
 	}
-	return piece{reason, dim}
+	return true
 }
 
-// eventNotes tells the events that matter, repeated ones once.
-func eventNotes(events []span.Event) []piece {
+// eventNotes tells the events that matter, repeated ones once, and none that
+// only repeats the span's own reason.
+func eventNotes(events []span.Event, reason string) []piece {
 	var texts []string
 	count := map[string]int{}
 	for _, e := range events {
-		if !matters(e) {
+		if !matters(e) || e.Name == "container exited" && reason != "" {
 			continue
 		}
 		text := eventText(e)
-		if count[text]++; count[text] == 1 {
+		if reason != "" && strings.HasSuffix(text, reason) {
+			continue
+		}
+		if count[text] == 0 {
 			texts = append(texts, text)
 		}
+		n, err := strconv.Atoi(value(e.Attributes, keyEventCount))
+		if err != nil || n < 1 {
+			n = 1
+		}
+		// An Event that is repeated counts on: its latest count stands.
+		count[text] = max(count[text]+1, n)
 	}
 	var notes []piece
 	for i, text := range texts {
@@ -73,44 +91,49 @@ func eventNotes(events []span.Event) []piece {
 	return notes
 }
 
-// routine are events that belong to every life that goes well.
-var routine = map[string]bool{
-	"Scheduled": true, "Pulling": true, "Pulled": true, "Created": true, "Started": true, "Killing": true,
-	"SuccessfulCreate": true, "SuccessfulDelete": true, "ScalingReplicaSet": true, "LeaderElection": true,
+// signs are what the name or reason of an event that matters contains. Few
+// sources say which Events are warnings.
+var signs = []string{
+	"fail", "backoff", "back-off", "unhealthy", "evict", "preempt", "exceed", "error", "invalid", "reject", "notready",
+	"conflict", "timeout", "forbidden", "unknown", "oom",
 }
 
 // matters reports whether an event is worth a line: not a write that was
-// accepted, a change of status, or an Event that every good life has.
+// accepted, a change of status, or what every life has that goes well.
 func matters(e span.Event) bool {
-	if code := value(e.Attributes, span.KeyStatusCode); code != "" {
-		n, err := strconv.Atoi(code)
-		return err == nil && n >= 400
+	if code, err := strconv.Atoi(value(e.Attributes, span.KeyStatusCode)); err == nil {
+		return code >= 400
 	}
-	switch name := strings.ToLower(e.Name); {
-	case name == span.EventWrite, routine[e.Name], routine[value(e.Attributes, span.KeyReason)]:
+	if code := value(e.Attributes, keyExitCode); code != "" {
+		return code != "0"
+	}
+	if e.Name == span.EventWrite {
 		return false
-	case value(e.Attributes, "k8s.event.type") == "Warning":
-		return true
-	default:
-		return strings.Contains(name, "fail") || strings.Contains(name, "back") ||
-			strings.Contains(name, "exit") || strings.Contains(name, "terminated") ||
-			strings.Contains(name, "reject") || strings.Contains(name, "unhealthy") ||
-			strings.Contains(name, "evict") || strings.Contains(name, "preempt")
 	}
+	if value(e.Attributes, keyEventType) == "Warning" {
+		return true
+	}
+	name := strings.ToLower(e.Name + " " + value(e.Attributes, span.KeyReason))
+	for _, sign := range signs {
+		if strings.Contains(name, sign) {
+			return true
+		}
+	}
+	return false
 }
 
 // eventText is an event in words: its name, and what it says of why.
 func eventText(e span.Event) string {
-	name := escape(e.Name)
+	name := strings.TrimPrefix(escape(e.Name), "event ")
 	reason, message := escape(value(e.Attributes, span.KeyReason)), escape(value(e.Attributes, span.KeyMessage))
-	if reason == name {
+	if reason == name || reason == "Unschedulable" {
 		reason = ""
 	}
-	var container string
-	if c := value(e.Attributes, span.KeyContainer); c != "" {
-		container = escape(c)
+	if code := value(e.Attributes, keyExitCode); code != "" {
+		message = "exit code " + escape(code)
 	}
-	return join([]string{join([]string{name, container}, " "), reason, message}, ": ")
+	name = join([]string{name, escape(value(e.Attributes, span.KeyContainer))}, " ")
+	return join([]string{name, reason, message}, ": ")
 }
 
 func value(kvs []attribute.KeyValue, k attribute.Key) string {

@@ -59,19 +59,46 @@ type columns struct{ what, component, length, bar int }
 const gap = 2
 
 const (
-	// maxComponent bounds the component's column; where labels lack room, it
-	// gives way down to minComponent.
-	maxComponent, minComponent = 24, 10
+	// maxComponent bounds the component's column; where room is short, it gives
+	// way down to minComponent.
+	maxComponent, minComponent = 24, 12
 	// minBar is the narrowest bar that says something, wishBar one for which
-	// labels are shortened.
-	minBar, wishBar = 8, 24
-	// wishLabel is what a label keeps before the bar is left out.
-	wishLabel = 60
+	// others give way.
+	minBar, wishBar = 8, 14
+	// wishLabel is what labels keep when they give way to the bar, minLabel what
+	// they keep when they give way to the component.
+	wishLabel, minLabel = 50, 24
 )
 
 // fit gives each column what it needs, and the bar the rest. Where that is too
-// little, the bar gives way first, then the component, then the labels.
+// little, first the component gives way, then long labels, then the bar.
 func (r *rows) fit(o Options) columns {
+	want := r.natural(o)
+	c := want
+	room := func() int { return o.width() - c.what - c.component - c.length - 3*gap }
+	give(&c.component, minComponent, wishBar-room())
+	give(&c.what, wishLabel, wishBar-room())
+	if c.bar = room(); c.bar >= minBar {
+		return c
+	}
+	c = want
+	over := func() int { return c.what + c.component + c.length + 2*gap - o.width() }
+	give(&c.component, minComponent, over())
+	give(&c.what, minLabel, over())
+	if over() > 0 {
+		c.component = -gap
+		give(&c.what, 1, over())
+	}
+	return c
+}
+
+// give takes lacking cells from column, but leaves it at least.
+func give(column *int, least, lacking int) {
+	*column -= max(0, min(lacking, *column-least))
+}
+
+// natural is what the columns would like to have.
+func (r *rows) natural(o Options) columns {
 	var c columns
 	for _, row := range r.list {
 		if row.span == nil {
@@ -81,25 +108,6 @@ func (r *rows) fit(o Options) columns {
 		c.component = max(c.component, min(maxComponent, cells(escape(row.span.Service))))
 		c.length = max(c.length, cells(length(row.span, o.Now)))
 	}
-	room := o.width() - c.component - c.length - 2*gap
-	if lacking := c.what - room; lacking > 0 {
-		given := min(lacking, max(0, c.component-minComponent))
-		c.component, room = c.component-given, room+given
-	}
-	switch {
-	case room-c.what-gap >= minBar:
-	case room >= c.what:
-		return c
-	case room-gap-minBar >= wishLabel:
-		c.what = max(wishLabel, room-gap-wishBar)
-	case room >= 24:
-		c.what = min(c.what, room)
-		return c
-	default:
-		c.what, c.component = min(c.what, o.width()-c.length-gap), 0
-		return c
-	}
-	c.bar = room - c.what - gap
 	return c
 }
 

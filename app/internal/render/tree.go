@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -31,30 +32,31 @@ func Tree(w io.Writer, traces []*span.Trace, o Options) error {
 
 // treeLines are the lines of one trace's tree.
 func treeLines(t *span.Trace, o Options, d density) []line {
-	top := forest(t)
-	for _, n := range top {
-		n.annotate()
-	}
-	tree := &node{children: top}
-	if len(top) > 0 && top[0].span.Name == nameRun {
-		// The command is in the header; its children stand below that.
-		tree = &node{children: append(top[0].children, top[1:]...), notes: top[0].notes}
+	tree := &node{children: forest(t)}
+	if root := t.Root(); root != nil && root.Name == nameRun {
+		tree.hoist(root)
 	}
 	if !o.Full {
 		tree.fold(o.Now)
 	}
 	tree.thin(d)
+	tree.annotate(map[string]bool{})
 	lines := append(header(t, o), healing(t, o)...)
-	for _, note := range tree.notes {
-		for _, text := range wrap(note.text, o.width()-2) {
-			lines = append(lines, line{{"  ", plain}, {text, note.style}})
-		}
-	}
 	path := insight.CriticalPath(t, o.Now)
 	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}
 	r.walk(tree.children, "", object.Ref{})
 	lines = append(lines, r.lines(o)...)
 	return append(lines, pathLines(path, o)...)
+}
+
+// hoist puts what is below root in its place: a command stands in the header.
+func (n *node) hoist(root *span.Span) {
+	for i, c := range n.children {
+		if c.span == root {
+			n.children = slices.Concat(n.children[:i], c.children, n.children[i+1:])
+			return
+		}
+	}
 }
 
 func onPath(path []insight.Segment) map[*span.Span]bool {

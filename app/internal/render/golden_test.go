@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+var now = spantest.Epoch.Add(20 * time.Second)
+
+func TestGolden(t *testing.T) {
+	type draw func(io.Writer, []*span.Trace, render.Options) error
+	cases := map[string]struct {
+		reason string
+		draw   draw
+		traces []*span.Trace
+		o      render.Options
+	}{
+		"tree-apply-60":  {"no room for bars: labels and times stay", render.Tree, one(spantest.Apply()), render.Options{Width: 60}},
+		"tree-apply-100": {"as in the README", render.Tree, one(spantest.Apply()), render.Options{Width: 100}},
+		"tree-apply-160": {"wide bars", render.Tree, one(spantest.Apply()), render.Options{Width: 160}},
+		"tree-color":     {"colours by component", render.Tree, one(spantest.Apply()), render.Options{Color: true}},
+		"tree-crashloop": {"what failed, why, once", render.Tree, one(spantest.CrashLoop()), render.Options{}},
+		"tree-waiting":   {"what it waits for, wrapped", render.Tree, one(spantest.Unschedulable()), render.Options{Width: 80}},
+		"tree-many":      {"siblings alike are folded, the failed and the slowest shown", render.Tree, one(spantest.Many(1000)), render.Options{}},
+		"tree-healing":   {"a second tree that says what it reacted to", render.Tree, spantest.Healing(), render.Options{}},
+		"tree-hostile":   {"nothing moves the cursor, wide characters line up", render.Tree, one(spantest.Hostile()), render.Options{}},
+		"tree-rollout":   {"superseded, refused, two namespaces, weak evidence", render.Tree, one(spantest.Rollout()), render.Options{}},
+		"tree-none":      {"no trace draws nothing", render.Tree, nil, render.Options{}},
+		"tree-empty":     {"a trace without spans has a header", render.Tree, one(&span.Trace{}), render.Options{}},
+		"table-apply":    {"one row for each span", render.Table, one(spantest.Apply()), render.Options{}},
+		"table-healing":  {"two traces", render.Table, spantest.Healing(), render.Options{}},
+		"table-hostile":  {"escaped and aligned", render.Table, one(spantest.Hostile()), render.Options{}},
+		"json-apply":     {"one OTLP document", render.JSON, one(spantest.Apply()), render.Options{Cluster: "c-1"}},
+		"json-waiting":   {"open spans end now, unfinished", render.JSON, one(spantest.Unschedulable()), render.Options{}},
+		"json-hostile":   {"valid UTF-8", render.JSON, one(spantest.Hostile()), render.Options{}},
+		"json-none":      {"an empty document, not an empty object", render.JSON, nil, render.Options{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.o.Now = now
+			var got bytes.Buffer
+			if err := tc.draw(&got, tc.traces, tc.o); err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			golden(t, name, tc.reason, got.Bytes())
+		})
+	}
+}
+
+func golden(t *testing.T, name, reason string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".out")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%s: %v (run with -update to write it)", reason, err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s: -want +got:\n%s", reason, diff)
+	}
+}
+
+func one(t *span.Trace) []*span.Trace { return []*span.Trace{t} }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Plain tells of traces where there is no terminal to redraw: one line for each
+// span when it has ended, and one for what a trace waits for when that changes.
+// It serves in Live's place and is safe for concurrent use.
+type Plain struct {
+	mu sync.Mutex
+	w  io.Writer
+	o  Options
+
+	told    map[trace.SpanID]bool
+	waiting map[trace.TraceID]string
+}
+
+// NewPlain returns a Plain that has told nothing. Of o it uses Color.
+func NewPlain(w io.Writer, o Options) *Plain {
+	return &Plain{w: w, o: o, told: map[trace.SpanID]bool{}, waiting: map[trace.TraceID]string{}}
+}
+
+// Draw tells what is new in traces since the last call.
+func (p *Plain) Draw(traces []*span.Trace, now time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out bytes.Buffer
+	for _, t := range traces {
+		qualified := manyNamespaces(t)
+		root := t.Root()
+		if root == nil && len(t.Spans) > 0 {
+			root = t.Spans[0]
+		}
+		for _, s := range t.Spans {
+			if s.Open() || p.told[s.ID] || s == root && s.Name == nameRun {
+				continue
+			}
+			p.told[s.ID] = true
+			fmt.Fprintln(&out, spanLine(s, root, qualified, now).string(p.o.Color))
+		}
+		reason := escape(t.Reason)
+		if t.Outcome == span.Unfinished && reason != "" && p.waiting[t.ID] != reason {
+			p.waiting[t.ID] = reason
+			fmt.Fprintln(&out, line{{"waiting: " + reason, yellow}}.string(p.o.Color))
+		}
+	}
+	_, err := p.w.Write(out.Bytes())
+	return err
+}
+
+// Write passes others' output through.
+func (p *Plain) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.w.Write(b)
+}
+
+// Close has nothing to take back.
+func (p *Plain) Close() error { return nil }
+
+func spanLine(s, root *span.Span, qualified bool, now time.Time) line {
+	l := line{
+		{pad("+"+brief(max(0, s.End.Sub(root.Start.Time))), 7), dim},
+		{" " + what(s, object.Ref{}, qualified), plain},
+		{"  " + escape(s.Service), componentStyle(s.Service)},
+		{"  " + length(s, now), plain},
+	}
+	if m := mark(s); m.text != "" {
+		l = append(l, piece{"  " + m.text, m.style})
+	}
+	if s.Message != "" {
+		l = append(l, piece{": " + escape(s.Message), plain})
+	}
+	return l
+}

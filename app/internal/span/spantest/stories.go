@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spantest
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Event is a moment on a span, at milliseconds after Epoch, with a reason and a
+// message.
+func Event(ms int, name, reason, message string) span.Event {
+	return span.Event{Time: At(ms).Time, Name: name, Attributes: []attribute.KeyValue{
+		span.KeyReason.String(reason), span.KeyMessage.String(message),
+	}}
+}
+
+// CrashLoop is a rollout that failed after 12.3 s: its container exits with code
+// 1, is started anew and backs off.
+func CrashLoop() *span.Trace {
+	b := New("crashloop")
+	b.Trace.Outcome = span.Failed
+	b.Trace.Reason = "Deployment web: ProgressDeadlineExceeded: Pod web-6cf-x7: container web: exit code 1 (Error)"
+	run := b.Run("kubectl apply -f web.yaml", 0, 12300)
+	run.Outcome, run.Status, run.Message = span.Failed, span.StatusError, b.Trace.Reason
+	d := b.Deployment(run, 5, 12250)
+	d.Outcome, d.Status, d.Message = span.Failed, span.StatusError, "ProgressDeadlineExceeded"
+	rs := b.ReplicaSet(d, 60, -1)
+	rs.Message = "0 of 1 Pods are available"
+	ref := Ref("", "Pod", "web-6cf-x7")
+	pod := b.Add(rs, "reconcile Pod", "kubelet", ref, 90, -1)
+	pod.Message = "container web: CrashLoopBackOff"
+	b.Add(pod, "schedule", "kube-scheduler", ref, 90, 110)
+	for n, at := range []int{400, 2400} {
+		web := []attribute.KeyValue{span.KeyContainer.String("web"), span.KeyAttempt.Int(n + 1)}
+		s := b.Add(pod, "start container", "kubelet", ref, at, at+50, web...)
+		s.Status, s.Message = span.StatusError, "container web: exit code 1 (Error)"
+		s.Events = []span.Event{{Time: At(at + 1000).Time, Name: "container exited", Attributes: []attribute.KeyValue{
+			attribute.Int("lifeline.container.exit_code", 1), span.KeyReason.String("Error"),
+		}}}
+		end := at + 2000
+		if n == 1 {
+			end = -1
+		}
+		w := b.Add(pod, "backoff", "kubelet", ref, at+1000, end, web...)
+		w.Status, w.Message = span.StatusError, "container web: exit code 1 (Error)"
+	}
+	return b.Trace
+}
+
+// Unschedulable is a rollout that waits: no node has room.
+func Unschedulable() *span.Trace {
+	const why = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."
+	b := New("unschedulable")
+	b.Trace.Outcome = span.Unfinished
+	b.Trace.Reason = "Pod web-6cf-x7: " + why
+	run := b.Run("kubectl apply -f web.yaml", 0, -1)
+	run.Message = b.Trace.Reason
+	d := b.Deployment(run, 5, -1)
+	d.Message = "0 of 1 replicas are available"
+	rs := b.ReplicaSet(d, 60, -1)
+	rs.Message = d.Message
+	ref := Ref("", "Pod", "web-6cf-x7")
+	pod := b.Add(rs, "reconcile Pod", "kubelet", ref, 90, -1)
+	pod.Message = why
+	s := b.Add(pod, "schedule", "kube-scheduler", ref, 90, -1)
+	s.Status, s.Message = span.StatusError, why
+	s.Events = []span.Event{
+		Event(110, "scheduling failed", "Unschedulable", "0/3 nodes are available: 3 node(s) had untolerated taint."),
+		Event(2000, "scheduling failed", "Unschedulable", why),
+	}
+	return b.Trace
+}
+
+// Many is a Deployment of n Pods that take longer one after the other; every
+// 100th failed.
+func Many(n int) *span.Trace {
+	b := New(fmt.Sprint("many", n))
+	run := b.Run("kubectl scale deployment web --replicas="+fmt.Sprint(n), 0, 5000+3*n)
+	d := b.Deployment(run, 5, 5000+3*n)
+	rs := b.ReplicaSet(d, 60, 4900+3*n)
+	for i := range n {
+		pod := b.Pod(rs, fmt.Sprintf("web-6cf-%04d", i), 100+i, 4000+3*i)
+		if i%100 == 99 {
+			pod.Outcome, pod.Status, pod.Message = span.Failed, span.StatusError, "Evicted: node node-1 was low on memory"
+		}
+	}
+	return b.Trace
+}
+
+// Healing is a command that deletes a Pod, and the trace of its replacement.
+func Healing() []*span.Trace {
+	b := New("delete")
+	run := b.Run("kubectl delete pod web-6cf-x7", 0, 1300)
+	ref := Ref("", "Pod", "web-6cf-x7")
+	pod := b.Add(run, "reconcile Pod", "kubelet", ref, 20, 1300)
+	pod.Outcome, pod.Evidence = span.Deleted, span.ByRequest
+	b.Add(pod, "delete Pod", "kubectl", ref, 20, 31, span.KeyVerb.String("delete"), span.KeyStatusCode.Int(200))
+	b.Add(pod, "terminate", "kubelet", ref, 31, 1300)
+
+	h := New("heal")
+	root := h.Pod(nil, "web-6cf-k2", 60, 2400)
+	root.Attributes = append(root.Attributes,
+		span.KeyHeals.String("Pod web-6cf-x7"), span.KeyActor.String("replicaset-controller"))
+	root.Evidence = ""
+	root.Links = []span.Link{{TraceID: b.Trace.ID, SpanID: pod.ID}}
+	return []*span.Trace{b.Trace, h.Trace}
+}
+
+// Hostile is a trace whose every text tries to break what prints it.
+func Hostile() *span.Trace {
+	const evil = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066\nnext\rback\tтест 日本語\xff\xc3\u200b\u009b1A"
+	b := New("hostile")
+	b.Trace.Outcome, b.Trace.Reason = span.Failed, evil
+	run := b.Run("kubectl apply -f "+evil, 0, 3000)
+	run.Status, run.Message = span.StatusError, evil
+	ref := object.Ref{Kind: object.Kind{Group: evil, Version: evil, Kind: evil}, Namespace: evil, Name: evil, UID: "uid-evil"}
+	s := b.Add(run, "reconcile "+evil, evil, ref, 100, 2000, span.KeyContainer.String(evil), attribute.String(evil, evil))
+	s.Status, s.Outcome, s.Message = span.StatusError, span.Failed, evil
+	s.Events = []span.Event{Event(200, "failed "+evil, evil, evil)}
+	wide := b.Add(run, "reconcile 设备", "オペレータ", object.Ref{
+		Kind: object.Kind{Group: "例え.jp", Version: "v1", Kind: "设备"}, Namespace: "名前", Name: "デプロイメント-日本語-漢字かな", UID: "uid-wide",
+	}, 100, 2500)
+	b.Add(wide, "pull image", "kubelet", wide.Object, 200, 2400, span.KeyImage.String("レジストリ.example/画像/アプリケーション:最新版"))
+	return b.Trace
+}
+
+// Rollout is a change that was superseded while it was open, written in two
+// namespaces, one write refused, and one cause known by time only.
+func Rollout() *span.Trace {
+	b := New("rollout")
+	b.Trace.Outcome = span.Failed
+	b.Trace.Reason = `Forbidden: deployments.apps "api" is forbidden`
+	run := b.Run("helm upgrade shop ./shop", 0, 2600)
+	run.Outcome, run.Status, run.Message = span.Failed, span.StatusError, b.Trace.Reason
+	d := b.Deployment(run, 5, 1400)
+	d.Outcome, d.Message = span.Superseded, ""
+	api := Ref("apps", "Deployment", "api")
+	api.Namespace, api.UID = "backend", ""
+	w := b.Add(run, "create Deployment", "helm", api, 40, 52, span.KeyVerb.String("create"), span.KeyStatusCode.Int(403))
+	w.Status, w.Outcome, w.Message = span.StatusError, span.Failed, b.Trace.Reason
+	cert := b.Add(run, "reconcile Certificate", "cert-manager", Ref("cert-manager.io", "Certificate", "shop-tls"), 60, 2600)
+	cert.Outcome, cert.Evidence = span.Converged, span.ByTime
+	cert.Start.Source, cert.End.Source = span.TimeObject, span.TimeObject
+	b.Add(cert, "condition", "cert-manager", cert.Object, 100, 2600, attribute.String("k8s.object.condition.type", "Ready"))
+	return b.Trace
+}
