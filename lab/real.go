@@ -20,6 +20,9 @@ var ErrNeedsRoot = realnode.ErrNeedsRoot
 // realNodeName is that of the only node of NodesReal.
 const realNodeName = "node-0"
 
+// topologyLabels say where the node is, as a cloud would.
+const topologyLabels = "topology.kubernetes.io/region=lab,topology.kubernetes.io/zone=lab-a"
+
 // realNodes is one real node, with the registry that it pulls from.
 type realNodes struct {
 	cluster  *Cluster
@@ -74,7 +77,7 @@ func (n *realNodes) config() realnode.Config {
 		PauseImage:        n.registry.Image(pauseImage),
 		KubeletLog:        c.Logs(Kubelet),
 		ContainerdLog:     c.Logs(Containerd),
-		KubeletArgs:       c.opts.ExtraArgs[Kubelet],
+		KubeletArgs:       append([]string{"--node-labels=" + topologyLabels}, c.opts.ExtraArgs[Kubelet]...),
 		ContainerdArgs:    c.opts.ExtraArgs[Containerd],
 		KubeletTracing:    c.nodeTracing(Kubelet),
 		ContainerdTracing: c.nodeTracing(Containerd),
