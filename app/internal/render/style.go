@@ -66,3 +66,18 @@ func (l line) string(color bool) string {
 	}
 	return b.String()
 }
+
+// clip cuts the line to n cells, at its end.
+func (l line) clip(n int) line {
+	if l.cells() <= n {
+		return l
+	}
+	for i, p := range l {
+		if w := cells(p.text); w < n || w == n && i == len(l)-1 {
+			n -= w
+			continue
+		}
+		return append(l[:i:i], piece{head(p.text, n-1) + "…", p.style})
+	}
+	return l
+}

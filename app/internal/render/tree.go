@@ -46,7 +46,11 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}
 	r.walk(tree.children, "", object.Ref{})
 	lines = append(lines, r.lines(o)...)
-	return append(lines, pathLines(path, o)...)
+	lines = append(lines, pathLines(path, o)...)
+	for i := range lines {
+		lines[i] = lines[i].clip(o.width()) // deep trees in narrow terminals
+	}
+	return lines
 }
 
 // hoist puts what is below root in its place: a command stands in the header.
