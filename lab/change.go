@@ -133,7 +133,7 @@ func (c *Cluster) restart(ctx context.Context, component Component) error {
 		if err := c.launch(component); err != nil {
 			return err
 		}
-		if err := c.awaitReady(ctx, component); err != nil {
+		if err := c.ensure(ctx, component); err != nil {
 			return err
 		}
 	default:
@@ -143,7 +143,7 @@ func (c *Cluster) restart(ctx context.Context, component Component) error {
 		if err := c.nodes.restart(ctx, component); err != nil {
 			return err
 		}
-		if err := c.group.Get(string(Scheduler)).WaitReady(ctx, c.nodesReady); err != nil {
+		if err := c.awaitNodes(ctx); err != nil {
 			return err
 		}
 	}

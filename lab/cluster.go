@@ -34,7 +34,9 @@ type Cluster struct {
 	admin     *api.Client
 	nodes     nodes
 
+	choosePorts       func(n int) ([]int, error)
 	apiPort, etcdPort int
+	healthPorts       sync.Map // of the controller manager and the scheduler
 }
 
 // Dir returns the cluster's directory.
@@ -93,7 +95,10 @@ func (c *Cluster) halt(ctx context.Context) error {
 	if c.nodes != nil {
 		errs = append(errs, c.nodes.stop(ctx))
 	}
-	errs = append(errs, c.group.Stop(ctx), c.group.Close())
+	if !c.temporary { // otherwise nobody will read what they would write
+		errs = append(errs, c.group.Stop(ctx))
+	}
+	errs = append(errs, c.group.Close())
 	if c.admin != nil {
 		c.admin.Close()
 	}

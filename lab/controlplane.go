@@ -9,9 +9,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
+
+// apiserverGrace is enough for the requests it is answering. Left alone, it
+// would wait a minute for watches to end.
+const apiserverGrace = time.Second
 
 // defaultAuditPolicy is what Options.AuditPolicy is when empty.
 //
@@ -29,12 +34,16 @@ func (c *Cluster) launch(component Component) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.group.Start(process.Spec{
+	spec := process.Spec{
 		Name:    string(component),
 		Path:    c.bin[string(component)],
 		Args:    append(args, c.opts.ExtraArgs[component]...),
 		LogFile: c.Logs(component),
-	})
+	}
+	if component == APIServer {
+		spec.Grace = apiserverGrace
+	}
+	_, err = c.group.Start(spec)
 	return err
 }
 
@@ -133,26 +142,57 @@ func auditWebhookConfig(sink string) any {
 }
 
 func (c *Cluster) controllerManagerArgs() ([]string, error) {
-	return []string{
-		"--kubeconfig=" + c.etc("kube-controller-manager.kubeconfig"),
-		"--secure-port=0", // nobody asks it anything
+	health, err := c.healthArgs(ControllerManager)
+	if err != nil {
+		return nil, err
+	}
+	return append(health,
+		"--kubeconfig="+c.etc("kube-controller-manager.kubeconfig"),
 		"--leader-elect=false",
 		"--use-service-account-credentials", // each controller is a user of its own
-		"--service-account-private-key-file=" + c.pki("service-account.key"),
-		"--root-ca-file=" + c.pki("ca.crt"),
-		"--cluster-signing-cert-file=" + c.pki("ca.crt"),
-		"--cluster-signing-key-file=" + c.pki("ca.key"),
+		"--service-account-private-key-file="+c.pki("service-account.key"),
+		"--root-ca-file="+c.pki("ca.crt"),
+		"--cluster-signing-cert-file="+c.pki("ca.crt"),
+		"--cluster-signing-key-file="+c.pki("ca.key"),
 		// Its default is created below /usr.
-		"--flex-volume-plugin-dir=" + filepath.Join(c.dir, "data", "flex-volumes"),
-	}, nil
+		"--flex-volume-plugin-dir="+filepath.Join(c.dir, "data", "flex-volumes"),
+	), nil
 }
 
 func (c *Cluster) schedulerArgs() ([]string, error) {
-	return []string{
-		"--kubeconfig=" + c.etc("kube-scheduler.kubeconfig"),
-		"--secure-port=0",
+	health, err := c.healthArgs(Scheduler)
+	if err != nil {
+		return nil, err
+	}
+	return append(health,
+		"--kubeconfig="+c.etc("kube-scheduler.kubeconfig"),
 		"--leader-elect=false",
+	), nil
+}
+
+// healthArgs let a component serve its health, and metrics, on a free port.
+func (c *Cluster) healthArgs(component Component) ([]string, error) {
+	ports, err := c.choosePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	c.healthPorts.Store(component, ports[0])
+	kubeconfig := c.etc(string(component) + ".kubeconfig")
+	return []string{
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(ports[0]),
+		"--tls-cert-file=" + c.pki("apiserver.crt"),
+		"--tls-private-key-file=" + c.pki("apiserver.key"),
+		"--authentication-kubeconfig=" + kubeconfig,
+		"--authorization-kubeconfig=" + kubeconfig,
 	}, nil
+}
+
+// healthPort is the port that healthArgs chose last.
+func (c *Cluster) healthPort(component Component) int {
+	port, _ := c.healthPorts.Load(component)
+	n, _ := port.(int)
+	return n
 }
 
 // writeJSON writes a configuration file; Kubernetes reads JSON as YAML.

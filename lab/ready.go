@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
@@ -17,17 +19,75 @@ import (
 // awaitReady waits until a control plane component serves.
 func (c *Cluster) awaitReady(ctx context.Context, component Component) error {
 	probe := map[Component]func(context.Context) error{
-		Etcd:              c.etcdReady,
-		APIServer:         func(ctx context.Context) error { return c.admin.Get(ctx, "/readyz", nil) },
-		ControllerManager: c.serviceAccountReady,
-		Scheduler:         c.nodesReady,
-		KWOK:              c.nodesReady,
+		Etcd:      c.etcdReady,
+		APIServer: func(ctx context.Context) error { return c.admin.Get(ctx, "/readyz", nil) },
+		ControllerManager: func(ctx context.Context) error {
+			return errors.Join(c.healthy(ctx, ControllerManager, "/healthz"), c.serviceAccountReady(ctx))
+		},
+		Scheduler: func(ctx context.Context) error { return c.healthy(ctx, Scheduler, "/readyz") },
 	}[component]
 	err := c.group.Get(string(component)).WaitReady(ctx, probe)
 	if err != nil && strings.Contains(process.Tail(c.Logs(component)), errPortTaken.Error()) {
 		return fmt.Errorf("%w: %w", errPortTaken, err)
 	}
 	return err
+}
+
+// ensure waits until a component that picks its port itself serves, and starts
+// it again if that port was taken meanwhile.
+func (c *Cluster) ensure(ctx context.Context, component Component) error {
+	for attempt := 1; ; attempt++ {
+		err := c.awaitReady(ctx, component)
+		if err == nil || attempt == portAttempts || !errors.Is(err, errPortTaken) {
+			return err
+		}
+		c.say("a port was taken, trying another")
+		if err := c.launch(component); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitAll waits for controllers, scheduler and nodes at once, so that the
+// first failure ends it.
+func (c *Cluster) awaitAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	waits := []func(context.Context) error{
+		func(ctx context.Context) error { return c.ensure(ctx, ControllerManager) },
+		func(ctx context.Context) error { return c.ensure(ctx, Scheduler) },
+		c.awaitNodes,
+	}
+	var (
+		running sync.WaitGroup
+		once    sync.Once
+		first   error
+	)
+	for _, wait := range waits {
+		running.Go(func() {
+			if err := wait(ctx); err != nil {
+				once.Do(func() { first = err })
+				cancel(errors.New("another component failed"))
+			}
+		})
+	}
+	running.Wait()
+	return first
+}
+
+// awaitNodes waits until all nodes take Pods, or what plays them ends.
+func (c *Cluster) awaitNodes(ctx context.Context) error {
+	for _, component := range []Component{KWOK, Kubelet} {
+		if p := c.group.Get(string(component)); p != nil {
+			return p.WaitReady(ctx, c.nodesReady)
+		}
+	}
+	return nil
+}
+
+// healthy asks a component itself.
+func (c *Cluster) healthy(ctx context.Context, component Component, path string) error {
+	return c.admin.At(fmt.Sprintf("https://127.0.0.1:%d", c.healthPort(component))).Get(ctx, path, nil)
 }
 
 // etcdReady completes a handshake: etcd listens once it has recovered.

@@ -44,6 +44,11 @@ func Build(ctx context.Context, opts Options) error {
 // Ready and Pods can be created. When it fails nothing is left running, and
 // the directory is kept, because the error names logs in it.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	return startWith(ctx, opts, freePorts)
+}
+
+// startWith is Start with another way of choosing ports.
+func startWith(ctx context.Context, opts Options, ports func(int) ([]int, error)) (*Cluster, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -59,7 +64,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, bin: bin, dir: opts.Dir}
+	c := &Cluster{opts: opts, bin: bin, dir: opts.Dir, choosePorts: ports}
 	if err := c.claimDir(); err != nil {
 		return nil, err
 	}
@@ -109,10 +114,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startNodes(ctx); err != nil {
 		return err
 	}
-	if err := c.group.Get(string(ControllerManager)).WaitReady(ctx, c.serviceAccountReady); err != nil {
-		return err
-	}
-	if err := c.group.Get(string(Scheduler)).WaitReady(ctx, c.nodesReady); err != nil {
+	if err := c.awaitAll(ctx); err != nil {
 		return err
 	}
 	c.say("cluster %s ready after %s", c.opts.Name, time.Since(begin).Round(100*time.Millisecond))
@@ -185,7 +187,7 @@ func (c *Cluster) startStorage(ctx context.Context) error {
 }
 
 func (c *Cluster) startStorageOnce(ctx context.Context) error {
-	ports, err := freePorts(2)
+	ports, err := c.choosePorts(2)
 	if err != nil {
 		return err
 	}

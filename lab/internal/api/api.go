@@ -44,6 +44,10 @@ func New(url string, ca []byte, user pki.Pair) (*Client, error) {
 	return &Client{url: url, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}}, nil
 }
 
+// At returns a client of the same user for another server of the authority. It
+// needs no Close of its own.
+func (c *Client) At(url string) *Client { return &Client{url: url, http: c.http} }
+
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestValidate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		opts   Options
+		want   string
+	}{
+		"Zero":          {reason: "The zero value is usable."},
+		"Name":          {reason: "Names become file names.", opts: Options{Name: "a/b"}, want: `Name "a/b"`},
+		"Dir":           {reason: "Processes have directories of their own.", opts: Options{Dir: "x"}, want: `Dir "x"`},
+		"Nodes":         {reason: "A typo is not a mode.", opts: Options{Nodes: "reel"}, want: `Nodes "reel"`},
+		"TwoRealNodes":  {reason: "One machine is one node.", opts: Options{Nodes: NodesReal, NodeCount: 2}, want: "NodeCount 2"},
+		"NegativeDelay": {reason: "Time goes forward.", opts: Options{KWOK: KWOKOptions{Pull: -1}}, want: "KWOK:"},
+		"Webhook":       {reason: "A path is not a URL.", opts: Options{AuditWebhook: "/x"}, want: "AuditWebhook"},
+		"Tracing": {
+			reason: "The scheduler emits no spans.",
+			opts:   Options{Tracing: map[Component]Tracing{Scheduler: {Endpoint: "127.0.0.1:1"}}}, want: "kube-scheduler sends no spans",
+		},
+		"TracingRate": {
+			reason: "A rate is a share of a million.",
+			opts:   Options{Tracing: map[Component]Tracing{Etcd: {Endpoint: "e", SamplingRatePerMillion: 2e6}}}, want: "Tracing of etcd",
+		},
+		"ExtraArgs":   {reason: "A typo is not a component.", opts: Options{ExtraArgs: map[Component][]string{"kcm": nil}}, want: `"kcm"`},
+		"UserTwice":   {reason: "Each user has one kubeconfig.", opts: Options{Users: []User{{Name: "a"}, {Name: "a"}}}, want: `"a"`},
+		"UserAdmin":   {reason: "The administrator is there already.", opts: Options{Users: []User{{Name: "admin"}}}, want: `"admin"`},
+		"DetachedDir": {reason: "It must be found again.", opts: Options{Detached: true}, want: "Dir: "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tc.opts.Validate()
+			if (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%s\nValidate(): %v, want %q", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
