@@ -186,3 +186,10 @@ func File(t testing.TB, text string) string {
 	}
 	return path
 }
+
+// Parse reads the traces that a result printed.
+func Parse(t testing.TB, r Result) Result {
+	t.Helper()
+	r.Traces = parse(t, r.Stdout)
+	return r
+}

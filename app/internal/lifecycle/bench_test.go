@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// thousand is a recording of a Deployment of 1,000 Pods coming up on KWOK
+// nodes.
+const thousand = "testdata/bench/1000-pods.jsonl.gz"
+
+func readThousand(tb testing.TB) []*observation.Observation {
+	tb.Helper()
+	f, err := os.Open(thousand)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := observation.NewReader(z, thousand)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []*observation.Observation
+	for {
+		o, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, o)
+	}
+}
+
+// BenchmarkEngine is the whole way of the recording through the engine: observed,
+// derived, taken.
+func BenchmarkEngine(b *testing.B) {
+	seen := readThousand(b)
+	end := seen[len(seen)-1].Seen.Add(time.Minute)
+	b.ReportAllocs()
+	for b.Loop() {
+		e := New(Options{Cluster: "bench"})
+		for _, o := range seen {
+			e.Observe(o)
+		}
+		if len(e.Take(end)) == 0 {
+			b.Fatal("no trace was taken")
+		}
+	}
+	b.ReportMetric(float64(len(seen))*float64(b.N)/b.Elapsed().Seconds(), "observations/s")
+}
+
+// BenchmarkEngineLive is the same with a snapshot taken as a live display or a
+// server would: ten times a second of the recording's time.
+func BenchmarkEngineLive(b *testing.B) {
+	seen := readThousand(b)
+	for b.Loop() {
+		e := New(Options{Cluster: "bench"})
+		var shown time.Time
+		for _, o := range seen {
+			e.Observe(o)
+			if o.Seen.Sub(shown) > 100*time.Millisecond {
+				shown = o.Seen
+				e.Traces(shown)
+			}
+		}
+	}
+	b.ReportMetric(float64(len(seen))*float64(b.N)/b.Elapsed().Seconds(), "observations/s")
+}
+
+// BenchmarkEngineMemory reports the engine's state per object, open and
+// converged. The observations are read anew, so that what the engine keeps of
+// them counts.
+func BenchmarkEngineMemory(b *testing.B) {
+	for b.Loop() {
+		before := heap()
+		e := New(Options{Cluster: "bench"})
+		var end time.Time
+		func() {
+			for _, o := range readThousand(b) {
+				e.Observe(o)
+				end = o.Seen
+			}
+		}()
+		objects := float64(len(e.objects))
+		b.ReportMetric(float64(heap()-before)/objects, "B/open-object")
+		e.Take(end.Add(time.Minute))
+		e.derived = nil
+		b.ReportMetric(float64(heap()-before)/objects, "B/converged-object")
+		runtime.KeepAlive(e)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
