@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/run"
+)
+
+func newRecord(streams genericiooptions.IOStreams) *cobra.Command {
+	f := newCommon(streams)
+	var duration time.Duration
+	cmd := &cobra.Command{
+		Use:   "record FILE",
+		Short: "Record what is seen of the cluster to a file, for lifeline replay",
+		Long: `Record what is seen of the cluster to a file until Ctrl-C; a name that ends in
+.gz makes it compressed. A recording holds no Secret or ConfigMap data, no
+container arguments and no environment.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.connected()
+			if err != nil {
+				return err
+			}
+			return execute(cmd.Context(), &run.Record{Options: o, File: args[0], Namespaces: f.namespaces(o), For: duration})
+		},
+	}
+	flags := cmd.Flags()
+	f.config.AddFlags(flags)
+	f.addEverywhere(flags)
+	flags.DurationVar(&duration, "for", 0, "end after this time; without it, at Ctrl-C")
+	return cmd
+}
+
+func newReplay(streams genericiooptions.IOStreams) *cobra.Command {
+	f := newCommon(streams)
+	var otlp string
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Print the traces in a recording",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			return execute(cmd.Context(), &run.Replay{Options: o, File: args[0], OTLP: otlp})
+		},
+	}
+	f.addOutput(cmd.Flags())
+	cmd.Flags().StringVar(&otlp, "otlp", "", otlpUsage)
+	completeOutput(cmd)
+	return cmd
+}

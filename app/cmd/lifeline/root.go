@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+)
+
+// version is set when a release is built.
+var version = ""
+
+func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "lifeline",
+		Short:         "One trace for everything that a change does in a Kubernetes cluster",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	if strings.HasPrefix(filepath.Base(argv0), "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lifeline"}
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.AddCommand(
+		newRun(streams), newWatch(streams), newRecord(streams), newReplay(streams), newVersion(streams),
+	)
+	return root
+}
+
+func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this build",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(streams.Out, "lifeline", buildVersion())
+			return err
+		},
+	}
+}
+
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}
+
+// common are the flags of every command that looks at a cluster.
+type common struct {
+	streams    genericiooptions.IOStreams
+	config     *genericclioptions.ConfigFlags
+	output     string
+	everywhere bool
+}
+
+func newCommon(streams genericiooptions.IOStreams) *common {
+	return &common{streams: streams, config: genericclioptions.NewConfigFlags(true)}
+}
+
+func (c *common) addOutput(flags *pflag.FlagSet) {
+	flags.StringVarP(&c.output, "output", "o", run.OutputTree, "how to print: "+strings.Join(run.Outputs(), ", "))
+}
+
+func (c *common) addEverywhere(flags *pflag.FlagSet) {
+	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "look at every namespace")
+}
+
+func completeOutput(cmd *cobra.Command) {
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(run.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// options completes what every command needs of the flags.
+func (c *common) options() (run.Options, error) {
+	o := run.Options{Streams: c.streams, Output: c.output, Version: buildVersion()}
+	if c.output != "" {
+		if err := run.CheckOutput(c.output); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// connected is options with the kubeconfig read.
+func (c *common) connected() (run.Options, error) {
+	o, err := c.options()
+	if err != nil {
+		return o, err
+	}
+	o.Kubeconfig, err = proxy.LoadKubeconfig(c.config.ToRawKubeConfigLoader(), proxy.Overrides{
+		Context: *c.config.Context, Cluster: *c.config.ClusterName, User: *c.config.AuthInfoName,
+	})
+	if proxy.IsNoConfig(err) {
+		return o, fmt.Errorf("there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config")
+	}
+	return o, err
+}
+
+// namespaces are those to look at; nil for all.
+func (c *common) namespaces(o run.Options) []string {
+	if c.everywhere {
+		return nil
+	}
+	return []string{o.Kubeconfig.Namespace()}
+}
+
+// runner is a completed command.
+type runner interface {
+	Run(ctx context.Context) (code int, err error)
+}
+
+func execute(ctx context.Context, r runner) error {
+	code, err := r.Run(ctx)
+	if code == run.CodeOK && err == nil {
+		return nil
+	}
+	if code == run.CodeOK {
+		code = run.CodeError
+	}
+	return &exit{code: code, err: err}
+}
+
+// oneLine joins the lines of an error.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

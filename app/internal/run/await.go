@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// lookEvery is how often the engine is asked how far things are, and how often
+// the drawing changes at most.
+const (
+	lookEvery = 100 * time.Millisecond
+	drawEvery = 200 * time.Millisecond
+)
+
+// await feeds the engine until the command has ended and what it caused has
+// settled, the timeout has passed or the user has had enough.
+func (x *execution) await(signals <-chan os.Signal, run *observation.Run) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	exited := x.child.exited
+	var deadline <-chan time.Time
+	var synced <-chan struct{}
+	complete := false
+	for {
+		select {
+		case o := <-x.in:
+			x.observe(o)
+		case <-exited:
+			exited = nil
+			x.ended(run)
+			if x.interrupted {
+				return
+			}
+			timer := time.NewTimer(x.Timeout)
+			defer timer.Stop()
+			deadline, synced = timer.C, x.followers.synced()
+		case <-synced:
+			synced, complete = nil, true
+		case <-deadline:
+			x.drain()
+			return
+		case s := <-signals:
+			if x.interrupted || exited == nil {
+				x.interrupted = true
+				x.child.kill()
+				x.drain()
+				return
+			}
+			x.interrupted = true
+			x.child.pass(s)
+		case <-ticker.C:
+			x.drain()
+			if x.look(exited == nil, complete) {
+				return
+			}
+		}
+	}
+}
+
+// ended takes note of the command's end. What the command wrote was emitted
+// before it could end.
+func (x *execution) ended(run *observation.Run) {
+	x.drain()
+	end := *run
+	end.End = x.now()
+	end.ExitCode = x.child.code
+	x.code = x.child.code
+	x.observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
+}
+
+// look draws how far things are and reports whether they have settled. The
+// drawing must not disturb a command that writes to the same terminal.
+func (x *execution) look(ended, complete bool) bool {
+	now := x.now()
+	if now.Before(x.nextLook) {
+		return false
+	}
+	defer func() {
+		// A big trace takes long to derive: leave time for observations.
+		x.nextLook = now.Add(4 * x.now().Sub(now))
+	}()
+	id := x.root.TraceID()
+	if ended && complete && x.engine.Settled(id, now) {
+		x.settled = true
+		return true
+	}
+	if now.Sub(x.lastDraw) >= drawEvery && (ended || !x.screen.terminal) {
+		x.lastDraw = now
+		_ = x.view.Draw(x.engine.Related(id, now), now)
+	}
+	return false
+}
+
+// interrupts gives the signals that end the run. While they are taken, the
+// terminal's Ctrl-C reaches the command too: it is in the same process group.
+func (c *Command) interrupts() (<-chan os.Signal, func()) {
+	if c.Signals != nil {
+		return c.Signals, func() {}
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return signals, func() { signal.Stop(signals) }
+}
+
+// synced is closed when all that is followed has been listed once.
+func (f *followers) synced() <-chan struct{} {
+	done := make(chan struct{})
+	watchers := f.all()
+	f.waits.Go(func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(f.ctx, syncPatience)
+		defer cancel()
+		for _, w := range watchers {
+			_ = w.Synced(ctx) // what could not be listed was said by the watcher
+		}
+	})
+	return done
+}

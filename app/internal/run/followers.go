@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// syncPatience bounds the wait for the first lists after the command's end.
+const syncPatience = 30 * time.Second
+
+// followers watch the clusters that the command wrote to, as far as it wrote.
+type followers struct {
+	ctx      context.Context
+	pipeline *pipeline
+	// config gives the client configuration of an upstream.
+	config func(upstream string) *rest.Config
+
+	mu       sync.Mutex
+	watchers map[string]*watch.Watcher
+	waits    sync.WaitGroup
+}
+
+// wrote follows what a write may cause.
+func (f *followers) wrote(w proxy.Written) {
+	if watcher := f.of(w.Upstream); watcher != nil {
+		watcher.Follow(f.ctx, w.Resource, w.Namespace, w.Since)
+	}
+}
+
+func (f *followers) of(upstream string) *watch.Watcher {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if w, ok := f.watchers[upstream]; ok {
+		return w
+	}
+	if f.watchers == nil {
+		f.watchers = map[string]*watch.Watcher{}
+	}
+	cfg := f.config(upstream)
+	if cfg == nil {
+		return nil // the command brought its own credential: nothing to watch with
+	}
+	w, err := f.pipeline.watcher(cfg)
+	if err != nil {
+		f.pipeline.say("%v", err)
+	}
+	f.watchers[upstream] = w
+	return w
+}
+
+func (f *followers) all() []*watch.Watcher {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []*watch.Watcher
+	for _, w := range f.watchers {
+		if w != nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func (f *followers) close() {
+	for _, w := range f.all() {
+		w.Close()
+	}
+	f.waits.Wait()
+}

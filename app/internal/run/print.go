@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// The forms of output.
+const (
+	OutputTree  = "tree"
+	OutputTable = "table"
+	OutputJSON  = "json"
+)
+
+// Outputs are the forms of output, the default first.
+func Outputs() []string { return []string{OutputTree, OutputTable, OutputJSON} }
+
+// CheckOutput reports an unknown form of output.
+func CheckOutput(name string) error {
+	if slices.Contains(Outputs(), name) {
+		return nil
+	}
+	return fmt.Errorf("unknown output %q: known are %s", name, strings.Join(Outputs(), ", "))
+}
+
+// print writes traces to standard output in the form asked for.
+func (p *pipeline) print(traces []*span.Trace, now time.Time) error {
+	out := p.opts.Streams.Out
+	return p.printTo(out, traces, now, newScreen(out, p.opts.environ()))
+}
+
+func (p *pipeline) printTo(out io.Writer, traces []*span.Trace, now time.Time, s screen) error {
+	o := render.Options{Now: now, Cluster: p.cluster}
+	if s.terminal {
+		o.Width, _ = s.size()
+		o.Color = s.color
+	}
+	var err error
+	switch p.opts.Output {
+	case OutputJSON:
+		err = render.JSON(out, traces, o)
+	case OutputTable:
+		err = render.Table(out, traces, o)
+	default:
+		err = render.Tree(out, traces, o)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot print the trace: %w", err)
+	}
+	return nil
+}
+
+// streams are what the command gets: all as it is, but where standard output is
+// to be one document, the command's own goes to standard error.
+func (o *Options) streams() genericiooptions.IOStreams {
+	streams := o.Streams
+	if o.machine() {
+		streams.Out = streams.ErrOut
+	}
+	return streams
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// child is the command while it runs. Its code is valid once exited is closed.
+type child struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+	code   int
+}
+
+// lookUp finds a program as a shell would, and gives the code that a shell
+// would exit with if there is none.
+func lookUp(name string) (path string, code int, err error) {
+	path, err = exec.LookPath(name)
+	switch {
+	case err == nil:
+		return path, 0, nil
+	case errors.Is(err, exec.ErrDot):
+		return "", CodeNotFound, fmt.Errorf("cannot run %q: it is in the current directory, which PATH may not name; use ./%s", name, name)
+	case errors.Is(err, fs.ErrPermission):
+		return "", CodeNotRunnable, fmt.Errorf("cannot run %q: it is not executable", name)
+	}
+	return "", CodeNotFound, fmt.Errorf("cannot run %q: there is no such command", name)
+}
+
+// start runs the command with the streams as they are.
+func start(path string, args []string, streams genericiooptions.IOStreams, env []string) (*child, error) {
+	c := &child{cmd: exec.Command(path, args[1:]...), exited: make(chan struct{})}
+	c.cmd.Args[0] = args[0]
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = streams.In, streams.Out, streams.ErrOut
+	c.cmd.Env = env
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot run %q: %w", args[0], err)
+	}
+	go func() {
+		defer close(c.exited)
+		err := c.cmd.Wait()
+		c.code = codeOf(c.cmd.ProcessState, err)
+	}()
+	return c, nil
+}
+
+// pass hands on a signal, unless the terminal has given it to the command too.
+func (c *child) pass(s os.Signal) {
+	if s == os.Interrupt && fromTerminal() {
+		return
+	}
+	_ = c.cmd.Process.Signal(s) // it may have ended just now
+}
+
+// kill ends the command, if it still runs, and waits for its end.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.exited
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package run
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalBase is what shells add to a signal's number for an exit code.
+const signalBase = 128
+
+// codeOf gives the code that a shell would exit with.
+func codeOf(state *os.ProcessState, err error) int {
+	if state == nil {
+		return CodeError
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return signalBase + int(status.Signal())
+	}
+	if state.ExitCode() == 0 && err != nil {
+		return CodeError // its output could not be passed on
+	}
+	return state.ExitCode()
+}
+
+// fromTerminal reports whether this process is in the foreground of a terminal:
+// its Ctrl-C reaches the whole process group.
+func fromTerminal() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close() //nolint:errcheck // only asked
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}

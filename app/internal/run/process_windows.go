@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import "os"
+
+// codeOf gives the command's exit code.
+func codeOf(state *os.ProcessState, err error) int {
+	if state == nil || state.ExitCode() == 0 && err != nil {
+		return CodeError
+	}
+	return state.ExitCode()
+}
+
+// fromTerminal reports whether Ctrl-C reaches the command by itself: a console
+// gives it to every process that is attached.
+func fromTerminal() bool { return true }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// sayEvery is how often a recording tells how far it is.
+const sayEvery = 10 * time.Second
+
+// Record writes what is seen of a cluster to a file: `lifeline record FILE`.
+type Record struct {
+	Options
+	File       string
+	Namespaces []string
+	For        time.Duration
+	Signals    <-chan os.Signal
+}
+
+// Run records until it is interrupted or For has passed, both of which are its
+// proper end.
+func (r *Record) Run(ctx context.Context) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals, release := (&Command{Signals: r.Signals}).interrupts()
+	defer release()
+	p, watcher, err := observe(ctx, r.Options, "", "")
+	if err != nil {
+		return CodeError, err
+	}
+	defer func() { err = errors.Join(err, end(p, watcher)) }()
+	file, err := observation.Create(r.File, observation.Header{Cluster: p.cluster, Started: r.now()})
+	if err != nil {
+		return CodeError, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := watcher.Watch(ctx, watch.Scope{Namespaces: r.Namespaces}); err != nil {
+		return CodeError, err
+	}
+	p.say("recording to %s; Ctrl-C ends it", r.File)
+	n, err := r.write(p, file, signals)
+	if err != nil {
+		return CodeError, err
+	}
+	p.say("recorded %d observations to %s", n, r.File)
+	return CodeOK, nil
+}
+
+func (r *Record) write(p *pipeline, file *observation.File, signals <-chan os.Signal) (n int, err error) {
+	enough, stop := after(r.For)
+	defer stop()
+	ticker := time.NewTicker(sayEvery)
+	defer ticker.Stop()
+	for ended := false; ; {
+		select {
+		case o := <-p.in:
+			if err := file.Write(o); err != nil {
+				return n, err
+			}
+			n++
+			continue
+		case <-ticker.C:
+			p.say("%d observations so far", n)
+			if err := file.Flush(); err != nil {
+				return n, err
+			}
+		case <-enough:
+			ended = true
+		case <-signals:
+			ended = true
+		}
+		if ended {
+			return n, nil
+		}
+	}
+}

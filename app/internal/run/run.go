@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package run drives the pipeline behind each command that looks at a cluster:
+// it starts the sources, feeds the engine from one goroutine, shows what is
+// going on and prints, records and exports what came of it.
+//
+// What a change is and when it has settled is for package lifecycle to say; how
+// it is drawn, for package render.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Exit codes of lifeline's own; a command's code comes before them.
+const (
+	CodeOK          = 0
+	CodeError       = 1
+	CodeUnsettled   = 3
+	CodeFailed      = 4
+	CodeNotRunnable = 126
+	CodeNotFound    = 127
+	CodeInterrupted = 130
+)
+
+// Command is one traced command: `lifeline run -- CMD…`.
+type Command struct {
+	Options
+	// Args are the command and its arguments; at least one.
+	Args []string
+	// Timeout is how long to wait for what the command caused to settle, from
+	// the command's end on.
+	Timeout time.Duration
+	// Record is the file to record to; empty for none.
+	Record string
+	// OTLP is where to send spans, beside what OTEL_EXPORTER_OTLP_* say.
+	OTLP string
+
+	// Signals are what the user interrupts with; nil means the process' own.
+	Signals <-chan os.Signal
+}
+
+// execution is a Command under way.
+type execution struct {
+	*Command
+	*pipeline
+	root      trace.SpanContext
+	parent    string
+	proxy     *proxy.Proxy
+	followers *followers
+	child     *child
+	code      int
+
+	interrupted bool
+	settled     bool
+	waited      time.Duration
+}
+
+// Run runs the command, follows what it caused until that has settled, and
+// prints it. The code is what the process is to exit with; an error is one that
+// kept lifeline from doing its work, and was not said yet.
+func (c *Command) Run(ctx context.Context) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	path, code, err := lookUp(c.Args[0])
+	if err != nil {
+		return code, err
+	}
+	signals, release := c.interrupts()
+	defer release()
+	x := &execution{Command: c}
+	x.root, x.parent = newRoot(c.env("TRACEPARENT"), c.env("TRACESTATE"))
+	args := readArgs(c.Args)
+	for _, note := range args.notes {
+		c.say("%s", note)
+	}
+	identity := identify(ctx, c.Kubeconfig.Current())
+	dir, err := os.MkdirTemp("", "lifeline-run-")
+	if err != nil {
+		return CodeError, fmt.Errorf("cannot make a directory for the command's kubeconfig: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // nothing in it is of use afterwards
+	cluster := <-identity
+	x.pipeline, err = newPipeline(ctx, c.Options, cluster, c.Record, c.OTLP)
+	if err != nil {
+		return CodeError, err
+	}
+	defer func() { err = errors.Join(err, x.pipeline.close()) }()
+	x.followers = &followers{ctx: ctx, pipeline: x.pipeline}
+	x.proxy, err = proxy.Start(proxy.Options{
+		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.now,
+		Emit: x.emit, Wrote: x.followers.wrote, Warn: func(text string) { x.say("%s", text) },
+	})
+	if err != nil {
+		return CodeError, err
+	}
+	x.followers.config = x.proxy.REST
+	defer func() {
+		x.stop()
+		x.followers.close()
+		err = errors.Join(err, x.proxy.Close())
+	}()
+	config := filepath.Join(dir, "config")
+	if err := x.proxy.WriteKubeconfig(config); err != nil {
+		return CodeError, err
+	}
+	return x.execute(path, config, signals)
+}
+
+func (x *execution) execute(path, kubeconfig string, signals <-chan os.Signal) (int, error) {
+	run := observation.Run{
+		TraceParent: traceParent(x.root), Parent: x.parent,
+		Command: span.Bound(strings.Join(x.Args, " ")), Start: x.now(),
+	}
+	x.observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
+	var err error
+	x.child, err = start(path, x.Args, x.streams(), append(x.environ(),
+		"KUBECONFIG="+kubeconfig, "TRACEPARENT="+run.TraceParent))
+	if err != nil {
+		return CodeNotRunnable, err
+	}
+	x.await(signals, &run)
+	return x.finish()
+}
+
+// finish says what came of it.
+func (x *execution) finish() (int, error) {
+	now := x.now()
+	traces := x.engine.Related(x.root.TraceID(), now)
+	x.view.Close() //nolint:errcheck // a terminal that is gone
+	x.explainSilence()
+	code := x.verdict(traces)
+	var err error
+	if x.proxy.Writes() > 0 || x.machine() {
+		err = x.print(traces, now)
+	}
+	x.export(traces, now)
+	if err != nil {
+		return CodeError, err
+	}
+	return code, nil
+}
+
+// verdict chooses the exit code, and says why if it is lifeline's own.
+func (x *execution) verdict(traces []*span.Trace) int {
+	if x.interrupted {
+		return CodeInterrupted
+	}
+	code := x.code
+	own := func(c int) {
+		if code == 0 {
+			code = c
+		}
+	}
+	for _, t := range traces {
+		if t.Outcome == span.Failed {
+			x.say("failed: %s", first(t.Reason, "see the trace"))
+			own(CodeFailed)
+		}
+	}
+	if !x.settled {
+		x.say("not settled within %s: %s", x.Timeout, first(unfinishedReason(traces), "the cluster has not said more"))
+		own(CodeUnsettled)
+	}
+	return code
+}
+
+func unfinishedReason(traces []*span.Trace) string {
+	for _, t := range traces {
+		if t.Outcome == span.Unfinished && t.Reason != "" {
+			return t.Reason
+		}
+	}
+	return ""
+}
+
+// explainSilence says why there is nothing to show.
+func (x *execution) explainSilence() {
+	switch {
+	case x.proxy.Writes() > 0:
+	case x.proxy.Requests() == 0:
+		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
+	case x.proxy.Unchanged() > 0:
+		x.say("nothing changed: what was written was there already")
+	default:
+		x.say("nothing changed: the command only read")
+	}
+}
+
+func newEngine(cluster string) *lifecycle.Engine {
+	return lifecycle.New(lifecycle.Options{Cluster: cluster})
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Target is an object that the user named.
+type Target struct {
+	Resource schema.GroupResource
+	Kind     schema.GroupKind
+	Name     string
+}
+
+// Watch shows each change in a cluster while and after it happens:
+// `lifeline watch`.
+type Watch struct {
+	Options
+	// Namespaces limits it to these; nil is the whole cluster.
+	Namespaces []string
+	// Targets limits it to traces that these objects are part of; nil shows
+	// every trace.
+	Targets []Target
+	// Record and OTLP are as in Command.
+	Record, OTLP string
+	// For ends it after that time; 0 waits for Signals.
+	For     time.Duration
+	Signals <-chan os.Signal
+}
+
+// Run watches until it is interrupted, then prints what is still open.
+func (w *Watch) Run(ctx context.Context) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals, release := (&Command{Signals: w.Signals}).interrupts()
+	defer release()
+	p, watcher, err := observe(ctx, w.Options, w.Record, w.OTLP)
+	if err != nil {
+		return CodeError, err
+	}
+	defer func() { err = errors.Join(err, end(p, watcher)) }()
+	if err := watcher.Watch(ctx, w.scope()); err != nil {
+		return CodeError, err
+	}
+	p.say("watching %s; Ctrl-C ends it", w.what())
+	return w.follow(p, signals)
+}
+
+func (w *Watch) follow(p *pipeline, signals <-chan os.Signal) (int, error) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	enough, stop := after(w.For)
+	defer stop()
+	for {
+		select {
+		case o := <-p.in:
+			p.observe(o)
+		case <-ticker.C:
+			p.drain()
+			if err := w.show(p); err != nil {
+				return CodeError, err
+			}
+		case <-enough:
+			return CodeOK, w.leave(p)
+		case <-signals:
+			return CodeInterrupted, w.leave(p)
+		}
+	}
+}
+
+// show prints the traces that have settled and draws those that are open.
+func (w *Watch) show(p *pipeline) error {
+	now := w.now()
+	if now.Before(p.nextLook) {
+		return nil
+	}
+	defer func() { p.nextLook = now.Add(4 * w.now().Sub(now)) }()
+	if settled := w.wanted(p.engine.Take(now)); len(settled) > 0 {
+		p.export(settled, now)
+		if err := p.printAbove(settled, now); err != nil {
+			return err
+		}
+	}
+	if now.Sub(p.lastDraw) < drawEvery {
+		return nil
+	}
+	p.lastDraw = now
+	return p.view.Draw(w.wanted(open(p.engine.Traces(now))), now)
+}
+
+// leave prints what has not settled.
+func (w *Watch) leave(p *pipeline) error {
+	p.drain()
+	now := w.now()
+	_ = p.view.Close()
+	rest := w.wanted(append(p.engine.Take(now), open(p.engine.Traces(now))...))
+	p.export(rest, now)
+	if len(rest) == 0 {
+		return nil
+	}
+	return p.print(rest, now)
+}
+
+// wanted keeps the traces that the targets are part of.
+func (w *Watch) wanted(traces []*span.Trace) []*span.Trace {
+	if len(w.Targets) == 0 {
+		return traces
+	}
+	var out []*span.Trace
+	for _, t := range traces {
+		if w.concerns(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (w *Watch) concerns(t *span.Trace) bool {
+	for _, s := range t.Spans {
+		for _, target := range w.Targets {
+			if s.Object.Name == target.Name && s.Object.Is(target.Kind.Group, target.Kind.Kind) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *Watch) scope() watch.Scope {
+	scope := watch.Scope{Namespaces: w.Namespaces}
+	for _, t := range w.Targets {
+		scope.Resources = append(scope.Resources, t.Resource)
+	}
+	return scope
+}
+
+func (w *Watch) what() string {
+	if w.Namespaces == nil {
+		return "the whole cluster"
+	}
+	return fmt.Sprintf("namespace %s", w.Namespaces[0])
+}
+
+func open(traces []*span.Trace) []*span.Trace {
+	var out []*span.Trace
+	for _, t := range traces {
+		if t.Outcome == span.Unfinished {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// printAbove prints to standard output without disturbing what is drawn below,
+// should both be the same terminal.
+func (p *pipeline) printAbove(traces []*span.Trace, now time.Time) error {
+	if !p.screen.terminal || !newScreen(p.opts.Streams.Out, p.opts.environ()).terminal {
+		return p.print(traces, now)
+	}
+	var text bytes.Buffer
+	if err := p.printTo(&text, traces, now, p.screen); err != nil {
+		return err
+	}
+	_, err := p.view.Write(text.Bytes())
+	return err
+}
+
+// observe starts a pipeline that a Watcher feeds.
+func observe(ctx context.Context, o Options, record, otlp string) (*pipeline, *watch.Watcher, error) {
+	cfg := rest.CopyConfig(o.Kubeconfig.Current())
+	cluster, err := watch.Identity(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := newPipeline(ctx, o, cluster, record, otlp)
+	if err != nil {
+		return nil, nil, err
+	}
+	watcher, err := p.watcher(cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, p.close())
+	}
+	return p, watcher, nil
+}
+
+// end stops what observe has started.
+func end(p *pipeline, watcher *watch.Watcher) error {
+	p.stop()
+	watcher.Close()
+	return p.close()
+}
+
+// after gives a channel that tells when d has passed; never for 0.
+func after(d time.Duration) (<-chan time.Time, func()) {
+	if d <= 0 {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(d)
+	return timer.C, func() { timer.Stop() }
+}
