@@ -3,8 +3,10 @@ module github.com/kube-lifeline/lifeline/e2e
 go 1.26.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/kube-lifeline/lifeline/lab v0.0.0
 	go.opentelemetry.io/collector/pdata v1.68.0
+	google.golang.org/grpc v1.85.0
 )
 
 require (
@@ -31,7 +33,6 @@ require (
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	k8s.io/cri-api v0.36.3 // indirect
 )

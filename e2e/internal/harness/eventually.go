@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"testing"
+	"time"
+)
+
+// patience bounds every wait for something that must come.
+const patience = 90 * time.Second
+
+// Eventually polls until the condition holds, and fails the test if it never
+// does.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("%s: not within %s", what, patience)
+		}
+	}
+}
