@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -91,25 +92,49 @@ func upCommand(out, talk io.Writer) *cobra.Command {
 }
 
 func downCommand(talk io.Writer) *cobra.Command {
-	var where place
+	var (
+		where place
+		all   bool
+	)
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "End a cluster, however it was started",
+		Short: "End a cluster, however it was started and whatever became of who started it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := where.path()
+			dirs, err := where.dirs(all)
 			if err != nil {
 				return err
 			}
-			if err := lab.End(cmd.Context(), dir); err != nil {
-				return err
+			var errs []error
+			for _, dir := range dirs {
+				if err := lab.End(cmd.Context(), dir); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintf(talk, "ended; logs remain in %s\n", filepath.Join(dir, "log"))
 			}
-			fmt.Fprintf(talk, "ended; logs remain in %s\n", filepath.Join(dir, "log"))
-			return nil
+			return errors.Join(errs...)
 		},
 	}
 	where.flags(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "end every cluster in the usual places, those of running tests too")
 	return cmd
+}
+
+// dirs returns the directory of one cluster, or those of all that run.
+func (p *place) dirs(all bool) ([]string, error) {
+	if !all {
+		dir, err := p.path()
+		return []string{dir}, err
+	}
+	infos, err := lab.List()
+	var dirs []string
+	for _, info := range infos {
+		if info.Running() {
+			dirs = append(dirs, info.Dir)
+		}
+	}
+	return dirs, err
 }
 
 func kubeconfigCommand(out io.Writer) *cobra.Command {

@@ -60,32 +60,6 @@ func New(name string) (*Authority, error) {
 	return &Authority{cert: cert, key: key, pem: encode("CERTIFICATE", der)}, nil
 }
 
-// Load reads an authority that Save wrote into dir.
-func Load(dir string) (*Authority, error) {
-	certPEM, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the authority: %w", err)
-	}
-	keyPEM, err := os.ReadFile(filepath.Join(dir, "ca.key"))
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the authority: %w", err)
-	}
-	certBlock, _ := pem.Decode(certPEM)
-	keyBlock, _ := pem.Decode(keyPEM)
-	if certBlock == nil || keyBlock == nil {
-		return nil, fmt.Errorf("cannot read the authority in %s: no PEM block", dir)
-	}
-	cert, err := x509.ParseCertificate(certBlock.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the authority in %s: %w", dir, err)
-	}
-	key, err := x509.ParseECPrivateKey(keyBlock.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the authority in %s: %w", dir, err)
-	}
-	return &Authority{cert: cert, key: key, pem: certPEM}, nil
-}
-
 // Save writes ca.crt and ca.key into dir.
 func (a *Authority) Save(dir string) error {
 	key, err := encodeKey(a.key)
