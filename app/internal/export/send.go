@@ -37,12 +37,12 @@ func (e *Exporter) run(ctx context.Context) {
 		}
 		verdict := judge(e.client.UploadTraces(ctx, request))
 		if verdict.again {
+			if ctx.Err() != nil {
+				return // it failed because it was ended
+			}
 			e.mu.Lock()
 			e.losses.last = verdict.reason
 			e.mu.Unlock()
-			if ctx.Err() != nil {
-				return
-			}
 			if !warned {
 				warned = true
 				e.opts.Warn("cannot send spans to %s (%s) yet: %v", e.target.name, e.target.origin, verdict.reason)

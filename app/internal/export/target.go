@@ -75,7 +75,7 @@ func fromFlag(endpoint string) (*target, error) {
 	}
 	u, err := parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s=%s is not an address: %w", flag, redact(raw), err)
+		return nil, fmt.Errorf("%s=%s cannot be used: %w", flag, redact(raw), err)
 	}
 	to := &target{origin: flag}
 	switch u.Scheme {
@@ -120,15 +120,15 @@ func fromEnvironment(wanted bool) (*target, error) {
 	}
 	to.origin = name
 	u, err := parse(value)
-	switch {
-	case to.grpc: // any target that gRPC knows, such as unix:///run/otel.sock
-		to.name = "grpc://" + redact(value)
-		if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-			to.name = "grpc://" + u.Host
+	if to.grpc {
+		if err := to.nameGRPC(name, value); err != nil {
+			return nil, err
 		}
 		return to, nil
+	}
+	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s=%s is not a URL: %w", name, redact(value), err)
+		return nil, fmt.Errorf("%s=%s cannot be used: %w", name, redact(value), err)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%s=%s: the scheme must be http or https", name, redact(value))
 	case strings.HasSuffix(name, "_TRACES_ENDPOINT"):
@@ -138,6 +138,26 @@ func fromEnvironment(wanted bool) (*target, error) {
 	}
 	to.name = u.Redacted()
 	return to, nil
+}
+
+// nameGRPC names a target that may have any form that gRPC knows, such as
+// unix:///run/otel.sock or localhost:4317.
+func (t *target) nameGRPC(variable, value string) error {
+	u, err := url.Parse(value)
+	var bad *url.Error
+	switch {
+	case errors.As(err, &bad): // the client would log it and use its default
+		return fmt.Errorf("%s=%s cannot be used: %w", variable, redact(value), bad.Err)
+	case u.Scheme == "http" || u.Scheme == "https":
+		_, err = parse(value)
+		if err != nil {
+			return fmt.Errorf("%s=%s cannot be used: %w", variable, redact(value), err)
+		}
+		t.name = "grpc://" + u.Host
+	default:
+		t.name = redact(value)
+	}
+	return nil
 }
 
 // client makes OpenTelemetry's client for the target. The clients' own retries
@@ -182,13 +202,20 @@ func parse(raw string) (*url.URL, error) {
 		return nil, err
 	case u.Hostname() == "":
 		return nil, errors.New("it names no host")
+	case u.User != nil:
+		return nil, errors.New("credentials in it would not be sent: set OTEL_EXPORTER_OTLP_HEADERS")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("a query in it would not be sent")
 	}
 	return u, nil
 }
 
-// redact hides the password of an address, however broken.
+// redact hides the password and the query of an address, however broken.
 func redact(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
+		if u.RawQuery != "" {
+			u.RawQuery = "…"
+		}
 		return printable(u.Redacted())
 	}
 	if scheme, rest, ok := strings.Cut(raw, "://"); ok {
