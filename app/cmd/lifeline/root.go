@@ -107,9 +107,6 @@ func (c *common) connected() (run.Options, error) {
 	o.Kubeconfig, err = proxy.LoadKubeconfig(c.config.ToRawKubeConfigLoader(), proxy.Overrides{
 		Context: *c.config.Context, Cluster: *c.config.ClusterName, User: *c.config.AuthInfoName,
 	})
-	if proxy.IsNoConfig(err) {
-		return o, fmt.Errorf("there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config")
-	}
 	return o, err
 }
 

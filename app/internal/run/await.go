@@ -38,6 +38,10 @@ func (x *execution) await(signals <-chan os.Signal, run *observation.Run) {
 			if x.interrupted {
 				return
 			}
+			if x.proxy.Writes() == 0 {
+				x.settled = true
+				return
+			}
 			timer := time.NewTimer(x.Timeout)
 			defer timer.Stop()
 			deadline, synced = timer.C, x.followers.synced()
@@ -91,7 +95,7 @@ func (x *execution) look(ended, complete bool) bool {
 		x.settled = true
 		return true
 	}
-	if now.Sub(x.lastDraw) >= drawEvery && (ended || !x.screen.terminal) {
+	if x.proxy.Writes() > 0 && now.Sub(x.lastDraw) >= drawEvery && (ended || !x.screen.terminal) {
 		x.lastDraw = now
 		_ = x.view.Draw(x.engine.Related(id, now), now)
 	}

@@ -141,10 +141,13 @@ func (x *execution) finish() (int, error) {
 	now := x.now()
 	traces := x.engine.Related(x.root.TraceID(), now)
 	x.view.Close() //nolint:errcheck // a terminal that is gone
-	x.explainSilence()
+	changed := x.changed(traces)
+	if !changed {
+		x.explainSilence()
+	}
 	code := x.verdict(traces)
 	var err error
-	if x.proxy.Writes() > 0 || x.machine() {
+	if changed || x.machine() {
 		err = x.print(traces, now)
 	}
 	x.export(traces, now)
@@ -187,16 +190,23 @@ func unfinishedReason(traces []*span.Trace) string {
 	return ""
 }
 
+// changed reports whether there is more to show than the command itself. An
+// answer can look like a stored write, if others write to the same object, and
+// turn out to be none by what was watched.
+func (x *execution) changed(traces []*span.Trace) bool {
+	return len(traces) > 1 || len(traces) == 1 && len(traces[0].Spans) > 1
+}
+
 // explainSilence says why there is nothing to show.
 func (x *execution) explainSilence() {
 	switch {
-	case x.proxy.Writes() > 0:
+	case x.proxy.Requests() == 0 && x.code != 0: // it will have said why
 	case x.proxy.Requests() == 0:
 		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
-	case x.proxy.Unchanged() > 0:
+	case x.proxy.Unchanged()+x.proxy.Writes() > 0:
 		x.say("nothing changed: what was written was there already")
 	default:
-		x.say("nothing changed: the command only read")
+		x.say("nothing changed: the command stored nothing")
 	}
 }
 

@@ -33,8 +33,6 @@ type answer struct {
 	Reason     string    `json:"-"`
 	Message    string    `json:"-"`
 	Details    *details  `json:"-"`
-	Target     reference `json:"-"`
-	DryRun     []string  `json:"-"`
 }
 
 type metadata struct {
@@ -57,10 +55,6 @@ type details struct {
 	Group string    `json:"group"`
 	Kind  string    `json:"kind"`
 	UID   types.UID `json:"uid"`
-}
-
-type reference struct {
-	Name string `json:"name"`
 }
 
 // version gives a resourceVersion as a number; 0 if it is none.
@@ -99,6 +93,18 @@ var protobufMagic = []byte("k8s\x00")
 
 // decode reads a body by its headers.
 func decode(header http.Header, body []byte) (*answer, error) {
+	body, err := plain(header, body)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(body, protobufMagic) {
+		return decodeProtobuf(body[len(protobufMagic):])
+	}
+	return decodeJSON(body)
+}
+
+// plain gives a body as JSON, or unpacked protobuf as it is.
+func plain(header http.Header, body []byte) ([]byte, error) {
 	if header.Get("Content-Encoding") == "gzip" {
 		zipped, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
@@ -111,25 +117,17 @@ func decode(header http.Header, body []byte) (*answer, error) {
 	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	switch {
 	case bytes.HasPrefix(body, protobufMagic):
-		return decodeProtobuf(body[len(protobufMagic):])
+		return body, nil
 	case strings.Contains(media, "cbor"):
 		var v any
 		if err := direct.Unmarshal(body, &v); err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			return nil, err
-		}
-		return decodeJSON(text)
+		return json.Marshal(v)
 	case strings.Contains(media, "yaml"):
-		text, err := yaml.YAMLToJSON(body)
-		if err != nil {
-			return nil, err
-		}
-		return decodeJSON(text)
+		return yaml.YAMLToJSON(body)
 	}
-	return decodeJSON(body)
+	return body, nil
 }
 
 func decodeJSON(body []byte) (*answer, error) {
@@ -137,38 +135,16 @@ func decodeJSON(body []byte) (*answer, error) {
 	if err := json.Unmarshal(body, &a); err != nil {
 		return nil, err
 	}
-	// The same names mean other things in other kinds: read them by kind.
-	var err error
-	switch a.Kind {
-	case "Status":
-		var s struct {
-			Reason  string   `json:"reason"`
-			Message string   `json:"message"`
-			Details *details `json:"details"`
-		}
-		err = json.Unmarshal(body, &s)
-		a.Reason, a.Message, a.Details = s.Reason, s.Message, s.Details
-	case "DeleteOptions":
-		var o struct {
-			DryRun []string `json:"dryRun"`
-		}
-		err = json.Unmarshal(body, &o)
-		a.DryRun = o.DryRun
-	case "Eviction":
-		var o struct {
-			DeleteOptions struct {
-				DryRun []string `json:"dryRun"`
-			} `json:"deleteOptions"`
-		}
-		err = json.Unmarshal(body, &o)
-		a.DryRun = o.DeleteOptions.DryRun
-	case "Binding":
-		var o struct {
-			Target reference `json:"target"`
-		}
-		err = json.Unmarshal(body, &o)
-		a.Target = o.Target
+	if a.Kind != "Status" {
+		return &a, nil // reason, message and details mean other things in other kinds
 	}
+	var status struct {
+		Reason  string   `json:"reason"`
+		Message string   `json:"message"`
+		Details *details `json:"details"`
+	}
+	err := json.Unmarshal(body, &status)
+	a.Reason, a.Message, a.Details = status.Reason, status.Message, status.Details
 	return &a, err
 }
 
@@ -181,8 +157,7 @@ func decodeProtobuf(body []byte) (*answer, error) {
 		return nil, err
 	}
 	a := &answer{APIVersion: envelope.APIVersion, Kind: envelope.Kind}
-	switch a.Kind {
-	case "Status":
+	if a.Kind == "Status" {
 		var s metav1.Status
 		if err := s.Unmarshal(envelope.Raw); err != nil {
 			return nil, err
@@ -192,11 +167,6 @@ func decodeProtobuf(body []byte) (*answer, error) {
 			a.Details = &details{Name: d.Name, Group: d.Group, Kind: d.Kind, UID: d.UID}
 		}
 		return a, nil
-	case "DeleteOptions":
-		var o metav1.DeleteOptions
-		err := o.Unmarshal(envelope.Raw)
-		a.DryRun = o.DryRun
-		return a, err
 	}
 	if !strings.HasSuffix(a.Kind, "List") {
 		err := a.readMessage(envelope.Raw)
@@ -220,11 +190,10 @@ func decodeProtobuf(body []byte) (*answer, error) {
 	return a, err
 }
 
-// readMessage reads an object's metadata, and of an Eviction its delete options.
+// readMessage reads an object's metadata.
 func (a *answer) readMessage(message []byte) error {
 	return eachField(message, func(number protowire.Number, value []byte) error {
-		switch {
-		case number == 1:
+		if number == 1 {
 			var m metav1.ObjectMeta
 			if err := m.Unmarshal(value); err != nil {
 				return err
@@ -237,12 +206,6 @@ func (a *answer) readMessage(message []byte) error {
 				when := m.DeletionTimestamp.String()
 				a.Metadata.DeletionTimestamp = &when
 			}
-		case number == 2 && a.Kind == "Eviction":
-			var o metav1.DeleteOptions
-			if err := o.Unmarshal(value); err != nil {
-				return err
-			}
-			a.DryRun = o.DryRun
 		}
 		return nil
 	})

@@ -4,15 +4,14 @@ package proxy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 )
 
@@ -36,7 +35,7 @@ type exchange struct {
 func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	t, _ := r.Context().Value(keyTunnel).(*tunnel)
 	if t == nil {
-		refuse(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "not a proxy request")
+		refuse(w, http.StatusBadRequest, "not a proxy request")
 		return
 	}
 	p.forward(w, r, t)
@@ -45,7 +44,7 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 // handlePlain serves a request that came to the outer server with a whole URL.
 func (p *Proxy) handlePlain(w http.ResponseWriter, r *http.Request, t *tunnel) {
 	if !p.leadsTo(t.cluster, t.target) {
-		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "lifeline run does not know server "+t.target)
+		refuse(w, http.StatusForbidden, "lifeline run does not know server "+t.target)
 		return
 	}
 	p.forward(w, r, t)
@@ -59,13 +58,13 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t *tunnel) {
 	start := p.opts.Now()
 	route, ok := p.authenticate(r, t)
 	if !ok {
-		refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "this proxy serves one command of lifeline run: its token is missing or wrong")
+		refuse(w, http.StatusUnauthorized, "this proxy serves one command of lifeline run: its token is missing or wrong")
 		return
 	}
 	p.requests.Add(1)
 	up, err := p.upstreams.of(route)
 	if err != nil {
-		refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, err.Error())
+		refuse(w, http.StatusBadGateway, err.Error())
 		return
 	}
 	x := &exchange{up: up, start: start, sent: r.Header}
@@ -138,8 +137,8 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // the command has gone
 	}
-	refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable,
-		fmt.Sprintf("cannot reach %s: %v", x.up.target, err))
+	p.saidUnreachable.Do(func() { p.opts.Warn(fmt.Sprintf("cannot reach %s: %v", x.up.target, err)) })
+	refuse(w, http.StatusBadGateway, fmt.Sprintf("cannot reach %s: %v", x.up.target, err))
 }
 
 func exchangeOf(r *http.Request) *exchange {
@@ -152,13 +151,10 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// refuse answers as an API server would.
-func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
-	w.Header().Set("Content-Type", "application/json")
+// refuse answers in the proxy's own name, as plain text: that is what client-go
+// shows of an answer, whatever it had asked for.
+func refuse(w http.ResponseWriter, code int, message string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason,
-		Message: "lifeline: " + message,
-	})
+	_, _ = io.WriteString(w, "lifeline: "+message+"\n")
 }

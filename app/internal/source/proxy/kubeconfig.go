@@ -5,6 +5,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -34,16 +35,21 @@ type Overrides struct {
 
 // LoadKubeconfig reads the configuration behind loader. It asks no credential
 // plugin for anything. Without a kubeconfig the Pod's own service account is
-// used, if there is one; otherwise the error is clientcmd's (see
-// clientcmd.IsEmptyConfig).
+// used, if there is one; otherwise the error is ErrNoConfig.
 func LoadKubeconfig(loader clientcmd.ClientConfig, over Overrides) (*Kubeconfig, error) {
 	raw, err := loader.RawConfig()
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the kubeconfig: %w", err)
 	}
 	current, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, ErrNoConfig
+	}
 	if err != nil {
 		return nil, err
+	}
+	if clientcmdapi.IsConfigEmpty(&raw) && isDefault(current) {
+		return nil, ErrNoConfig
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
@@ -110,8 +116,12 @@ func first(texts ...string) string {
 	return ""
 }
 
-// IsNoConfig reports whether err says that there is neither a kubeconfig nor a
-// service account.
-func IsNoConfig(err error) bool {
-	return clientcmd.IsEmptyConfig(err) || errors.Is(err, rest.ErrNotInCluster)
+// ErrNoConfig says that there is neither a kubeconfig nor a service account.
+var ErrNoConfig = errors.New("there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config")
+
+// isDefault reports whether cfg is what kubectl falls back to without any
+// configuration.
+func isDefault(cfg *rest.Config) bool {
+	fallback, err := clientcmd.DefaultClientConfig.ClientConfig()
+	return err == nil && os.Getenv("KUBERNETES_MASTER") == "" && fallback.Host == cfg.Host
 }

@@ -83,6 +83,8 @@ type Proxy struct {
 	unchanged atomic.Int64
 	servers   sync.WaitGroup
 
+	saidUnreachable sync.Once
+
 	mu       sync.Mutex
 	closing  bool
 	handlers sync.WaitGroup

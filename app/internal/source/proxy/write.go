@@ -3,10 +3,7 @@
 package proxy
 
 import (
-	"bytes"
-	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,30 +30,6 @@ func (p *Proxy) prepare(x *exchange, r *http.Request) {
 	p.lookBefore(r.Context(), x)
 	x.parent = p.carry(r.Header)
 }
-
-// drySent reports whether the options in the body ask for a dry run. What it
-// reads of the body it puts back.
-func drySent(r *http.Request) bool {
-	if r.Body == nil || r.Body == http.NoBody {
-		return false
-	}
-	head, err := io.ReadAll(io.LimitReader(r.Body, maxOptions))
-	rest := io.Reader(r.Body)
-	if err != nil {
-		rest = errorReader{err}
-	}
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), rest), r.Body}
-	options, err := decode(r.Header, head)
-	return err == nil && slices.Contains(options.DryRun, "All")
-}
-
-type errorReader struct{ err error }
-
-// Read implements io.Reader.
-func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
 
 // answered looks at an answer that is about to pass back.
 func (p *Proxy) answered(resp *http.Response) error {

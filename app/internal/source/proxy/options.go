@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// deletes is what a body says of a deletion: DeleteOptions itself or, in an
+// Eviction, a part of it. Clients may leave the kind out.
+type deletes struct {
+	DryRun        []string `json:"dryRun"`
+	DeleteOptions struct {
+		DryRun []string `json:"dryRun"`
+	} `json:"deleteOptions"`
+}
+
+// drySent reports whether the options in the body of a deletion ask for a dry
+// run. What it reads of the body it puts back.
+func drySent(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return false
+	}
+	head, err := io.ReadAll(io.LimitReader(r.Body, maxOptions))
+	rest := io.Reader(r.Body)
+	if err != nil {
+		rest = errorReader{err}
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), r.Body}
+	return dryRun(r.Header, head)
+}
+
+func dryRun(header http.Header, body []byte) bool {
+	body, err := plain(header, body)
+	if err != nil {
+		return false
+	}
+	var d deletes
+	if !bytes.HasPrefix(body, protobufMagic) {
+		if json.Unmarshal(body, &d) != nil {
+			return false
+		}
+		return slices.Contains(d.DryRun, metav1.DryRunAll) || slices.Contains(d.DeleteOptions.DryRun, metav1.DryRunAll)
+	}
+	var envelope runtime.Unknown
+	if envelope.Unmarshal(body[len(protobufMagic):]) != nil {
+		return false
+	}
+	if envelope.Kind == "Eviction" { // alike in policy/v1 and v1beta1
+		var e policyv1.Eviction
+		return e.Unmarshal(envelope.Raw) == nil && e.DeleteOptions != nil && slices.Contains(e.DeleteOptions.DryRun, metav1.DryRunAll)
+	}
+	var o metav1.DeleteOptions
+	return o.Unmarshal(envelope.Raw) == nil && slices.Contains(o.DryRun, metav1.DryRunAll)
+}
+
+type errorReader struct{ err error }
+
+// Read implements io.Reader.
+func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
