@@ -76,7 +76,8 @@ func manyNamespaces(t *span.Trace) bool {
 }
 
 // mark says in a word what sets s apart from one that went well, or nothing.
-func mark(s *span.Span) piece {
+// What waits for something below it leaves it to that to say so.
+func mark(s *span.Span, openBelow bool) piece {
 	switch {
 	case failed(s) && s.Open():
 		return piece{"failing", red}
@@ -86,7 +87,7 @@ func mark(s *span.Span) piece {
 		return piece{string(s.Outcome), dim}
 	case s.Outcome == span.Unfinished:
 		return piece{"unfinished", yellow}
-	case s.Open():
+	case s.Open() && !openBelow:
 		return piece{"waiting", yellow}
 	case s.Evidence == span.ByTime, s.Evidence == span.Unverified:
 		return piece{"cause: " + string(s.Evidence), dim}

@@ -12,12 +12,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Control sequences that every terminal knows; the pair around a frame makes
-// those that know it show the frame at once.
+// Control sequences. The pair around a frame makes terminals that know it show
+// the frame at once. Lines are cleared one by one: some terminals keep a screen
+// that is cleared as a whole in their history, once for each frame.
 const (
 	beginFrame = "\x1b[?2026h"
 	endFrame   = "\x1b[?2026l"
-	eraseBelow = "\r\x1b[J"
+	clearRest  = "\x1b[K"
 )
 
 // Live draws trees in place on a terminal, over and over: each drawing replaces
@@ -58,7 +59,7 @@ func (l *Live) Draw(traces []*span.Trace, now time.Time) error {
 		return nil
 	}
 	width, height := l.size()
-	return l.emit(l.erase(width, height) + l.frame(width, height))
+	return l.emit(l.frame(width, height, l.back(width, height)))
 }
 
 // Write puts p above the tree, as it is: the output of others. While a line of
@@ -70,10 +71,10 @@ func (l *Live) Write(p []byte) (int, error) {
 		return 0, nil
 	}
 	width, height := l.size()
-	frame := l.erase(width, height) + string(p)
+	frame := wipe(l.back(width, height)) + string(p)
 	l.midLine = p[len(p)-1] != '\n'
 	if !l.closed && !l.midLine {
-		frame += l.frame(width, height)
+		frame += l.frame(width, height, 0)
 	}
 	if err := l.emit(frame); err != nil {
 		return 0, err
@@ -90,7 +91,7 @@ func (l *Live) Close() error {
 		return nil
 	}
 	l.closed = true
-	return l.emit(l.erase(l.size()))
+	return l.emit(wipe(l.back(l.size())))
 }
 
 func (l *Live) emit(frame string) error {
@@ -101,26 +102,40 @@ func (l *Live) emit(frame string) error {
 	return err
 }
 
-// erase goes back to where the drawing began and clears from there. A terminal
-// that has become narrower has broken long lines: they take more rows now.
-func (l *Live) erase(width, height int) string {
+// back is how many rows the drawing takes, which is forgotten. A terminal that
+// has become narrower has broken long lines: they take more rows now.
+func (l *Live) back(width, height int) int {
 	rows := 0
 	for _, w := range l.drawn {
 		rows += max(1, (w+width-1)/max(width, 1))
 	}
 	l.drawn = l.drawn[:0]
-	switch rows = min(rows, height-1); {
-	case rows <= 0:
-		return ""
-	default:
-		return fmt.Sprintf("\x1b[%dA", rows) + eraseBelow
-	}
+	return max(0, min(rows, height-1))
 }
 
-// frame is the drawing of all traces, no taller than the screen less the
-// cursor's line, and no line as wide as the screen: the last cell would break
-// it on some terminals.
-func (l *Live) frame(width, height int) string {
+func up(rows int) string {
+	if rows <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("\r\x1b[%dA", rows)
+}
+
+// wipe empties that many rows above the cursor, and goes to the first of them.
+func wipe(rows int) string { return up(rows) + clearDown(rows) }
+
+// clearDown empties that many rows from the cursor on, and comes back.
+func clearDown(rows int) string {
+	if rows <= 0 {
+		return ""
+	}
+	return strings.Repeat(clearRest+"\n", rows) + up(rows)
+}
+
+// frame is the drawing of all traces over the rows above the cursor that the
+// one before took. It is no taller than the screen less the cursor's line, and
+// no line is as wide as the screen: the last cell would break it on some
+// terminals.
+func (l *Live) frame(width, height, before int) string {
 	o := l.o
 	o.Width = max(width-1, minWidth)
 	var lines []line
@@ -141,9 +156,11 @@ func (l *Live) frame(width, height int) string {
 		lines = append(lines[:room-1], line{{fmt.Sprintf("… %d more lines", hidden), dim}})
 	}
 	var b strings.Builder
+	b.WriteString(up(before))
 	for _, ln := range lines {
 		l.drawn = append(l.drawn, ln.cells())
-		b.WriteString(ln.string(o.Color) + "\n")
+		b.WriteString(ln.string(o.Color) + clearRest + "\n")
 	}
+	b.WriteString(clearDown(before - len(lines)))
 	return b.String()
 }

@@ -155,6 +155,11 @@ func (n *node) trouble() int {
 	return 0
 }
 
+// openBelow reports whether a child of n is open; a summary may hide one.
+func (n *node) openBelow() bool {
+	return slices.ContainsFunc(n.children, func(c *node) bool { return c.span == nil || c.span.Open() })
+}
+
 func failed(s *span.Span) bool { return s.Status == span.StatusError || s.Outcome == span.Failed }
 
 // summarize says what spans alike that are not drawn have in common.

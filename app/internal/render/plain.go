@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type Plain struct {
 	w  io.Writer
 	o  Options
 
+	// begin is where times count from.
+	begin   time.Time
 	told    map[trace.SpanID]bool
 	waiting map[trace.TraceID]string
 }
@@ -39,22 +42,20 @@ func (p *Plain) Draw(traces []*span.Trace, now time.Time) error {
 	var out bytes.Buffer
 	for _, t := range traces {
 		qualified := manyNamespaces(t)
-		root := t.Root()
-		if root == nil && len(t.Spans) > 0 {
-			root = t.Spans[0]
-		}
-		for _, s := range t.Spans {
-			if s.Open() || p.told[s.ID] || s == root && s.Name == nameRun {
-				continue
+		for _, s := range p.news(t) {
+			if p.begin.IsZero() {
+				p.begin = t.Spans[0].Start.Time
 			}
-			p.told[s.ID] = true
-			fmt.Fprintln(&out, spanLine(s, root, qualified, now).string(p.o.Color))
+			fmt.Fprintln(&out, p.line(s, qualified, now).string(p.o.Color))
 		}
 		reason := escape(t.Reason)
 		if t.Outcome == span.Unfinished && reason != "" && p.waiting[t.ID] != reason {
 			p.waiting[t.ID] = reason
 			fmt.Fprintln(&out, line{{"waiting: " + reason, yellow}}.string(p.o.Color))
 		}
+	}
+	if out.Len() == 0 {
+		return nil
 	}
 	_, err := p.w.Write(out.Bytes())
 	return err
@@ -70,14 +71,29 @@ func (p *Plain) Write(b []byte) (int, error) {
 // Close has nothing to take back.
 func (p *Plain) Close() error { return nil }
 
-func spanLine(s, root *span.Span, qualified bool, now time.Time) line {
+// news are the spans of t that ended and were not told, in order of their ends.
+func (p *Plain) news(t *span.Trace) []*span.Span {
+	var out []*span.Span
+	for _, s := range t.Spans {
+		if s.Open() || p.told[s.ID] || s.Name == nameRun {
+			continue
+		}
+		p.told[s.ID] = true
+		out = append(out, s)
+	}
+	slices.SortStableFunc(out, func(a, b *span.Span) int { return a.End.Compare(b.End.Time) })
+	return out
+}
+
+// line is a span as it ended, counted from the first trace's beginning.
+func (p *Plain) line(s *span.Span, qualified bool, now time.Time) line {
 	l := line{
-		{pad("+"+brief(max(0, s.End.Sub(root.Start.Time))), 7), dim},
+		{pad("+"+brief(max(0, s.End.Sub(p.begin))), 7), dim},
 		{" " + what(s, object.Ref{}, qualified), plain},
 		{"  " + escape(s.Service), componentStyle(s.Service)},
 		{"  " + length(s, now), plain},
 	}
-	if m := mark(s); m.text != "" {
+	if m := mark(s, false); m.text != "" {
 		l = append(l, piece{"  " + m.text, m.style})
 	}
 	if s.Message != "" {

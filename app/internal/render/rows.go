@@ -38,7 +38,7 @@ func (r *rows) walk(siblings []*node, prefix string, above object.Ref) {
 			continue
 		}
 		r.list = append(r.list, row{
-			branch: branch, label: what(n.span, above, r.qualified), mark: mark(n.span), span: n.span,
+			branch: branch, label: what(n.span, above, r.qualified), mark: mark(n.span, n.openBelow()), span: n.span,
 		})
 		stem := below
 		if len(n.children) > 0 {

@@ -21,22 +21,26 @@ func (n *node) thin(d density) {
 	if d == unlimited {
 		return
 	}
-	var kept []*node
-	ended := 0
+	var kept, ended []*node
 	for _, c := range n.children {
 		switch {
 		case c.span == nil || c.unsettled():
 			c.thin(d)
 			kept = append(kept, c)
 		case d == countEnded:
-			ended++
+			ended = append(ended, c)
 		default:
 			c.children = nil
 			kept = append(kept, c)
 		}
 	}
-	if ended > 0 {
-		kept = append(kept, &node{summary: fmt.Sprintf("… %d done", ended)})
+	switch len(ended) {
+	case 0:
+	case 1: // it takes no more room than its count
+		ended[0].children = nil
+		kept = append(kept, ended[0])
+	default:
+		kept = append(kept, &node{summary: fmt.Sprintf("… %d done", len(ended))})
 	}
 	n.children = kept
 }
