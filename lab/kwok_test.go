@@ -164,6 +164,12 @@ func TestKWOKPodInDetail(t *testing.T) {
 			t.Errorf("last event: %+v, want Killing", last)
 		}
 	})
+	t.Run("NamespaceCanBeDeleted", func(t *testing.T) {
+		kubectl(t, c, "", "create", "namespace", "doomed")
+		kubectl(t, c, podManifest("p", "pull=1ms,ready=1ms", `{containers: [{name: a, image: "nginx:1"}]}`), "apply", "-n", "doomed", "-f", "-")
+		kubectl(t, c, "", "wait", "-n", "doomed", "pod/p", "--for=condition=Ready", "--timeout=30s")
+		kubectl(t, c, "", "delete", "namespace", "doomed", "--timeout=30s")
+	})
 	t.Run("JobCompletes", func(t *testing.T) {
 		kubectl(t, c, "", "create", "job", "j", "--image=busybox:1")
 		kubectl(t, c, "", "wait", "job/j", "--for=condition=Complete", "--timeout=30s")

@@ -52,9 +52,20 @@ type delay struct {
 	otherwise  time.Duration
 }
 
+// options let many Pods move at once: KWOK's default is four. Once options are
+// given, the others have no default.
+const options = `apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options:
+  podPlayStageParallelism: 16
+  nodePlayStageParallelism: 4
+  nodeLeaseParallelism: 4
+  podsOnNodeSyncParallelism: 1
+`
+
 // Config returns KWOK's configuration file.
 func Config(delays Delays) ([]byte, error) {
-	var out bytes.Buffer
+	out := bytes.NewBufferString(options)
 	for _, s := range append(nodeStages(), podStages(delays)...) {
 		data, err := json.MarshalIndent(s.manifest(), "", " ")
 		if err != nil {

@@ -32,7 +32,9 @@ func deletionStages() []stage {
 		if n == maxKilling {
 			comparison = ">="
 		}
-		var steps []any
+		// First of all the patch: in a namespace that is being deleted nobody
+		// can create Events.
+		steps := []any{patch(`observedGeneration: {{ .metadata.generation }}`)}
 		for i := range n {
 			steps = append(steps, event(normal, "Killing",
 				`{{ $running := list }}{{ range .status.containerStatuses }}{{ if .state.running }}{{ $running = append $running .name }}{{ end }}{{ end }}`+
@@ -42,7 +44,7 @@ func deletionStages() []stage {
 		stages = append(stages, stage{
 			name:  fmt.Sprintf("pod-killing-%d", n),
 			when:  []string{deleted, not(noticed), fmt.Sprintf(`%s %s %d`, runningCount, comparison, n)},
-			steps: append(steps, patch(`observedGeneration: {{ .metadata.generation }}`)),
+			steps: steps,
 		})
 	}
 	return stages

@@ -28,11 +28,13 @@ func podStages(d Delays) []stage {
 // then makes a variant of the stage for each way on from it: the next
 // container's image is pulled, is there, or no container is left. n is the
 // place of that next container among those that are undone before the stage.
+// The Event comes before the stage's last step, the patch, which may set off
+// the next stage at once.
 func then(s stage, n int) []stage {
 	pull, there, last := s, s, s
 	pull.name += "-then-pull"
 	pull.when = append(slices.Clone(s.when), pulls(n))
-	pull.steps = append(slices.Clone(s.steps), pulling(n))
+	pull.steps = slices.Insert(slices.Clone(s.steps), len(s.steps)-1, pulling(n))
 	there.name += "-then-present"
 	there.when = append(slices.Clone(s.when), present(n))
 	last.name += "-last"
