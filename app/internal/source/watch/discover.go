@@ -44,18 +44,18 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	client, err := discovery.NewDiscoveryClientForConfigAndClient(w.rest, &http.Client{Transport: within{ctx, w.http.Transport}})
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(w.link.conf, &http.Client{Transport: within{ctx, w.link.client.Transport}})
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask %s for its resources: %w", w.rest.Host, err)
+		return nil, fmt.Errorf("cannot ask %s for its resources: %w", w.link.conf.Host, err)
 	}
 	lists, err := client.ServerPreferredResources()
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if errors.As(err, &partly) && len(lists) > 0 {
 		for gv, cause := range partly.Groups {
-			w.warnOnce("discovery "+gv.String(), "cannot watch the API %s: %v; going on without", gv, cause)
+			w.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; going on without", gv, cause)
 		}
 	} else if err != nil {
-		return nil, fmt.Errorf("cannot ask %s for its resources: %w", w.rest.Host, err)
+		return nil, fmt.Errorf("cannot ask %s for its resources: %w", w.link.conf.Host, err)
 	}
 	var all []resource
 	for _, list := range lists {

@@ -80,7 +80,7 @@ func numberOr(m fields, key string, missing int64) int64 {
 	return missing
 }
 
-func flag(m fields, key string) bool {
+func truth(m fields, key string) bool {
 	v, _ := m[key].(bool)
 	return v
 }

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
 
@@ -19,11 +18,12 @@ import (
 // every observer sees alike. Who may not read that gets a hash of the server's
 // address and certificate authority.
 func Identity(ctx context.Context, cfg *rest.Config) (string, error) {
-	client, err := metadata.NewForConfig(cfg)
+	l, err := dial(cfg)
 	if err != nil {
-		return "", fmt.Errorf("cannot connect to %s: %w", cfg.Host, err)
+		return "", err
 	}
-	namespaces := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	defer l.hangUp()
+	namespaces := l.metadata.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	system, err := namespaces.Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	switch {
 	case err == nil:

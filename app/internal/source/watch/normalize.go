@@ -89,7 +89,7 @@ func owners(refs []any) []object.Owner {
 			Kind:       kindOf(raw(m, "apiVersion"), raw(m, "kind")),
 			Name:       word(m, "name"),
 			UID:        types.UID(word(m, "uid")),
-			Controller: flag(m, "controller"),
+			Controller: truth(m, "controller"),
 		})
 	}
 	return out

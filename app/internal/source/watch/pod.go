@@ -46,8 +46,8 @@ func containers(specs, statuses []any) []observation.Container {
 		}
 		if status := named(statuses, raw(m, "name")); status != nil {
 			c.ID = text(status, "containerID")
-			c.Ready = flag(status, "ready")
-			c.Started = flag(status, "started")
+			c.Ready = truth(status, "ready")
+			c.Started = truth(status, "started")
 			c.Restarts = int32(number(status, "restartCount")) //nolint:gosec // an int32 in the API
 			c.State = containerState(sub(status, "state"))
 			c.Last = containerState(sub(status, "lastState"))

@@ -24,7 +24,7 @@ type page struct {
 func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	s.selectName(&opts)
 	if _, ok := metadataOnly[s.resource.GroupResource()]; ok {
-		list, err := s.w.metadata.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+		list, err := s.w.link.metadata.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
 		if err != nil {
 			return page{}, err
 		}
@@ -34,7 +34,7 @@ func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, e
 		}
 		return p, nil
 	}
-	list, err := s.w.dynamic.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+	list, err := s.w.link.dynamic.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
 	if err != nil {
 		return page{}, err
 	}
@@ -49,9 +49,9 @@ func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, e
 func (s *stream) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
 	s.selectName(&opts)
 	if _, ok := metadataOnly[s.resource.GroupResource()]; ok {
-		return s.w.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+		return s.w.link.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 	}
-	return s.w.dynamic.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+	return s.w.link.dynamic.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 }
 
 func (s *stream) selectName(opts *metav1.ListOptions) {

@@ -43,14 +43,22 @@ func (s *stream) judge(ctx context.Context, err error) next {
 			s.resource = coreEvents
 			return atOnce
 		}
-		s.deny("cannot watch %s: not permitted; going on without", s.what())
+		if !s.quiet {
+			s.w.warnings.forbidden(s.resource.GroupResource(), s.namespace)
+		}
+		s.settle()
 		return rarely
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		if s.otherVersion(ctx) {
 			return atOnce
 		}
-		s.deny("cannot watch %s: the API server does not offer it", s.what())
+		if !s.quiet {
+			s.w.warnings.once("offer "+s.what(), "cannot watch %s: the API server does not offer it", s.what())
+		}
+		s.settle()
 		return rarely
+	case apierrors.IsTooManyRequests(err):
+		return soon
 	case apierrors.IsGone(err), apierrors.IsResourceExpired(err):
 		if s.version != "" {
 			s.version = ""
@@ -58,29 +66,26 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		}
 		s.inexact = true
 		return soon
-	case s.exact() && errors.As(err, &status) && status.Status().Code != http.StatusTooManyRequests &&
-		status.Status().Code != http.StatusServiceUnavailable && !apierrors.IsUnauthorized(err):
+	case apierrors.IsUnauthorized(err):
+		s.w.warnings.once(unreachable, "the API server does not accept the credentials any more; trying again")
+		return soon
+	case s.exact() && errors.As(err, &status) && status.Status().Code != http.StatusServiceUnavailable:
 		s.inexact = true
 		return atOnce
-	case apierrors.IsUnauthorized(err):
-		s.w.warnOnce(unreachable, "the API server does not accept the credentials any more; trying again")
-		return soon
 	}
 	var network *url.Error
 	if errors.As(err, &network) {
-		s.w.warnOnce(unreachable, "cannot reach the API server: %v; trying again", network.Err)
+		s.w.warnings.once(unreachable, "cannot reach the API server: %v; trying again", network.Err)
 	} else {
-		s.w.warnOnce("read "+s.what(), "cannot watch %s: %v; trying again", s.what(), err)
+		s.w.warnings.once("read "+s.what(), "cannot watch %s: %v; trying again", s.what(), err)
 	}
 	return soon
 }
 
-// deny warns of a resource that cannot be read, and counts it as listed.
-func (s *stream) deny(format string, args ...any) {
-	if !s.quiet {
-		s.w.warnOnce("deny "+s.resource.GroupResource().String()+" "+s.namespace, format, args...)
-	}
+// settle counts the stream as listed; what it could not see is being said.
+func (s *stream) settle() {
 	s.ready.Do(s.w.oneSynced)
+	s.w.settled() // for a stream that had been listed before
 }
 
 // retry paces the requests of one stream.

@@ -116,7 +116,7 @@ func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
 func (s *stream) listItem(ctx context.Context, item metav1.Object) {
 	o := s.observe(item)
 	if o == nil {
-		s.w.warnOnce("identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what())
+		s.w.warnings.once("identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what())
 		return
 	}
 	if !s.hold(o) {
@@ -181,7 +181,7 @@ func (s *stream) watch(ctx context.Context) error {
 		return err
 	}
 	defer changes.Stop()
-	s.w.warnAgain(unreachable)
+	s.w.warnings.again(unreachable)
 	for {
 		select {
 		case <-ctx.Done():

@@ -6,16 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/connrotation"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -44,15 +39,10 @@ type Config struct {
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
 type Watcher struct {
-	now      func() time.Time
-	warn     func(format string, args ...any)
-	exclude  excluded
-	rest     *rest.Config
-	http     *http.Client
-	dialer   *connrotation.Dialer
-	dynamic  dynamic.Interface
-	metadata metadata.Interface
-	lists    chan struct{}
+	now     func() time.Time
+	exclude excluded
+	link    *link
+	lists   chan struct{}
 
 	emitting sync.Mutex
 	emit     func(*observation.Observation)
@@ -65,7 +55,7 @@ type Watcher struct {
 	mu       sync.Mutex
 	closed   bool
 	streams  map[key]*stream
-	warned   map[string]bool
+	warnings warnings
 	unsynced int
 	synced   chan struct{} // closed when unsynced falls to 0
 	// namedNodes counts the Nodes that are watched by name.
@@ -80,41 +70,18 @@ func New(cfg Config) (*Watcher, error) {
 	if cfg.REST == nil || cfg.Emit == nil {
 		return nil, errors.New("cannot watch: a connection and a receiver are needed")
 	}
-	conf := rest.CopyConfig(cfg.REST)
-	conf.QPS = -1
-	conf.RateLimiter = nil
-	conf.WarningHandler = rest.NoWarnings{}
-	conf.Timeout = 0 // it would end every watch
-	if conf.Dial == nil {
-		conf.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	}
-	dialer := connrotation.NewDialer(conf.Dial)
-	conf.Dial = dialer.DialContext
-	client, err := rest.HTTPClientFor(conf)
+	link, err := dial(cfg.REST)
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect to %s: %w", conf.Host, err)
-	}
-	dyn, err := dynamic.NewForConfigAndClient(conf, client)
-	if err != nil {
-		return nil, fmt.Errorf("cannot connect to %s: %w", conf.Host, err)
-	}
-	meta, err := metadata.NewForConfigAndClient(conf, client)
-	if err != nil {
-		return nil, fmt.Errorf("cannot connect to %s: %w", conf.Host, err)
+		return nil, err
 	}
 	w := &Watcher{
 		now:      cfg.Now,
-		warn:     cfg.Warn,
 		exclude:  newExcluded(cfg.Exclude),
-		rest:     conf,
-		http:     client,
-		dialer:   dialer,
-		dynamic:  dyn,
-		metadata: meta,
+		link:     link,
 		lists:    make(chan struct{}, maxLists),
 		emit:     cfg.Emit,
 		streams:  map[key]*stream{},
-		warned:   map[string]bool{},
+		warnings: makeWarnings(cfg.Warn),
 		synced:   make(chan struct{}),
 		kinds:    makeNewKinds(),
 	}
@@ -122,9 +89,6 @@ func New(cfg Config) (*Watcher, error) {
 	w.closing, w.close = context.WithCancel(context.Background())
 	if w.now == nil {
 		w.now = time.Now
-	}
-	if w.warn == nil {
-		w.warn = func(string, ...any) {}
 	}
 	return w, nil
 }
@@ -137,7 +101,7 @@ func (w *Watcher) Close() {
 	w.mu.Unlock()
 	w.close()
 	w.running.Wait()
-	w.dialer.CloseAll()
+	w.link.hangUp()
 }
 
 // Synced waits until everything that is being watched has been listed once, or
@@ -220,10 +184,21 @@ func (w *Watcher) oneMore() {
 
 func (w *Watcher) oneSynced() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.unsynced--
 	if w.unsynced == 0 {
 		close(w.synced)
+	}
+	w.mu.Unlock()
+	w.settled()
+}
+
+// settled says what is not permitted, once nothing more is being found out.
+func (w *Watcher) settled() {
+	w.mu.Lock()
+	all := w.unsynced == 0
+	w.mu.Unlock()
+	if all {
+		w.warnings.flush()
 	}
 }
 
@@ -231,22 +206,4 @@ func (w *Watcher) hand(o *observation.Observation) {
 	w.emitting.Lock()
 	defer w.emitting.Unlock()
 	w.emit(o)
-}
-
-// warnOnce warns, but not of the same thing twice.
-func (w *Watcher) warnOnce(thing, format string, args ...any) {
-	w.mu.Lock()
-	again := w.warned[thing]
-	w.warned[thing] = true
-	w.mu.Unlock()
-	if !again {
-		w.warn(format, args...)
-	}
-}
-
-// warnAgain lets warnOnce warn of that thing once more.
-func (w *Watcher) warnAgain(thing string) {
-	w.mu.Lock()
-	delete(w.warned, thing)
-	w.mu.Unlock()
 }

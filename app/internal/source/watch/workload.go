@@ -29,7 +29,7 @@ func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 	case "Deployment", "ReplicaSet", "StatefulSet":
 		return &observation.Workload{
 			Replicas:  count(numberOr(spec, "replicas", 1)),
-			Paused:    flag(spec, "paused"),
+			Paused:    truth(spec, "paused"),
 			Total:     count(number(status, "replicas")),
 			Updated:   count(number(status, "updatedReplicas")),
 			Ready:     count(number(status, "readyReplicas")),
