@@ -24,8 +24,15 @@ var checks = map[string]func(value string) error{
 }
 
 // checkEnvironment reads the variables that the clients will read, and names
-// the one that they could not use.
-func checkEnvironment() error {
+// the one that they could not use to send to that target.
+func checkEnvironment(to *target) error {
+	if to.clear {
+		for _, suffix := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE"} {
+			if name, _ := firstEnv("TRACES_"+suffix, suffix); name != "" {
+				return fmt.Errorf("%s asks for TLS, but %s says plain text (%s): use https:// or grpcs://", name, to.origin, to.name)
+			}
+		}
+	}
 	for suffix, check := range checks {
 		for _, prefix := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"} {
 			if value := env(prefix + suffix); value != "" {

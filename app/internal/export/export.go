@@ -79,7 +79,7 @@ func New(ctx context.Context, o Options) (*Exporter, error) {
 	if err != nil || to == nil {
 		return nil, err
 	}
-	if err := checkEnvironment(); err != nil {
+	if err := checkEnvironment(to); err != nil {
 		return nil, err
 	}
 	client := to.client()

@@ -37,6 +37,8 @@ type target struct {
 	// origin is the flag or variable that says so.
 	origin string
 	grpc   bool
+	// clear says that the address asks for plain text.
+	clear bool
 	// url overrides what the client reads from the environment; may be empty.
 	url string
 }
@@ -58,11 +60,11 @@ func resolve(o Options) (*target, error) {
 		}
 		return nil, nil
 	}
-	return fromEnvironment(wanted)
+	return fromEnvironment(o, wanted)
 }
 
 func fromFlag(endpoint string) (*target, error) {
-	protocol, _, err := protocol()
+	protocol, err := protocol()
 	if err != nil {
 		return nil, err
 	}
@@ -93,16 +95,15 @@ func fromFlag(endpoint string) (*target, error) {
 	if !to.grpc && !strings.HasSuffix(u.Path, "/v1/traces") {
 		u = u.JoinPath("v1", "traces")
 	}
-	to.url = u.String()
-	to.name = u.Redacted()
+	to.url, to.name, to.clear = u.String(), u.String(), u.Scheme == "http"
 	if to.grpc {
 		to.name = "grpc://" + u.Host
 	}
 	return to, nil
 }
 
-func fromEnvironment(wanted bool) (*target, error) {
-	protocol, _, err := protocol()
+func fromEnvironment(o Options, wanted bool) (*target, error) {
+	protocol, err := protocol()
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,10 @@ func fromEnvironment(wanted bool) (*target, error) {
 	default:
 		u = u.JoinPath("v1", "traces")
 	}
-	to.name = u.Redacted()
+	to.name, to.clear = u.String(), u.Scheme == "http"
+	if protocol == "" && u.Port() == "4317" {
+		o.Warn("%s=%s names gRPC's port, but spans go there by HTTP: set OTEL_EXPORTER_OTLP_PROTOCOL=grpc", name, redact(value))
+	}
 	return to, nil
 }
 
@@ -153,7 +157,7 @@ func (t *target) nameGRPC(variable, value string) error {
 		if err != nil {
 			return fmt.Errorf("%s=%s cannot be used: %w", variable, redact(value), err)
 		}
-		t.name = "grpc://" + u.Host
+		t.name, t.clear = "grpc://"+u.Host, u.Scheme == "http"
 	default:
 		t.name = redact(value)
 	}
@@ -240,13 +244,13 @@ func firstEnv(suffixes ...string) (name, value string) {
 	return "", ""
 }
 
-// protocol is the one that the environment names, and the variable.
-func protocol() (protocol, variable string, err error) {
-	variable, protocol = firstEnv("TRACES_PROTOCOL", "PROTOCOL")
-	switch protocol {
+// protocol is the one that the environment names, or "".
+func protocol() (string, error) {
+	variable, value := firstEnv("TRACES_PROTOCOL", "PROTOCOL")
+	switch value {
 	case "", protocolGRPC, protocolHTTP, protocolJSON:
-		return protocol, variable, nil
+		return value, nil
 	}
-	return "", variable, fmt.Errorf("%s=%s is no protocol: use %s, %s or %s",
-		variable, printable(protocol), protocolGRPC, protocolHTTP, protocolJSON)
+	return "", fmt.Errorf("%s=%s is no protocol: use %s, %s or %s",
+		variable, printable(value), protocolGRPC, protocolHTTP, protocolJSON)
 }

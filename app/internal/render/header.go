@@ -11,7 +11,7 @@ import (
 )
 
 // header is the line above a tree, or the lines where one is too narrow: what
-// was done, by whom, how it ended, and the trace's ID.
+// was done, by whom or with which exit code, how it ended, and the trace's ID.
 func header(t *span.Trace, o Options) []line {
 	title := piece{"empty trace", bold}
 	var by, verdict piece
@@ -20,6 +20,9 @@ func header(t *span.Trace, o Options) []line {
 		verdict = verdictOf(t, root, o)
 		if actor := escape(insight.Attribute(root, span.KeyActor)); actor != "" {
 			by = piece{"by " + actor, plain}
+		}
+		if code := insight.Attribute(root, span.KeyExitCode); code != "" && code != "0" {
+			by = piece{"exit code " + escape(code), red}
 		}
 	}
 	pieces := []piece{title, by, verdict, {"trace " + t.ID.String(), dim}}

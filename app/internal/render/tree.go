@@ -46,7 +46,9 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}
 	r.walk(tree.children, "", object.Ref{})
 	lines = append(lines, r.lines(o)...)
-	lines = append(lines, pathLines(path, o)...)
+	if len(t.Spans) > 1 { // else all there is to say has been said
+		lines = append(lines, pathLines(path, o)...)
+	}
 	for i := range lines {
 		lines[i] = lines[i].clip(o.width()) // deep trees in narrow terminals
 	}
