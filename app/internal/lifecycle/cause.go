@@ -134,7 +134,11 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 	}
 	r := d.current(o.UID)
 	if r == nil {
-		return cause{}, false
+		// It had converged before the observer began.
+		if w.verb != created || d.lost(w, o) == nil {
+			return cause{}, false
+		}
+		return d.healing(w, nil, o), true
 	}
 	open := r.openAt(w, d.opts.Quiet)
 	switch {
@@ -152,28 +156,38 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 }
 
 // healing is the cluster restoring what had converged: a trace of its own,
-// which names what it reacted to.
+// which names what it reacted to. owner is nil if its last reconciliation is not
+// known.
 func (d *derivation) healing(w *write, owner *reconciliation, o *object.Owner) cause {
 	l := d.newLine(w)
-	c := cause{line: l, links: []span.Link{owner.link("owner")}}
-	if w.verb != created {
+	c := cause{line: l}
+	if owner != nil {
+		c.links = append(c.links, owner.link("owner"))
+	}
+	lost := d.lost(w, o)
+	if w.verb != created || lost == nil {
 		return c
 	}
-	for _, lost := range d.departed[o.UID] {
-		if lost.replaced || lost.rv > w.rv || lost.t == w.t || lost.t.ref.Kind != w.t.ref.Kind {
-			continue
-		}
-		lost.replaced = true
-		c.heals = lost.t
-		if lost.rec != nil && lost.rec.line != owner.line {
+	lost.replaced = true
+	c.heals = lost.t
+	if lost.rec != nil {
+		if owner == nil || lost.rec.line != owner.line {
 			c.links = append(c.links, lost.rec.link("heals"))
 		}
-		if lost.rec != nil {
-			l.follows = append(l.follows, lost.rec.line)
-		}
-		break
+		l.follows = append(l.follows, lost.rec.line)
 	}
 	return c
+}
+
+// lost is the dependant that w replaces: the first that went before it and that
+// nothing has replaced yet.
+func (d *derivation) lost(w *write, o *object.Owner) *departure {
+	for _, lost := range d.departed[o.UID] {
+		if !lost.replaced && lost.rv < w.rv && lost.t != w.t && lost.t.ref.Kind == w.t.ref.Kind {
+			return lost
+		}
+	}
+	return nil
 }
 
 // byNone is rule C6: a new trace.

@@ -190,6 +190,12 @@ func (d *derivation) placeNote(w write) {
 		}
 	}
 	if r == nil || r.verb != deleted && r.convergedBy(w.rv) != nil {
+		if up := d.openOwner(&w); up != nil && w.part == bookkeeping && d.byController(&w) {
+			// Its owner's controller prepares it: a revision, a hash.
+			up.notes = append(up.notes, w)
+			d.stir(up, &w)
+			return
+		}
 		if below := d.stirred[w.t.ref.UID]; below != nil {
 			r = below
 		}

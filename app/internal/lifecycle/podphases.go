@@ -256,6 +256,7 @@ func occurred(e event) span.Event {
 	attrs := []attribute.KeyValue{
 		span.KeyReason.String(span.Bound(e.Reason)),
 		span.KeyMessage.String(span.Bound(e.Note)),
+		attribute.String("k8s.event.type", span.Bound(e.Type)),
 	}
 	if e.Count > 1 {
 		attrs = append(attrs, attribute.Int("lifeline.event.count", int(e.Count)))

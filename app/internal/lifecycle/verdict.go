@@ -37,6 +37,12 @@ func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
 		return span.Unfinished, span.Bound(reason)
 	case l.run != nil && l.run.End.IsZero():
 		return span.Unfinished, "the command is still running"
+	case l.run != nil:
+		for _, r := range l.recs {
+			if r.superseded != nil && r.parent == nil && r.ended.outcome == span.Superseded {
+				return span.Superseded, span.Bound(describe(r, "replaced by a newer change"))
+			}
+		}
 	}
 	return outcome, ""
 }
