@@ -99,7 +99,7 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 			s.End = s.Start
 		}
 	} else if last := r.t.last(); last != nil {
-		s.Message = span.Bound(waitsFor(last.State))
+		s.Message = span.Bound(waitsFor(last))
 	}
 	s.Attributes = d.attributes(r)
 	out := []*span.Span{s}

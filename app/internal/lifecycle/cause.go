@@ -234,7 +234,7 @@ func (d *derivation) byController(w *write) bool {
 	if w.verb != updated || w.manager == "" || len(w.t.versions) == 0 {
 		return true
 	}
-	maker := writer(nil, w.t.versions[0].State, true)
+	maker := writer(nil, w.t.versions[0], true)
 	for _, m := range w.t.versions[0].Managers {
 		if m.Subresource == "" && m.Name == w.manager {
 			return !isClient(w.manager)
@@ -252,7 +252,7 @@ func (d *derivation) surplus(w *write, owner *reconciliation) bool {
 	}
 	var want int32 = -1
 	for i := range owner.t.versions {
-		v := &owner.t.versions[i]
+		v := owner.t.versions[i]
 		if v.ResourceVersion < w.rv && v.Workload != nil {
 			want = v.Workload.Replicas
 		}
@@ -277,11 +277,11 @@ func idle(w *write) bool {
 func (t *timeline) aliveBefore(rv uint64) bool {
 	alive := false
 	for i := range t.versions {
-		v := &t.versions[i]
+		v := t.versions[i]
 		if v.ResourceVersion >= rv {
 			break
 		}
-		alive = v.Deleting.IsZero() && failure(v.State) == "" && !(v.Pod != nil && v.Pod.Phase == "Succeeded")
+		alive = v.Deleting.IsZero() && failure(v) == "" && !(v.Pod != nil && v.Pod.Phase == "Succeeded")
 	}
 	return alive && (t.removal == nil || t.removal.rv >= rv)
 }

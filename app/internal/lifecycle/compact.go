@@ -58,8 +58,7 @@ func (t *timeline) fold(last *reconciliation, d *derivation) {
 		t.past.replaced = o.replaced
 	}
 	if n := len(t.versions); n > 1 {
-		newest := t.versions[n-1]
-		t.versions = []version{newest}
+		t.versions = []*version{t.versions[n-1]}
 	}
 	if len(t.versions) == 1 {
 		t.versions[0].baseline = true

@@ -25,12 +25,12 @@ func conditionPhases(r *reconciliation) []phase {
 		until = v.ResourceVersion
 	}
 	for i := range r.t.versions {
-		v := &r.t.versions[i]
+		v := r.t.versions[i]
 		if v.ResourceVersion < r.first().rv || v.ResourceVersion > until {
 			continue
 		}
 		for j := range v.Conditions {
-			c := &v.Conditions[j]
+			c := v.Conditions[j]
 			p := waiting[c.Type]
 			switch {
 			case c.Status == "True" && p != nil:
@@ -75,7 +75,7 @@ func since(r *reconciliation, v *version, c *observation.Condition) moment {
 	if v.ResourceVersion > r.first().rv && c.Since.After(r.first().at.at().Time) {
 		first := true
 		for i := range r.t.versions {
-			u := &r.t.versions[i]
+			u := r.t.versions[i]
 			if u.ResourceVersion >= v.ResourceVersion {
 				break
 			}
@@ -92,7 +92,7 @@ func since(r *reconciliation, v *version, c *observation.Condition) moment {
 
 // setter names who set a condition: the writer of that version's status.
 func setter(t *timeline, v *version, c *observation.Condition) string {
-	if m := writer(nil, v.State, false); m != "" {
+	if m := writer(nil, v, false); m != "" {
 		if m == manager {
 			return reconciler(t)
 		}

@@ -21,7 +21,7 @@ type track struct {
 	// attempts are indexed by restart count.
 	attempts []attempt
 	// events are those of this container, in order.
-	events []event
+	events []*event
 	// backoffs are the waits after a crash, by the attempt that crashed.
 	waiting string // the reason of the newest state, if it waits
 	waitMsg string
@@ -37,7 +37,7 @@ func (s *podStory) follow(spec *observation.Container, init bool) *track {
 	t := &track{story: s, spec: spec, init: init}
 	for i := range s.versions {
 		if c := find(s.versions[i].Pod, spec.Name, init); c != nil {
-			t.learn(c, &s.versions[i])
+			t.learn(c, s.versions[i])
 		}
 	}
 	want := "spec.containers{" + spec.Name + "}"
@@ -61,14 +61,14 @@ func (s *podStory) follow(spec *observation.Container, init bool) *track {
 	return t
 }
 
-func find(p *observation.Pod, name string, init bool) *observation.Container {
+func find(p *podState, name string, init bool) *observation.Container {
 	list := p.Containers
 	if init {
 		list = p.Init
 	}
 	for i := range list {
 		if list[i].Name == name {
-			return &list[i]
+			return list[i]
 		}
 	}
 	return nil
@@ -262,7 +262,7 @@ func (t *track) pulls() []phase {
 	var out []phase
 	var open *phase
 	n := 0
-	closeAt := func(e event) {
+	closeAt := func(e *event) {
 		open.end = e.at()
 		out = append(out, *open)
 		open = nil

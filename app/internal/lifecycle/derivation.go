@@ -239,7 +239,7 @@ func (d *derivation) lose(w *write) {
 	if o == nil {
 		return
 	}
-	failed := w.part == observed && w.v != nil && w.prev != nil && failure(w.v.State) != "" && failure(w.prev.State) == ""
+	failed := w.part == observed && w.v != nil && w.prev != nil && failure(w.v) != "" && failure(w.prev) == ""
 	if w.verb != deleted && !failed {
 		return
 	}

@@ -46,7 +46,7 @@ type Engine struct {
 	// failed creates.
 	refused map[string]*observation.Write
 	nodes   map[string]*observation.Node
-	intern  interner
+	shared  *shared
 
 	// derived is the last derivation; nil after anything was observed.
 	derived *derivation
@@ -72,7 +72,7 @@ func New(opts Options) *Engine {
 		runs:    map[trace.TraceID]*observation.Run{},
 		refused: map[string]*observation.Write{},
 		nodes:   map[string]*observation.Node{},
-		intern:  interner{},
+		shared:  newShared(),
 		taken:   map[trace.TraceID]time.Time{},
 	}
 }
@@ -92,7 +92,7 @@ func (e *Engine) Observe(o *observation.Observation) {
 	case o.Write != nil:
 		e.observeWrite(o.Write)
 	case o.Event != nil:
-		e.timeline(o.Event.Regarding).event(o)
+		e.timeline(o.Event.Regarding).event(o, e.shared)
 	case o.Run != nil:
 		e.observeRun(o.Run)
 	}
@@ -102,7 +102,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 	if n := o.State.Node; n != nil {
 		e.nodes[o.State.Name] = n
 	}
-	e.timeline(o.State.Ref).state(o, e.intern)
+	e.timeline(o.State.Ref).state(o, e.shared)
 }
 
 func (e *Engine) observeWrite(w *observation.Write) {

@@ -18,7 +18,7 @@ const (
 )
 
 // podConverged: the Pod is ready, or has done its work.
-func podConverged(s *observation.State) bool {
+func podConverged(s *version) bool {
 	if s.Pod.Phase == "Succeeded" {
 		return true
 	}
@@ -26,13 +26,13 @@ func podConverged(s *observation.State) bool {
 }
 
 // holds reports whether the condition is True.
-func holds(s *observation.State, typ string) bool {
+func holds(s *version, typ string) bool {
 	c := s.Condition(typ)
 	return c != nil && c.Status == "True"
 }
 
 // podFailure says why a Pod of phase Failed failed.
-func podFailure(p *observation.Pod) string {
+func podFailure(p *podState) string {
 	for _, c := range p.Init {
 		if msg := exitMessage(c.Name, c.State); msg != "" {
 			return msg
@@ -62,7 +62,7 @@ func exitMessage(name string, s *observation.ContainerState) string {
 }
 
 // podWaitsFor names the first thing that stands between a Pod and Ready.
-func podWaitsFor(s *observation.State) string {
+func podWaitsFor(s *version) string {
 	p := s.Pod
 	if p.Node == "" {
 		if len(p.SchedulingGates) > 0 {
@@ -73,9 +73,9 @@ func podWaitsFor(s *observation.State) string {
 		}
 		return "waiting to be scheduled"
 	}
-	for _, cs := range [][]observation.Container{p.Init, p.Containers} {
+	for _, cs := range [][]*observation.Container{p.Init, p.Containers} {
 		for i := range cs {
-			if msg := containerWaitsFor(&cs[i]); msg != "" {
+			if msg := containerWaitsFor(cs[i]); msg != "" {
 				return msg
 			}
 		}
@@ -112,14 +112,14 @@ func containerWaitsFor(c *observation.Container) string {
 
 // troubled reports whether an open Pod waits for something that will not come
 // by itself soon: that is the reason to give for a rollout that failed.
-func troubled(s *observation.State) bool {
+func troubled(s *version) bool {
 	if s.Pod.Node == "" {
 		c := s.Condition(podScheduled)
 		return c != nil && c.Reason == reasonUnscheduled
 	}
-	for _, cs := range [][]observation.Container{s.Pod.Init, s.Pod.Containers} {
+	for _, cs := range [][]*observation.Container{s.Pod.Init, s.Pod.Containers} {
 		for i := range cs {
-			if containerWaitsFor(&cs[i]) != "" {
+			if containerWaitsFor(cs[i]) != "" {
 				return true
 			}
 		}

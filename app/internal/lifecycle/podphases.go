@@ -5,15 +5,14 @@ package lifecycle
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // podStory is what happened to a Pod in one reconciliation.
 type podStory struct {
 	r        *reconciliation
-	versions []version
-	events   []event
+	versions []*version
+	events   []*event
 	// ready is the version in which the Pod had arrived; nil until then.
 	ready *version
 }
@@ -52,10 +51,10 @@ func (s *podStory) phases() []phase {
 	latest := s.latest()
 	var tracks []*track
 	for i := range latest.Init {
-		tracks = append(tracks, s.follow(&latest.Init[i], true))
+		tracks = append(tracks, s.follow(latest.Init[i], true))
 	}
 	for i := range latest.Containers {
-		tracks = append(tracks, s.follow(&latest.Containers[i], false))
+		tracks = append(tracks, s.follow(latest.Containers[i], false))
 	}
 	sandbox := s.sandbox(bound, tracks)
 	out = append(out, sandbox)
@@ -85,12 +84,12 @@ func (s *podStory) cut(p *phase) {
 	}
 }
 
-func (s *podStory) latest() *observation.Pod { return s.versions[len(s.versions)-1].Pod }
+func (s *podStory) latest() *podState { return s.versions[len(s.versions)-1].Pod }
 
 // schedule is the step from created to bound; nil for a Pod that was created
 // bound.
 func (s *podStory) schedule() (*phase, moment) {
-	first := &s.versions[0]
+	first := s.versions[0]
 	made := s.r.first().at
 	if first.Pod.Node != "" && s.r.first().verb == created && !first.baseline && !first.listed {
 		return nil, made
@@ -100,7 +99,7 @@ func (s *podStory) schedule() (*phase, moment) {
 		p.service = span.Bound(name)
 	}
 	for i := range s.versions {
-		v := &s.versions[i]
+		v := s.versions[i]
 		c := v.Condition(podScheduled)
 		if v.Pod.Node != "" {
 			p.end = arrival(v)
@@ -110,7 +109,7 @@ func (s *podStory) schedule() (*phase, moment) {
 			p.attrs = append(p.attrs, span.KeyNode.String(v.Pod.Node))
 			break
 		}
-		if c != nil && c.Status == "False" && (i == 0 || !sameCondition(s.versions[i-1].Condition(podScheduled), c)) {
+		if c != nil && c.Status == "False" && (i == 0 || !equal(s.versions[i-1].Condition(podScheduled), c)) {
 			p.message = c.Message
 			p.events = append(p.events, span.Event{Time: arrival(v).at().Time, Name: "scheduling failed", Attributes: []attribute.KeyValue{
 				span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
@@ -130,17 +129,13 @@ func (s *podStory) unschedulable() bool {
 	return c != nil && c.Reason == reasonUnscheduled
 }
 
-func sameCondition(a, b *observation.Condition) bool {
-	return a != nil && b != nil && *a == *b
-}
-
 // sandbox is the step from bound to a sandbox that containers can start in,
 // volumes and network included. Its condition often arrives late, with the next
 // status: that an image was pulled or a container was made proves it earlier.
 func (s *podStory) sandbox(bound moment, tracks []*track) phase {
 	p := phase{name: "sandbox", service: kubelet, start: bound}
 	for i := range s.versions {
-		v := &s.versions[i]
+		v := s.versions[i]
 		if c := v.Condition(podSandboxReady); c != nil && c.Status == "True" {
 			p.end = arrival(v).within(c.Since)
 			break
@@ -200,7 +195,7 @@ func (s *podStory) readiness(tracks []*track) *phase {
 			p.end = p.end.within(c.Since)
 		}
 	} else {
-		p.message = podWaitsFor(s.versions[len(s.versions)-1].State)
+		p.message = podWaitsFor(s.versions[len(s.versions)-1])
 	}
 	for _, e := range s.events {
 		if e.Reason == "Unhealthy" {
@@ -239,20 +234,8 @@ func endPhases(r *reconciliation) []phase {
 	return []phase{p}
 }
 
-// at is when the Event's occurrence happened.
-func (e *event) at() moment {
-	if !e.Time.IsZero() && e.Count <= 1 {
-		return moment{lo: e.Time, hi: e.Time, exact: span.TimeEvent}
-	}
-	m := moment{hi: e.seen, live: !e.listed}
-	if !e.Last.IsZero() {
-		return m.within(e.Last)
-	}
-	return m.within(e.First)
-}
-
 // occurred makes a span event of a Kubernetes Event (rule L8).
-func occurred(e event) span.Event {
+func occurred(e *event) span.Event {
 	attrs := []attribute.KeyValue{
 		span.KeyReason.String(span.Bound(e.Reason)),
 		span.KeyMessage.String(span.Bound(e.Note)),

@@ -10,7 +10,7 @@ import (
 
 // converged reports whether s is an object that is where its desired state
 // wants it to be.
-func converged(s *observation.State) bool {
+func converged(s *version) bool {
 	if !s.Deleting.IsZero() {
 		return false
 	}
@@ -31,7 +31,7 @@ func converged(s *observation.State) bool {
 
 // deploymentConverged is what kubectl rollout status waits for. A paused
 // Deployment goes nowhere and so has arrived.
-func deploymentConverged(s *observation.State) bool {
+func deploymentConverged(s *version) bool {
 	w := s.Workload
 	if s.ObservedGeneration < s.Generation {
 		return false
@@ -44,7 +44,7 @@ func deploymentConverged(s *observation.State) bool {
 
 // failure says why s gave up, or is empty: what a controller declares, not what
 // it still retries.
-func failure(s *observation.State) string {
+func failure(s *version) string {
 	switch {
 	case !s.Deleting.IsZero():
 		return ""
@@ -73,7 +73,7 @@ func failure(s *observation.State) string {
 }
 
 // waitsFor says what an open object still needs.
-func waitsFor(s *observation.State) string {
+func waitsFor(s *version) string {
 	switch {
 	case !s.Deleting.IsZero() && len(s.Finalizers) > 0:
 		return fmt.Sprintf("waiting for finalizers %v", s.Finalizers)

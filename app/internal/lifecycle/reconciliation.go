@@ -75,14 +75,14 @@ func (r *reconciliation) last() *write  { return &r.writes[len(r.writes)-1] }
 func (r *reconciliation) convergedBy(rv uint64) *version {
 	from := r.last()
 	for i := range r.t.versions {
-		v := &r.t.versions[i]
+		v := r.t.versions[i]
 		if v.ResourceVersion < from.rv || from.reconstructed && v == from.v {
 			continue
 		}
 		if v.ResourceVersion >= rv {
 			return nil
 		}
-		if converged(v.State) {
+		if converged(v) {
 			return v
 		}
 	}
@@ -148,12 +148,12 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		}
 		return end{}, false
 	}
-	if msg := failure(last.State); msg != "" {
+	if msg := failure(last); msg != "" {
 		at := arrival(r.failedSince())
 		return end{at: at, outcome: span.Failed, message: msg}, true
 	}
 	if d.now.Sub(r.activity) > d.opts.Patience && d.now.Sub(last.seen) > d.opts.Patience {
-		return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last.State)}, true
+		return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
 	}
 	return end{}, false
 }
@@ -162,8 +162,8 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 func (r *reconciliation) failedSince() *version {
 	since := r.t.last()
 	for i := len(r.t.versions) - 1; i >= 0; i-- {
-		v := &r.t.versions[i]
-		if v.ResourceVersion < r.last().rv || failure(v.State) == "" {
+		v := r.t.versions[i]
+		if v.ResourceVersion < r.last().rv || failure(v) == "" {
 			break
 		}
 		since = v

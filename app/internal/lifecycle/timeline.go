@@ -16,34 +16,18 @@ import (
 // Each is a set: adding is commutative and idempotent.
 type timeline struct {
 	ref      object.Ref
-	versions []version
+	versions []*version
 	removal  *removal
-	events   []event
+	events   []*event
 	requests []*observation.Write
 	// settled is what is left of reconciliations that were taken and
 	// forgotten.
 	past *past
 }
 
-// version is the object as stored at one resourceVersion, and when that was
-// learned.
-type version struct {
-	*observation.State
-	seen     time.Time
-	listed   bool
-	baseline bool
-}
-
 // removal is the end of an object.
 type removal struct {
 	rv     uint64
-	seen   time.Time
-	listed bool
-}
-
-// event is one occurrence of a Kubernetes Event.
-type event struct {
-	*observation.Event
 	seen   time.Time
 	listed bool
 }
@@ -57,30 +41,35 @@ type past struct {
 func (e *Engine) timeline(ref object.Ref) *timeline {
 	t := e.objects[ref.UID]
 	if t == nil {
-		ref.Name, ref.Namespace = e.intern.str(ref.Name), e.intern.str(ref.Namespace)
-		t = &timeline{ref: ref}
+		t = &timeline{ref: e.shared.ref(ref)}
 		e.objects[ref.UID] = t
 	}
 	return t
 }
 
-func (t *timeline) state(o *observation.Observation, in interner) {
-	// An Event names its object by kind and UID alone; the state knows best.
-	t.ref = o.State.Ref
-	v := version{State: o.State, seen: o.Seen, listed: o.Listed, baseline: o.Baseline}
-	i, found := slices.BinarySearchFunc(t.versions, v.ResourceVersion, func(v version, rv uint64) int {
-		return cmp.Compare(v.ResourceVersion, rv)
-	})
+func (t *timeline) state(o *observation.Observation, s *shared) {
+	if t.ref != o.State.Ref {
+		// An Event may name its object by kind and UID alone; the state knows
+		// best.
+		t.ref = s.ref(o.State.Ref)
+	}
+	i, found := t.position(o.State.ResourceVersion)
 	if found {
-		known := &t.versions[i]
-		known.baseline = known.baseline && v.baseline
-		known.seen, known.listed = firstSeen(known.seen, known.listed, v.seen, v.listed)
+		known := t.versions[i]
+		known.baseline = known.baseline && o.Baseline
+		known.seen, known.listed = firstSeen(known.seen, known.listed, o.Seen, o.Listed)
 		return
 	}
+	var before *version
 	if i > 0 {
-		v.State = in.share(v.State, t.versions[i-1].State)
+		before = t.versions[i-1]
 	}
-	t.versions = slices.Insert(t.versions, i, v)
+	t.versions = slices.Insert(t.versions, i, s.version(t, o, before))
+}
+
+// position finds a version by its resourceVersion, or where it would be.
+func (t *timeline) position(rv uint64) (int, bool) {
+	return slices.BinarySearchFunc(t.versions, rv, func(v *version, rv uint64) int { return cmp.Compare(v.ResourceVersion, rv) })
 }
 
 // firstSeen prefers a live arrival to a list, and then the earlier.
@@ -112,17 +101,16 @@ func (t *timeline) gone(o *observation.Observation) {
 	}
 }
 
-func (t *timeline) event(o *observation.Observation) {
-	ev := event{Event: o.Event, seen: o.Seen, listed: o.Listed}
-	i, found := slices.BinarySearchFunc(t.events, ev, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.ResourceVersion, b.ResourceVersion), cmp.Compare(a.UID, b.UID))
+func (t *timeline) event(o *observation.Observation, s *shared) {
+	i, found := slices.BinarySearchFunc(t.events, o.Event.ResourceVersion, func(e *event, rv uint64) int {
+		return cmp.Compare(e.ResourceVersion, rv)
 	})
 	if found {
-		known := &t.events[i]
-		known.seen, known.listed = firstSeen(known.seen, known.listed, ev.seen, ev.listed)
+		known := t.events[i]
+		known.seen, known.listed = firstSeen(known.seen, known.listed, o.Seen, o.Listed)
 		return
 	}
-	t.events = slices.Insert(t.events, i, ev)
+	t.events = slices.Insert(t.events, i, s.occurrence(o))
 }
 
 func (t *timeline) request(w *observation.Write) {
@@ -150,7 +138,7 @@ func (t *timeline) last() *version {
 	if len(t.versions) == 0 {
 		return nil
 	}
-	return &t.versions[len(t.versions)-1]
+	return t.versions[len(t.versions)-1]
 }
 
 // owners returns the owners as last known.

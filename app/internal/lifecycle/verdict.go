@@ -32,7 +32,7 @@ func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
 	case open != nil:
 		reason := d.trouble(open)
 		if reason == "" && open.t.last() != nil {
-			reason = describe(open, waitsFor(open.t.last().State))
+			reason = describe(open, waitsFor(open.t.last()))
 		}
 		return span.Unfinished, span.Bound(reason)
 	case l.run != nil && l.run.End.IsZero():
@@ -72,12 +72,12 @@ func (r *reconciliation) depth() int {
 func (d *derivation) trouble(r *reconciliation) string {
 	for _, below := range r.line.recs {
 		last := below.t.last()
-		if below.done || last == nil || last.Pod == nil || !troubled(last.State) {
+		if below.done || last == nil || last.Pod == nil || !troubled(last) {
 			continue
 		}
 		for p := below; p != nil; p = p.parent {
 			if p == r {
-				return describe(below, podWaitsFor(last.State))
+				return describe(below, podWaitsFor(last))
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func (t *timeline) writes(out []write) []write {
 	from := len(out)
 	var prev *version
 	for i := range t.versions {
-		v := &t.versions[i]
+		v := t.versions[i]
 		switch {
 		case prev == nil && v.baseline:
 			if t.past == nil && v.Reconciled && found(v) {
@@ -78,12 +78,12 @@ func (t *timeline) writes(out []write) []write {
 
 // found reports whether a baseline version is in the middle of something.
 func found(v *version) bool {
-	return !v.Deleting.IsZero() || (!converged(v.State) && failure(v.State) == "")
+	return !v.Deleting.IsZero() || (!converged(v) && failure(v) == "")
 }
 
 func (t *timeline) born(v *version) write {
 	w := write{t: t, rv: v.ResourceVersion, verb: created, part: desired, v: v, req: t.requestAt(v.ResourceVersion)}
-	w.manager = writer(nil, v.State, true)
+	w.manager = writer(nil, v, true)
 	w.at = arrival(v).within(v.Created).exactly(w.req)
 	if v.listed {
 		w.at = whole(v.Created).before(v.seen)
@@ -100,12 +100,12 @@ func (t *timeline) between(u, v *version) write {
 		w.part = desired
 	case !slices.Equal(u.Owners, v.Owners):
 		w.part = ownership
-	case !sameStatus(u.State, v.State):
+	case !sameStatus(u, v):
 		w.part = observed
 	default:
 		w.part = bookkeeping
 	}
-	w.manager = writer(u.State, v.State, w.part == desired || w.part == ownership)
+	w.manager = writer(u, v, w.part == desired || w.part == ownership)
 	w.at = arrival(v).exactly(w.req)
 	if w.verb == deleted {
 		w.at = arrival(v).within(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second)).exactly(w.req)
@@ -120,7 +120,7 @@ func (t *timeline) unseen(out []write, from int) []write {
 		if req.Failed() || req.Verb == "delete" && req.ResourceVersion == 0 {
 			continue
 		}
-		known := slices.ContainsFunc(t.versions, func(v version) bool { return v.ResourceVersion == req.ResourceVersion })
+		_, known := t.position(req.ResourceVersion)
 		if known || len(t.versions) > 0 && req.ResourceVersion < t.versions[0].ResourceVersion && t.versions[0].baseline {
 			continue
 		}
@@ -176,7 +176,7 @@ func (t *timeline) end(prev *version) write {
 // not where it wants to be (rule L7).
 func reconstruct(t *timeline, v *version) write {
 	w := write{t: t, rv: v.ResourceVersion, verb: updated, part: desired, v: v, reconstructed: true}
-	w.manager = writer(nil, v.State, true)
+	w.manager = writer(nil, v, true)
 	switch {
 	case !v.Deleting.IsZero():
 		w.verb = deleted
@@ -197,13 +197,13 @@ func reconstruct(t *timeline, v *version) write {
 
 // sameStatus reports whether nothing that the engine reads from a status
 // changed.
-func sameStatus(u, v *observation.State) bool {
+func sameStatus(u, v *version) bool {
 	if u.ObservedGeneration != v.ObservedGeneration || u.Progress != v.Progress ||
-		!slices.Equal(u.Conditions, v.Conditions) {
+		!slices.EqualFunc(u.Conditions, v.Conditions, equal) {
 		return false
 	}
 	for _, m := range v.Managers {
-		if m.Subresource == "status" && !slices.Contains(u.Managers, m) {
+		if m.Subresource == "status" && !slices.ContainsFunc(u.Managers, is(m)) {
 			return false
 		}
 	}
@@ -212,10 +212,10 @@ func sameStatus(u, v *observation.State) bool {
 
 // writer names the managedFields entry that changed between two versions: of
 // the object itself for a write to desired state, of its status otherwise.
-func writer(u, v *observation.State, object bool) string {
+func writer(u, v *version, object bool) string {
 	best := -1
 	for i, m := range v.Managers {
-		if (m.Subresource == "") != object || u != nil && slices.Contains(u.Managers, m) {
+		if (m.Subresource == "") != object || u != nil && slices.ContainsFunc(u.Managers, is(m)) {
 			continue
 		}
 		if best < 0 || m.Time.After(v.Managers[best].Time) {
@@ -224,7 +224,7 @@ func writer(u, v *observation.State, object bool) string {
 	}
 	if best < 0 && u != nil {
 		for i, m := range v.Managers {
-			if !slices.Contains(u.Managers, m) && (best < 0 || m.Time.After(v.Managers[best].Time)) {
+			if !slices.ContainsFunc(u.Managers, is(m)) && (best < 0 || m.Time.After(v.Managers[best].Time)) {
 				best = i
 			}
 		}

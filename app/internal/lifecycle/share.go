@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// poolSize bounds each pool.
+const poolSize = 1 << 12
+
+// pool keeps one copy of values that recur. When it is full it starts anew:
+// what recurs comes back. So whether two equal values are one copy tells
+// nothing.
+type pool[T comparable] map[T]*T
+
+func (p pool[T]) share(v T) *T {
+	if known, ok := p[v]; ok {
+		return known
+	}
+	if len(p) >= poolSize {
+		clear(p)
+	}
+	kept := v
+	p[v] = &kept
+	return &kept
+}
+
+// shared makes versions of what is observed. The objects of a cluster are
+// alike, and most writes change little: whatever a version has in common with
+// the one before or with other objects is kept once.
+type shared struct {
+	strings    pool[string]
+	leaves     pool[leave]
+	origins    pool[origin]
+	progresses pool[progress]
+	phases     pool[podPhase]
+	conditions pool[observation.Condition]
+	managers   pool[observation.Manager]
+	containers pool[observation.Container]
+	states     pool[observation.ContainerState]
+	workloads  pool[observation.Workload]
+	notices    pool[notice]
+	// owners are the owners of an object, by the UID of the first.
+	owners map[types.UID][]object.Owner
+}
+
+func newShared() *shared {
+	return &shared{
+		strings: pool[string]{}, leaves: pool[leave]{}, origins: pool[origin]{}, progresses: pool[progress]{}, phases: pool[podPhase]{},
+		conditions: pool[observation.Condition]{}, managers: pool[observation.Manager]{}, containers: pool[observation.Container]{},
+		states: pool[observation.ContainerState]{}, workloads: pool[observation.Workload]{}, notices: pool[notice]{},
+		owners: map[types.UID][]object.Owner{},
+	}
+}
+
+// nothing stands for the version before the first.
+var nothing = &version{
+	intent: &intent{Ref: &object.Ref{}, leave: &leave{}, origin: &origin{}},
+	status: &status{progress: &progress{}},
+}
+
+// version is what is kept of o, an observation of t; before is the version
+// stored before it, or nil.
+func (s *shared) version(t *timeline, o *observation.Observation, before *version) *version {
+	if before == nil {
+		before = nothing
+	}
+	return &version{
+		intent: s.intent(t, o.State, before.intent), status: s.status(o.State, before.status),
+		ResourceVersion: o.State.ResourceVersion,
+		Managers:        shareList(s.managers, o.State.Managers, before.Managers, s.manager),
+		seen:            o.Seen, listed: o.Listed, baseline: o.Baseline,
+	}
+}
+
+func (s *shared) intent(t *timeline, o *observation.State, before *intent) *intent {
+	i := intent{
+		Ref:     &t.ref,
+		leave:   s.leaves.share(leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}),
+		origin:  s.origins.share(origin{TraceParent: o.TraceParent, TraceState: o.TraceState}),
+		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
+		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
+	}
+	if slices.Equal(i.Finalizers, before.Finalizers) {
+		i.Finalizers = before.Finalizers
+	}
+	if i.Ref == before.Ref && i.leave == before.leave && i.origin == before.origin && i.Created.Equal(before.Created) &&
+		i.Generation == before.Generation && i.Desired == before.Desired && i.Reconciled == before.Reconciled &&
+		slices.Equal(i.Owners, before.Owners) && slices.Equal(i.Finalizers, before.Finalizers) {
+		return before
+	}
+	return &i
+}
+
+func (s *shared) ownersOf(owners []object.Owner) []object.Owner {
+	if len(owners) == 0 {
+		return nil
+	}
+	if known := s.owners[owners[0].UID]; slices.Equal(known, owners) {
+		return known
+	}
+	if len(s.owners) >= poolSize {
+		clear(s.owners)
+	}
+	s.owners[owners[0].UID] = owners
+	return owners
+}
+
+func (s *shared) status(o *observation.State, before *status) *status {
+	st := status{
+		progress:           s.progresses.share(progress{Progress: o.Progress, ProgressMessage: o.ProgressMessage}),
+		ObservedGeneration: o.ObservedGeneration,
+		Conditions:         shareList(s.conditions, o.Conditions, before.Conditions, s.condition),
+	}
+	if o.Workload != nil {
+		st.Workload = s.workloads.share(*o.Workload)
+	}
+	if o.Pod != nil {
+		st.Pod = s.pod(o.Pod, before.Pod)
+	}
+	if st.progress == before.progress && st.ObservedGeneration == before.ObservedGeneration && same(st.Conditions, before.Conditions) &&
+		st.Workload == before.Workload && st.Pod == before.Pod {
+		return before
+	}
+	return &st
+}
+
+func (s *shared) pod(o *observation.Pod, before *podState) *podState {
+	if before == nil {
+		before = &podState{podSpec: &podSpec{}, podPhase: &podPhase{}}
+	}
+	p := podState{
+		podSpec:    s.podSpec(o, before.podSpec),
+		podPhase:   s.phases.share(podPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}),
+		Init:       shareList(s.containers, o.Init, before.Init, s.container),
+		Containers: shareList(s.containers, o.Containers, before.Containers, s.container),
+	}
+	if p.podSpec == before.podSpec && p.podPhase == before.podPhase && same(p.Init, before.Init) && same(p.Containers, before.Containers) {
+		return before
+	}
+	return &p
+}
+
+func (s *shared) podSpec(o *observation.Pod, before *podSpec) *podSpec {
+	if o.Node == before.Node && o.Scheduler == before.Scheduler && o.Volumes == before.Volumes &&
+		slices.Equal(o.ReadinessGates, before.ReadinessGates) && slices.Equal(o.SchedulingGates, before.SchedulingGates) {
+		return before
+	}
+	return &podSpec{
+		Node: s.str(o.Node), Scheduler: s.str(o.Scheduler), Volumes: o.Volumes,
+		ReadinessGates: o.ReadinessGates, SchedulingGates: o.SchedulingGates,
+	}
+}
+
+// ref is r with the strings shared that recur.
+func (s *shared) ref(r object.Ref) object.Ref {
+	r.Group, r.Version, r.Kind.Kind, r.Namespace = s.str(r.Group), s.str(r.Version), s.str(r.Kind.Kind), s.str(r.Namespace)
+	return r
+}
+
+func (s *shared) str(v string) string { return *s.strings.share(v) }
+
+func (s *shared) condition(c *observation.Condition) {
+	c.Type, c.Status, c.Reason, c.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
+}
+
+func (s *shared) manager(m *observation.Manager) {
+	m.Name, m.Operation, m.Subresource = s.str(m.Name), s.str(m.Operation), s.str(m.Subresource)
+}
+
+// container forgets what no rule reads, and shares the states, so that equal
+// containers are equal values.
+func (s *shared) container(c *observation.Container) {
+	c.Name, c.Image, c.ID = s.str(c.Name), s.str(c.Image), ""
+	for _, st := range []**observation.ContainerState{&c.State, &c.Last} {
+		if *st != nil {
+			*st = s.states.share(**st)
+		}
+	}
+}
+
+// shareList is the list of shared values, and before itself if nothing changed.
+// own readies a value that is not in the list before.
+func shareList[T comparable](p pool[T], values []T, before []*T, own func(*T)) []*T {
+	if len(values) == 0 {
+		return nil
+	}
+	out := make([]*T, len(values))
+	for i, v := range values {
+		if i < len(before) && *before[i] == v {
+			out[i] = before[i]
+			continue
+		}
+		own(&v)
+		out[i] = p.share(v)
+	}
+	if slices.Equal(out, before) {
+		return before
+	}
+	return out
+}
+
+// same reports whether two shared lists are one.
+func same[T any](a, b []*T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// equal reports whether two shared values are alike; nil is like nothing.
+func equal[T comparable](a, b *T) bool {
+	return a == b && a != nil || a != nil && b != nil && *a == *b
+}
+
+// is reports whether a shared value is like v.
+func is[T comparable](v *T) func(*T) bool {
+	return func(other *T) bool { return equal(other, v) }
+}
