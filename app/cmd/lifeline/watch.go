@@ -90,6 +90,9 @@ func resolve(mapper meta.RESTMapper, arg string) (run.Target, error) {
 	if full == nil || err != nil {
 		found, err = mapper.ResourceFor(short.WithVersion(""))
 	}
+	if meta.IsNoMatchError(err) {
+		return run.Target{}, fmt.Errorf("cannot watch %s: the cluster has no kind or resource %q", arg, kind)
+	}
 	if err != nil {
 		return run.Target{}, fmt.Errorf("cannot watch %s: %w", arg, err)
 	}

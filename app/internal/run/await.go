@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // lookEvery is how often the engine is asked how far things are, and how often
@@ -17,6 +18,9 @@ import (
 const (
 	lookEvery = 100 * time.Millisecond
 	drawEvery = 200 * time.Millisecond
+	// lostAfter is how long a failure must stand before nothing more is
+	// waited for.
+	lostAfter = time.Second
 )
 
 // await feeds the engine until the command has ended and what it caused has
@@ -95,11 +99,42 @@ func (x *execution) look(ended, complete bool) bool {
 		x.settled = true
 		return true
 	}
-	if x.proxy.Writes() > 0 && now.Sub(x.lastDraw) >= drawEvery && (ended || !x.screen.terminal) {
-		x.lastDraw = now
-		_ = x.view.Draw(x.engine.Related(id, now), now)
+	if x.proxy.Writes() == 0 || now.Sub(x.lastDraw) < drawEvery {
+		return false
 	}
-	return false
+	x.lastDraw = now
+	traces := x.engine.Related(id, now)
+	if ended || !x.screen.terminal {
+		_ = x.view.Draw(traces, now)
+	}
+	if !ended || !complete || !givenUp(traces) {
+		x.lost = time.Time{}
+		return false
+	}
+	if x.lost.IsZero() {
+		x.lost = now
+	}
+	return now.Sub(x.lost) >= lostAfter
+}
+
+// givenUp reports whether a trace has failed and nothing that the command
+// itself asked for is still under way: what goes on below (a Pod that is
+// restarted for ever) will not end it.
+func givenUp(traces []*span.Trace) bool {
+	failed := false
+	for _, t := range traces {
+		failed = failed || t.Outcome == span.Failed
+		root := t.Root()
+		if root == nil || root.Open() {
+			return false
+		}
+		for _, s := range t.Spans {
+			if s.Parent == root.ID && s.Open() && root.Object.Name == "" {
+				return false
+			}
+		}
+	}
+	return failed
 }
 
 // interrupts gives the signals that end the run. While they are taken, the

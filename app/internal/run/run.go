@@ -66,7 +66,8 @@ type execution struct {
 
 	interrupted bool
 	settled     bool
-	waited      time.Duration
+	// lost is since when the trace has been given up by the cluster.
+	lost time.Time
 }
 
 // Run runs the command, follows what it caused until that has settled, and
@@ -162,23 +163,21 @@ func (x *execution) verdict(traces []*span.Trace) int {
 	if x.interrupted {
 		return CodeInterrupted
 	}
-	code := x.code
-	own := func(c int) {
-		if code == 0 {
-			code = c
-		}
-	}
+	own := CodeOK
 	for _, t := range traces {
 		if t.Outcome == span.Failed {
 			x.say("failed: %s", first(t.Reason, "see the trace"))
-			own(CodeFailed)
+			own = CodeFailed
 		}
 	}
-	if !x.settled {
+	if !x.settled && own == CodeOK {
 		x.say("not settled within %s: %s", x.Timeout, first(unfinishedReason(traces), "the cluster has not said more"))
-		own(CodeUnsettled)
+		own = CodeUnsettled
 	}
-	return code
+	if x.code != 0 {
+		return x.code
+	}
+	return own
 }
 
 func unfinishedReason(traces []*span.Trace) string {
