@@ -4,6 +4,8 @@ package lifecycle
 
 import (
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // retention is how long an object is remembered after it is gone: its
@@ -35,6 +37,7 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 			t.fold(recs[len(recs)-1], d)
 		}
 	}
+	e.shared = newShared() // what it knows is of what was forgotten
 	for id, at := range e.taken {
 		if now.Sub(at) > e.opts.Patience {
 			delete(e.taken, id)
@@ -43,17 +46,21 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 	}
 }
 
+// past is what a compacted timeline still knows of its last reconciliation.
+type past struct {
+	line     trace.TraceID
+	span     trace.SpanID
+	verb     verb
+	rv       uint64
+	activity time.Time
+	// replaced: it was lost, and its controller has made another.
+	replaced bool
+}
+
 // fold replaces the versions, requests and Events of t by the newest version
-// and its last reconciliation.
+// and the name of its last reconciliation.
 func (t *timeline) fold(last *reconciliation, d *derivation) {
-	rec := reconciliation{
-		t: t, evidence: last.evidence, verb: last.verb, activity: last.activity, spanID: last.id(),
-		line: &lineage{id: last.line.id}, ended: last.ended, done: true,
-	}
-	first := *last.first()
-	first.v, first.prev, first.req = nil, nil, nil
-	rec.writes = []write{first}
-	t.past = &past{rec: rec}
+	t.past = &past{line: last.line.id, span: last.id(), verb: last.verb, rv: last.first().rv, activity: last.activity}
 	if o := d.departedOf(t); o != nil {
 		t.past.replaced = o.replaced
 	}
@@ -69,8 +76,12 @@ func (t *timeline) fold(last *reconciliation, d *derivation) {
 // remember puts the last reconciliation of a compacted timeline back in its
 // place, so that what follows is told from it.
 func (d *derivation) remember(t *timeline) {
-	r := t.past.rec
-	d.recs[t.ref.UID] = append(d.recs[t.ref.UID], &r)
+	p := t.past
+	r := &reconciliation{
+		t: t, line: &lineage{id: p.line}, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
+		writes: []write{{t: t, rv: p.rv, verb: p.verb, part: desired}},
+	}
+	d.recs[t.ref.UID] = append(d.recs[t.ref.UID], r)
 }
 
 func (d *derivation) departedOf(t *timeline) *departure {

@@ -11,8 +11,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// poolSize bounds each pool.
-const poolSize = 1 << 12
+// poolSize bounds each pool. What is alike is so at the same time, as a rule:
+// the conditions of Pods that come up in the same second.
+const poolSize = 1 << 8
 
 // pool keeps one copy of values that recur. When it is full it starts anew:
 // what recurs comes back. So whether two equal values are one copy tells
@@ -44,18 +45,19 @@ type shared struct {
 	managers   pool[observation.Manager]
 	containers pool[observation.Container]
 	states     pool[observation.ContainerState]
-	workloads  pool[observation.Workload]
 	notices    pool[notice]
-	// owners are the owners of an object, by the UID of the first.
+	// owners are the owners of an object, by the UID of the first; specs are
+	// those of Pods, by their node.
 	owners map[types.UID][]object.Owner
+	specs  map[string]*podSpec
 }
 
 func newShared() *shared {
 	return &shared{
 		strings: pool[string]{}, leaves: pool[leave]{}, origins: pool[origin]{}, progresses: pool[progress]{}, phases: pool[podPhase]{},
 		conditions: pool[observation.Condition]{}, managers: pool[observation.Manager]{}, containers: pool[observation.Container]{},
-		states: pool[observation.ContainerState]{}, workloads: pool[observation.Workload]{}, notices: pool[notice]{},
-		owners: map[types.UID][]object.Owner{},
+		states: pool[observation.ContainerState]{}, notices: pool[notice]{},
+		owners: map[types.UID][]object.Owner{}, specs: map[string]*podSpec{},
 	}
 }
 
@@ -119,7 +121,11 @@ func (s *shared) status(o *observation.State, before *status) *status {
 		Conditions:         shareList(s.conditions, o.Conditions, before.Conditions, s.condition),
 	}
 	if o.Workload != nil {
-		st.Workload = s.workloads.share(*o.Workload)
+		st.Workload = before.Workload
+		if !equal(o.Workload, before.Workload) {
+			w := *o.Workload
+			st.Workload = &w
+		}
 	}
 	if o.Pod != nil {
 		st.Pod = s.pod(o.Pod, before.Pod)
@@ -136,7 +142,7 @@ func (s *shared) pod(o *observation.Pod, before *podState) *podState {
 		before = &podState{podSpec: &podSpec{}, podPhase: &podPhase{}}
 	}
 	p := podState{
-		podSpec:    s.podSpec(o, before.podSpec),
+		podSpec:    s.podSpec(o),
 		podPhase:   s.phases.share(podPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}),
 		Init:       shareList(s.containers, o.Init, before.Init, s.container),
 		Containers: shareList(s.containers, o.Containers, before.Containers, s.container),
@@ -147,15 +153,21 @@ func (s *shared) pod(o *observation.Pod, before *podState) *podState {
 	return &p
 }
 
-func (s *shared) podSpec(o *observation.Pod, before *podSpec) *podSpec {
-	if o.Node == before.Node && o.Scheduler == before.Scheduler && o.Volumes == before.Volumes &&
-		slices.Equal(o.ReadinessGates, before.ReadinessGates) && slices.Equal(o.SchedulingGates, before.SchedulingGates) {
-		return before
+func (s *shared) podSpec(o *observation.Pod) *podSpec {
+	known := s.specs[o.Node]
+	if known != nil && known.Scheduler == o.Scheduler && known.Volumes == o.Volumes &&
+		slices.Equal(known.ReadinessGates, o.ReadinessGates) && slices.Equal(known.SchedulingGates, o.SchedulingGates) {
+		return known
 	}
-	return &podSpec{
+	if len(s.specs) >= poolSize {
+		clear(s.specs)
+	}
+	spec := &podSpec{
 		Node: s.str(o.Node), Scheduler: s.str(o.Scheduler), Volumes: o.Volumes,
 		ReadinessGates: o.ReadinessGates, SchedulingGates: o.SchedulingGates,
 	}
+	s.specs[spec.Node] = spec
+	return spec
 }
 
 // ref is r with the strings shared that recur.

@@ -20,8 +20,7 @@ type timeline struct {
 	removal  *removal
 	events   []*event
 	requests []*observation.Write
-	// settled is what is left of reconciliations that were taken and
-	// forgotten.
+	// past is what is left of reconciliations that were taken and forgotten.
 	past *past
 }
 
@@ -30,12 +29,6 @@ type removal struct {
 	rv     uint64
 	seen   time.Time
 	listed bool
-}
-
-// past is what a compacted timeline still knows of its last reconciliation.
-type past struct {
-	rec      reconciliation
-	replaced bool
 }
 
 func (e *Engine) timeline(ref object.Ref) *timeline {
