@@ -90,6 +90,9 @@ func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, b
 	for _, age := range []time.Duration{time.Hour, time.Second} {
 		all, err := w.discover(ctx, age)
 		if err != nil {
+			if ctx.Err() == nil {
+				w.warnings.once("discovery", "%v; going on without what it would tell", err)
+			}
 			return resource{}, false
 		}
 		if i := slices.IndexFunc(all, is); i >= 0 {

@@ -50,11 +50,11 @@ func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, nam
 	if !mayCauseAnything(gr) {
 		return
 	}
-	w.background(ctx, func(ctx context.Context) {
-		if _, ok := w.find(ctx, func(r resource) bool { return r.GroupResource() == gr }); !ok {
+	w.background(ctx, func(asking context.Context) {
+		if _, ok := w.find(asking, func(r resource) bool { return r.GroupResource() == gr }); !ok {
 			return
 		}
-		all, err := w.discover(ctx, time.Hour)
+		all, err := w.discover(asking, time.Hour)
 		if err != nil {
 			return
 		}
@@ -66,7 +66,8 @@ func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, nam
 	})
 }
 
-// background runs f; Synced waits for it, and so does Close.
+// background runs f; Synced waits for it, and so does Close. The context that f
+// is given ends with f.
 func (w *Watcher) background(ctx context.Context, f func(context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,9 +120,9 @@ func (w *Watcher) startOwners(ctx context.Context, s *stream, kind object.Kind) 
 		begin(r)
 		return
 	}
-	w.background(ctx, func(ctx context.Context) {
+	w.background(ctx, func(asking context.Context) {
 		is := func(r resource) bool { return r.Group == kind.Group && r.kind == kind.Kind }
-		if r, ok := w.find(ctx, is); ok {
+		if r, ok := w.find(asking, is); ok {
 			begin(r)
 		}
 	})

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+const (
+	deploymentsPath = "/apis/apps/v1/deployments"
+	replicaSetsPath = "/apis/apps/v1/replicasets"
+	podsPath        = "/api/v1/pods"
+	nodesPath       = "/api/v1/nodes"
+	secretsPath     = "/api/v1/secrets"
+	eventsPath      = "/apis/events.k8s.io/v1/events"
+	coreEventsPath  = "/api/v1/events"
+	crdsPath        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+)
+
+// watched is a Watcher under test, and what it emitted and warned of.
+type watched struct {
+	*Watcher
+	t  *testing.T
+	mu sync.Mutex
+	// news is closed and replaced whenever something was emitted or warned of.
+	news  chan struct{}
+	lines []string
+	warns []string
+}
+
+func watching(t *testing.T, f *fakeAPI, exclude ...schema.GroupResource) *watched {
+	t.Helper()
+	wd := &watched{t: t, news: make(chan struct{})}
+	w, err := New(Config{
+		REST:    f.config(),
+		Exclude: exclude,
+		Emit:    func(o *observation.Observation) { wd.add(&wd.lines, brief(o)) },
+		Warn:    func(format string, args ...any) { wd.add(&wd.warns, fmt.Sprintf(format, args...)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wd.Watcher = w
+	t.Cleanup(w.Close)
+	return wd
+}
+
+func (wd *watched) add(to *[]string, line string) {
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	*to = append(*to, line)
+	close(wd.news)
+	wd.news = make(chan struct{})
+}
+
+// brief writes an observation as "baseline Pod/a 101", "gone Pod/a 102".
+func brief(o *observation.Observation) string {
+	how := ""
+	switch {
+	case o.Baseline && o.Listed:
+		how = "baseline "
+	case o.Listed:
+		how = "listed "
+	}
+	switch {
+	case o.State != nil:
+		return fmt.Sprintf("%s%s/%s %d", how, o.State.Kind.Kind, o.State.Name, o.State.ResourceVersion)
+	case o.Gone != nil:
+		return fmt.Sprintf("%sgone %s/%s %d", how, o.Gone.Kind.Kind, o.Gone.Name, o.Gone.ResourceVersion)
+	default:
+		return fmt.Sprintf("%sevent %s %d", how, o.Event.Reason, o.Event.ResourceVersion)
+	}
+}
+
+// await waits until something is so.
+func (wd *watched) await(what string, is func() bool) {
+	wd.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		wd.mu.Lock()
+		news, ok := wd.news, is()
+		wd.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			wd.mu.Lock()
+			defer wd.mu.Unlock()
+			wd.t.Fatalf("%s did not happen; seen:\n%s\nwarned:\n%s", what, strings.Join(wd.lines, "\n"), strings.Join(wd.warns, "\n"))
+		}
+	}
+}
+
+func (wd *watched) awaitLine(line string) {
+	wd.t.Helper()
+	wd.await(line, func() bool { return slices.Contains(wd.lines, line) })
+}
+
+func (wd *watched) sync() {
+	wd.t.Helper()
+	ctx, cancel := context.WithTimeout(wd.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := wd.Synced(ctx); err != nil {
+		wd.t.Fatal(err)
+	}
+}
+
+// want compares all that was emitted, in any order.
+func (wd *watched) want(reason string, lines ...string) {
+	wd.t.Helper()
+	wd.mu.Lock()
+	got := slices.Clone(wd.lines)
+	wd.mu.Unlock()
+	slices.Sort(got)
+	slices.Sort(lines)
+	if diff := cmp.Diff(lines, got); diff != "" {
+		wd.t.Errorf("%s: -want +got:\n%s", reason, diff)
+	}
+}
+
+func (wd *watched) wantWarnings(lines ...string) {
+	wd.t.Helper()
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	if diff := cmp.Diff(lines, wd.warns); diff != "" {
+		wd.t.Errorf("warnings: -want +got:\n%s", diff)
+	}
+}
+
+func TestFollowShowsExactlyWhatCameAfter(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(deploymentsPath, "default", "old")
+	f.put(deploymentsPath, "other", "elsewhere")
+	written := f.put(deploymentsPath, "default", "web")
+	f.put(replicaSetsPath, "default", "web-1")
+	f.put(podsPath, "default", "web-1-a")
+	f.put(eventsPath, "default", "e", "reason", "Scheduled")
+	f.remove(deploymentsPath, "default", "old")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), deployments, "default", uint64(written-1))
+	wd.sync()
+	wd.awaitLine("gone Deployment/old 107")
+	wd.awaitLine("ReplicaSet/web-1 104")
+	wd.awaitLine("Pod/web-1-a 105")
+	wd.awaitLine("event Scheduled 106")
+	wd.want("what stood before the write is the baseline, all else is seen to happen",
+		"baseline Deployment/old 101", "Deployment/web 103", "ReplicaSet/web-1 104", "Pod/web-1-a 105", "event Scheduled 106", "gone Deployment/old 107")
+	wd.wantWarnings()
+}
+
+func TestFollowAgain(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "a")
+	f.put(podsPath, "default", "b")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 101)
+	wd.awaitLine("Pod/b 102")
+	wd.Follow(t.Context(), pods, "default", 102)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	if n := len(f.asked("/pods", "limit=")); n != 1 {
+		t.Errorf("a later write was covered, yet there were %d lists", n)
+	}
+	wd.Follow(t.Context(), pods, "default", 100)
+	wd.await("all four", func() bool { return len(wd.lines) == 4 })
+	wd.want("an older write begins anew, from there", "baseline Pod/a 101", "Pod/b 102", "Pod/a 101", "Pod/b 102")
+}
+
+func TestFollowWhenThePastIsGone(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "a")
+	f.put(podsPath, "default", "b")
+	f.expire()
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 100)
+	wd.sync()
+	f.put(podsPath, "default", "c")
+	wd.awaitLine("Pod/c 103")
+	wd.want("the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102", "Pod/c 103")
+	wd.wantWarnings()
+}
+
+func TestFollowWhenOnlyTheWatchIsTooOld(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "a")
+	f.put(podsPath, "default", "b")
+	f.with(func() { f.gone = 102 })
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 101)
+	wd.awaitLine("listed Pod/b 102")
+	wd.want("the list of the past still tells what is new", "baseline Pod/a 101", "listed Pod/b 102")
+}
+
+func TestRelistInventsNothingAndLosesNothing(t *testing.T) {
+	for name, atOnce := range map[string]bool{"InTheStream": false, "AtOnce": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.goneAtOnce = atOnce
+			f.put(podsPath, "default", "same")
+			f.put(podsPath, "default", "changed")
+			f.put(podsPath, "default", "removed")
+			wd := watching(t, f)
+			wd.Follow(t.Context(), pods, "default", 0)
+			wd.sync()
+			f.with(func() { f.refuse[podsPath] = http.StatusServiceUnavailable })
+			f.endWatches()
+			f.put(podsPath, "default", "changed")
+			f.remove(podsPath, "default", "removed")
+			f.put(podsPath, "default", "new")
+			f.expire()
+			f.with(func() { delete(f.refuse, podsPath) })
+			wd.awaitLine("listed gone Pod/removed 106")
+			wd.want("only what differs is handed on",
+				"baseline Pod/same 101", "baseline Pod/changed 102", "baseline Pod/removed 103",
+				"listed Pod/changed 104", "listed Pod/new 106", "listed gone Pod/removed 106")
+		})
+	}
+}
+
+func TestWatchGoesOnWhereItEnded(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() { f.bookmarks = true })
+	f.put(podsPath, "default", "a")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	f.put(podsPath, "default", "b")
+	wd.awaitLine("Pod/b 102")
+	f.put(podsPath, "other", "unseen") // a bookmark for the watch of default
+	f.put(podsPath, "default", "c")
+	wd.awaitLine("Pod/c 104")
+	f.endWatches()
+	f.put(podsPath, "default", "d")
+	wd.awaitLine("Pod/d 105")
+	wd.want("a watch that ended repeats nothing", "baseline Pod/a 101", "Pod/b 102", "Pod/c 104", "Pod/d 105")
+	if len(f.asked("/pods", "limit=")) != 1 {
+		t.Errorf("there was no need to list again: %v", f.asked("/pods"))
+	}
+}
+
+func TestLongListsComeInPages(t *testing.T) {
+	f := newFakeAPI(t)
+	for i := range 600 {
+		f.put(podsPath, "default", fmt.Sprintf("p%03d", i))
+	}
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	if len(wd.lines) != 600 {
+		t.Errorf("want 600 Pods, got %d", len(wd.lines))
+	}
+	if n := len(f.asked("/pods", "limit=250")); n != 3 {
+		t.Errorf("want 3 pages, got %d", n)
+	}
+}
+
+func TestForbiddenIsSaidOnceAndTheRestGoesOn(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() {
+		for _, path := range []string{podsPath, secretsPath, replicaSetsPath} {
+			f.refuse[path] = http.StatusForbidden
+		}
+	})
+	f.put(deploymentsPath, "default", "web")
+	wd := watching(t, f)
+	if err := wd.Watch(t.Context(), Scope{Namespaces: []string{"default"}}); err != nil {
+		t.Fatal(err)
+	}
+	wd.sync()
+	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
+	wd.Follow(t.Context(), deployments, "default", 0)
+	wd.sync()
+	wd.want("the rest is seen", "baseline Deployment/web 101")
+	wd.wantWarnings("not permitted to watch in namespace default: pods, replicasets.apps, secrets; going on without")
+}
+
+func TestEventsOfTheOldAPI(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() { f.refuse[eventsPath] = http.StatusForbidden })
+	f.put(coreEventsPath, "default", "e", "reason", "Pulled")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	wd.want("core Events serve who may not read the new ones", "baseline event Pulled 101")
+	wd.wantWarnings()
+}
+
+func TestExpiredEventsAreNoNews(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(eventsPath, "default", "e", "reason", "Pulled")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	f.remove(eventsPath, "default", "e")
+	f.put(eventsPath, "default", "f", "reason", "Started")
+	wd.awaitLine("event Started 103")
+	wd.want("an Event that is removed has not unhappened", "baseline event Pulled 101", "event Started 103")
+}
+
+func TestSecretsAreReadAsMetadata(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(secretsPath, "default", "s", "data", map[string]any{"password": "x"})
+	wd := watching(t, f)
+	wd.Follow(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "default", 0)
+	wd.sync()
+	f.put(secretsPath, "default", "s")
+	wd.awaitLine("Secret/s 102")
+	wd.want("", "baseline Secret/s 101", "Secret/s 102")
+}
+
+func TestEverythingOfTheCluster(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() {
+		f.kinds["broken.example.com/v1"] = []kindOffered{{"things", "Thing", true}}
+		f.broken = []string{"broken.example.com/v1"}
+	})
+	f.put(podsPath, "a", "p")
+	f.put(nodesPath, "", "n")
+	f.put("/api/v1/endpoints", "a", "churn")
+	f.put(deploymentsPath, "b", "d")
+	f.put(replicaSetsPath, "b", "r")
+	wd := watching(t, f, schema.GroupResource{Group: "apps", Resource: "replicasets"})
+	if err := wd.Watch(t.Context(), Scope{}); err != nil {
+		t.Fatal(err)
+	}
+	wd.sync()
+	wd.want("all but what is excluded", "baseline Pod/p 101", "baseline Node/n 102", "baseline Deployment/d 104")
+	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot watch the API broken.example.com/v1: ") {
+		t.Errorf("want one warning of the API that does not answer, got %q", wd.warns)
+	}
+	if asked := f.asked("/events", "watch"); slices.ContainsFunc(asked, func(s string) bool { return strings.HasPrefix(s, "/api/v1") }) {
+		t.Errorf("Events are watched twice: %v", asked)
+	}
+}
+
+func TestKindsThatAppearAndVanish(t *testing.T) {
+	f := newFakeAPI(t)
+	const heads = "/apis/example.com/v1/heads"
+	wd := watching(t, f)
+	if err := wd.Watch(t.Context(), Scope{}); err != nil {
+		t.Fatal(err)
+	}
+	wd.sync()
+	f.put(crdsPath, "", "heads.example.com")
+	wd.awaitLine("CustomResourceDefinition/heads.example.com 101")
+	// Discovery comes late, and so does the watch: what was created in
+	// between is seen to happen none the less.
+	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
+	f.put(heads, "default", "first")
+	wd.awaitLine("Head/first 102")
+	f.remove(heads, "default", "first")
+	wd.awaitLine("gone Head/first 103")
+	f.with(func() { delete(f.kinds, "example.com/v1") })
+	f.remove(crdsPath, "", "heads.example.com")
+	wd.awaitLine("gone CustomResourceDefinition/heads.example.com 104")
+	f.put(crdsPath, "", "heads.example.com")
+	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
+	f.put(heads, "default", "second")
+	wd.awaitLine("Head/second 106")
+	wd.want("a kind's first objects are no baseline",
+		"CustomResourceDefinition/heads.example.com 101", "Head/first 102", "gone Head/first 103",
+		"gone CustomResourceDefinition/heads.example.com 104", "CustomResourceDefinition/heads.example.com 105", "Head/second 106")
+	wd.wantWarnings()
+}
+
+func TestUnknownResource(t *testing.T) {
+	wd := watching(t, newFakeAPI(t))
+	err := wd.Watch(t.Context(), Scope{Resources: []schema.GroupResource{{Resource: "ponds"}}})
+	if err == nil || err.Error() != "cannot watch ponds: the API server does not offer it" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	f := newFakeAPI(t)
+	f.server.Close()
+	wd := watching(t, f)
+	if err := wd.Watch(t.Context(), Scope{}); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Identity(t.Context(), f.config()); err == nil {
+		t.Error("a cluster that cannot be asked has no identity")
+	}
+	wd.Follow(t.Context(), deployments, "default", 0)
+	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if wd.Synced(ctx) == nil {
+		t.Error("nothing was listed, yet all is synced")
+	}
+	wd.Close()
+	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot reach the API server: dial tcp ") {
+		t.Errorf("want one warning for all, got %q", wd.warns)
+	}
+}
+
+func TestNothingAfterClose(t *testing.T) {
+	f := newFakeAPI(t)
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	wd.Close()
+	f.put(podsPath, "default", "late")
+	wd.Follow(t.Context(), deployments, "default", 0)
+	wd.Close()
+	wd.want("nothing is emitted after Close")
+}
+
+func TestEndsWithItsContext(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "a")
+	wd := watching(t, f)
+	ctx, cancel := context.WithCancel(t.Context())
+	wd.Follow(ctx, pods, "default", 0)
+	wd.sync()
+	cancel()
+	wd.running.Wait()
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	wd.want("a stream that ended can be begun again", "baseline Pod/a 101", "baseline Pod/a 101")
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// watchedPaths returns what the fake API server was asked to list.
+func watchedPaths(t *testing.T, f *fakeAPI) []string {
+	t.Helper()
+	var paths []string
+	for _, request := range f.asked("limit=") {
+		u, err := url.Parse(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := u.Path
+		if name := u.Query().Get("fieldSelector"); name != "" {
+			path += " " + name
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+func TestWidening(t *testing.T) {
+	const inNamespace = "/namespaces/default/"
+	heads := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}
+	cases := map[string]struct {
+		reason    string
+		follow    schema.GroupVersionResource
+		namespace string
+		happen    func(f *fakeAPI)
+		last      string
+		want      []string
+	}{
+		"Deployment": {
+			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: deployments, namespace: "default",
+			want: []string{
+				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "deployments",
+				"/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",
+			},
+		},
+		"Secret": {
+			reason: "a Secret causes nothing by itself", follow: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace: "default",
+			want: []string{"/api/v1" + inNamespace + "secrets", "/apis/events.k8s.io/v1" + inNamespace + "events"},
+		},
+		"Node": {
+			reason: "Events of what has no namespace are in default", follow: nodes,
+			want: []string{"/api/v1/nodes", "/apis/events.k8s.io/v1" + inNamespace + "events"},
+		},
+		"Custom": {
+			reason: "a kind of unknown effects may cause anything in its namespace", follow: heads, namespace: "default",
+			want: []string{
+				"/api/v1" + inNamespace + "pods", "/api/v1" + inNamespace + "secrets",
+				"/apis/apps/v1" + inNamespace + "deployments", "/apis/apps/v1" + inNamespace + "replicasets",
+				"/apis/events.k8s.io/v1" + inNamespace + "events", "/apis/example.com/v1" + inNamespace + "heads",
+			},
+		},
+		"Owner": {
+			reason: "what is owned leads to its owner, and that to its own effects", follow: pods, namespace: "default",
+			happen: func(f *fakeAPI) {
+				f.put(podsPath, "default", "p", "ownerReferences", []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": true}})
+				f.put(replicaSetsPath, "default", "r", "ownerReferences", []any{map[string]any{"apiVersion": "example.com/v1", "kind": "Brain", "name": "b", "uid": "b", "controller": true}})
+				f.put("/apis/example.com/v1/brains", "", "b")
+			},
+			last: "Brain/b 103",
+			want: []string{
+				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",
+				"/apis/example.com/v1/brains",
+			},
+		},
+		"Bound": {
+			reason: "a Pod that is bound leads to its Node, and to no other", follow: pods, namespace: "default",
+			happen: func(f *fakeAPI) {
+				f.put(nodesPath, "", "other")
+				f.put(podsPath, "default", "p", "spec", map[string]any{"nodeName": "n1"})
+				f.put(nodesPath, "", "n1")
+			},
+			last: "Node/n1 103",
+			want: []string{
+				"/api/v1" + inNamespace + "pods", "/api/v1/nodes metadata.name=n1", "/apis/events.k8s.io/v1" + inNamespace + "events",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.with(func() {
+				f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}, {"brains", "Brain", false}}
+			})
+			wd := watching(t, f)
+			wd.Follow(t.Context(), tc.follow, tc.namespace, 100)
+			if tc.happen != nil {
+				tc.happen(f)
+				wd.awaitLine(tc.last)
+			}
+			wd.sync()
+			if diff := cmp.Diff(tc.want, watchedPaths(t, f)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			for _, request := range f.asked("limit=") {
+				if !strings.Contains(request, "resourceVersion=100") {
+					t.Errorf("all must be seen from the write on, but for %s", request)
+				}
+			}
+		})
+	}
+}
+
+func TestManyNodesAreWatchedTogether(t *testing.T) {
+	f := newFakeAPI(t)
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 100)
+	for i := range maxNamedNodes + 10 {
+		f.put(podsPath, "default", "p"+string(rune('A'+i)), "spec", map[string]any{"nodeName": "n" + string(rune('A'+i))})
+	}
+	f.put(nodesPath, "", "last")
+	wd.awaitLine("Node/last 161")
+	named := len(f.asked("nodes", "fieldSelector", "limit="))
+	if named != maxNamedNodes {
+		t.Errorf("want %d Nodes read by name, got %d", maxNamedNodes, named)
+	}
+}
+
+func TestScopeOfSomeResources(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(deploymentsPath, "a", "d")
+	f.put(podsPath, "b", "p")
+	f.put(eventsPath, "b", "e", "reason", "Started")
+	f.put(secretsPath, "b", "s")
+	wd := watching(t, f)
+	if err := wd.Watch(t.Context(), Scope{Resources: []schema.GroupResource{{Group: "apps", Resource: "deployments"}}}); err != nil {
+		t.Fatal(err)
+	}
+	wd.sync()
+	wd.want("what is named, what it causes, and Events, in all namespaces",
+		"baseline Deployment/d 101", "baseline Pod/p 102", "baseline event Started 103")
+}
