@@ -185,6 +185,28 @@ trace 0 converged
   reconcile Deployment web converged ~stale
 `,
 		},
+		"namespace": {
+			"a Namespace takes all that is in it; owners come before it (C3b)",
+			func(s *story) {
+				s.write("default", kind("", "Namespace"), func(st *observation.State) { st.Namespace = "" }, arrived)
+				s.rollout()
+				s.before()
+				s.write("default", deleting)
+				s.gone("web")
+				s.write("web-1-a", deleting)
+				s.gone("web-1")
+				s.gone("web-1-a")
+				s.gone("default")
+			},
+			`
+trace 0 deleted
+  reconcile Namespace default deleted
+    reconcile Deployment web deleted (relation)
+      reconcile ReplicaSet web-1 deleted (owner)
+    reconcile Pod web-1-a deleted (relation)
+      terminate web-1-a
+`,
+		},
 		"orphaned": {
 			"an owner reference taken away by the owner's deletion starts no trace",
 			func(s *story) {

@@ -31,8 +31,16 @@ type derivation struct {
 	// controller's doing, oldest first, by the controller's UID.
 	departed map[types.UID][]*departure
 	// stirred is the last reconciliation below an object that wrote.
-	stirred map[types.UID]*reconciliation
-	runs    map[trace.SpanID]*lineage
+	stirred map[types.UID]stirring
+	// namespaces are the UIDs of Namespaces, by name, that are going.
+	namespaces map[string]types.UID
+	runs       map[trace.SpanID]*lineage
+}
+
+// stirring is a write below an object.
+type stirring struct {
+	rec *reconciliation
+	rv  uint64
 }
 
 // departure is a dependant lost, which its controller may replace.
@@ -50,7 +58,8 @@ func derive(e *Engine, now time.Time) *derivation {
 		recs:       map[types.UID][]*reconciliation{},
 		dependants: map[types.UID][]*timeline{},
 		departed:   map[types.UID][]*departure{},
-		stirred:    map[types.UID]*reconciliation{},
+		stirred:    map[types.UID]stirring{},
+		namespaces: map[string]types.UID{},
 	}
 	for id, r := range e.runs {
 		d.lines[id] = &lineage{id: id, run: r, latest: later(r.Start, r.End)}
@@ -159,6 +168,9 @@ func (d *derivation) placeDesired(w write) {
 		r.parent.children = append(r.parent.children, r)
 	}
 	d.recs[w.t.ref.UID] = append(d.recs[w.t.ref.UID], r)
+	if w.verb == deleted && w.t.ref.Is("", "Namespace") {
+		d.namespaces[w.t.ref.Name] = w.t.ref.UID
+	}
 	d.stir(r, &w)
 }
 
@@ -172,7 +184,11 @@ func (d *derivation) placeData(w write) {
 		}
 		return
 	}
-	if owner := d.openOwner(&w); owner != nil {
+	owner := d.openOwner(&w)
+	if owner == nil && w.verb == deleted {
+		owner = d.endingNamespace(&w)
+	}
+	if owner != nil {
 		owner.notes = append(owner.notes, w)
 	}
 }
@@ -189,26 +205,31 @@ func (d *derivation) placeNote(w write) {
 			return
 		}
 	}
-	if r == nil || r.verb != deleted && r.convergedBy(w.rv) != nil {
+	var arrived *version
+	if r != nil && r.verb != deleted {
+		arrived = r.convergedBy(w.rv)
+	}
+	if r == nil || arrived != nil {
 		if up := d.openOwner(&w); up != nil && w.part == bookkeeping && d.byController(&w) {
 			// Its owner's controller prepares it: a revision, a hash.
 			up.notes = append(up.notes, w)
 			d.stir(up, &w)
 			return
 		}
-		if below := d.stirred[w.t.ref.UID]; below != nil {
-			r = below
+		if below := d.stirred[w.t.ref.UID]; below.rec != nil && (arrived == nil || below.rv > arrived.ResourceVersion) {
+			r = below.rec
 		}
 	}
 	if r == nil {
 		return
 	}
 	r.notes = append(r.notes, w)
-	if r.t == w.t {
-		d.stir(r, &w)
-	} else {
+	if r.t != w.t || opaque(w.t) && w.v != nil && converged(w.v) {
+		// A status that says nothing new keeps nobody busy.
 		r.line.latest = later(r.line.latest, w.at.at().Time)
+		return
 	}
+	d.stir(r, &w)
 }
 
 // stir notes that r wrote: its ancestors are alive, and what its owners say
@@ -225,7 +246,7 @@ func (d *derivation) stir(r *reconciliation, w *write) {
 		if o == nil {
 			return
 		}
-		d.stirred[o.UID] = r
+		d.stirred[o.UID] = stirring{r, w.rv}
 		if t = d.engine.objects[o.UID]; t == nil {
 			return
 		}

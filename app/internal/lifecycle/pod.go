@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -17,10 +18,14 @@ const (
 	reasonUnscheduled = "Unschedulable"
 )
 
-// podConverged: the Pod is ready, or has done its work.
+// podConverged: the Pod is ready, or has done its work; what a Job waits for is
+// the work.
 func podConverged(s *version) bool {
 	if s.Pod.Phase == "Succeeded" {
 		return true
+	}
+	if o := object.ControllerOf(s.Owners); o != nil && o.Is("batch", "Job") {
+		return false
 	}
 	return holds(s, podReady) && s.Pod.Phase != "Failed"
 }

@@ -93,6 +93,9 @@ func waitsFor(s *version) string {
 		}
 		return fmt.Sprintf("%d of %d replicas available", w.Available, w.Replicas)
 	}
+	if s.ProgressMessage == "" {
+		return "its controller has not said that it is done"
+	}
 	return s.ProgressMessage
 }
 
