@@ -155,6 +155,7 @@ func pod(owner string) func(*observation.State) {
 
 func arrived(s *observation.State) {
 	s.ObservedGeneration = s.Generation
+	s.Progress = observation.ProgressCurrent
 	if w := s.Workload; w != nil {
 		w.Total, w.Updated, w.Ready, w.Available = w.Replicas, w.Replicas, w.Replicas, w.Replicas
 	}
