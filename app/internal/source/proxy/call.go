@@ -45,6 +45,9 @@ var namespaceParts = []string{"status", "finalize"}
 // classify reads a request. A path that is no API object's gives the zero call.
 func classify(method, path string, query url.Values, header http.Header) call {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if slices.Contains(parts, "") {
+		return call{}
+	}
 	var c call
 	switch {
 	case parts[0] == "api" && len(parts) >= 3:

@@ -14,6 +14,7 @@ const (
 	maxReadAnswer   = 1 << 20
 	maxWriteRequest = 4 << 20
 	maxOptions      = 1 << 20
+	maxAhead        = 1 << 20
 )
 
 // capture is a body that passes on and leaves a copy of its first bytes. done,
@@ -29,10 +30,35 @@ type capture struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
 	read int64
+
+	// early is what was read before anybody asked, and why no more.
+	early    *bytes.Reader
+	earlyErr error
+}
+
+// ahead reads a body of known and moderate length at once: what it says is
+// known even if the server answers without having read it.
+func (c *capture) ahead(length int64) {
+	if length <= 0 || length > maxAhead {
+		return
+	}
+	text := make([]byte, length)
+	n, err := io.ReadFull(c.ReadCloser, text)
+	c.buf.Write(text[:n])
+	c.read = int64(n)
+	c.early, c.earlyErr = bytes.NewReader(text[:n]), err
 }
 
 // Read implements io.Reader.
 func (c *capture) Read(p []byte) (int, error) {
+	if c.early != nil {
+		switch n, err := c.early.Read(p); {
+		case err == nil:
+			return n, nil
+		case c.earlyErr != nil:
+			return 0, c.earlyErr
+		}
+	}
 	n, err := c.ReadCloser.Read(p)
 	c.mu.Lock()
 	c.read += int64(n)

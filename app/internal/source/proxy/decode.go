@@ -25,14 +25,14 @@ import (
 // answer is what a body says of the objects in it, in whatever encoding: one
 // object, the objects of a list or a Table, or a Status.
 type answer struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Metadata   metadata  `json:"metadata"`
-	Items      []answer  `json:"items"`
-	Rows       []row     `json:"rows"`
-	Reason     string    `json:"-"`
-	Message    string    `json:"-"`
-	Details    *details  `json:"-"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
+	Items      []answer `json:"items"`
+	Rows       []row    `json:"rows"`
+	Reason     string   `json:"-"`
+	Message    string   `json:"-"`
+	Details    *details `json:"-"`
 }
 
 type metadata struct {
@@ -132,8 +132,9 @@ func plain(header http.Header, body []byte) ([]byte, error) {
 
 func decodeJSON(body []byte) (*answer, error) {
 	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return nil, err
+	var shape *json.UnmarshalTypeError
+	if err := json.Unmarshal(body, &a); err != nil && !errors.As(err, &shape) {
+		return nil, err // a field of another shape is another field: the rest is read
 	}
 	if a.Kind != "Status" {
 		return &a, nil // reason, message and details mean other things in other kinds

@@ -29,6 +29,9 @@ type exchange struct {
 	before version
 	dryRun bool
 	sent   http.Header
+	// stop ends the reading of the request's body; nil where that is not
+	// needed.
+	stop func()
 }
 
 // handle is the inner server's handler.
@@ -68,6 +71,9 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t *tunnel) {
 		return
 	}
 	x := &exchange{up: up, start: start, sent: r.Header}
+	if body := r.Body; r.ProtoMajor == 2 && body != nil {
+		x.stop = func() { _ = body.Close() }
+	}
 	if path, ok := strings.CutPrefix(r.URL.Path, up.prefix); ok {
 		x.call = classify(r.Method, path, r.URL.Query(), r.Header)
 	}

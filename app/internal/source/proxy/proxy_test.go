@@ -288,3 +288,26 @@ func get(t *testing.T, client *http.Client, url string) string {
 	}
 	return string(body)
 }
+
+// A server may refuse a request before it has read it, and a client of HTTP/2
+// then sends neither the rest of its body nor its end.
+func TestEarlyRefusal(t *testing.T) {
+	h := newHarness(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no", http.StatusForbidden)
+	})
+	for _, path := range []string{"/api/v1/namespaces/a/configmaps", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"} {
+		body, feed := io.Pipe()
+		resp, err := h.client(t, "").Post(h.server.URL+path, "application/json", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Error(err)
+		}
+		_ = resp.Body.Close()
+		_ = feed.Close()
+		if resp.StatusCode != http.StatusForbidden {
+			t.Errorf("got %s", resp.Status)
+		}
+	}
+}

@@ -26,6 +26,7 @@ func (p *Proxy) prepare(x *exchange, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		x.body = &capture{ReadCloser: r.Body, limit: maxWriteRequest, length: -1}
 		r.Body = x.body
+		x.body.ahead(r.ContentLength)
 	}
 	p.lookBefore(r.Context(), x)
 	x.parent = p.carry(r.Header)
@@ -35,6 +36,11 @@ func (p *Proxy) prepare(x *exchange, r *http.Request) {
 func (p *Proxy) answered(resp *http.Response) error {
 	x := exchangeOf(resp.Request)
 	end := p.opts.Now()
+	if x.stop != nil && resp.StatusCode > 299 {
+		// A client of HTTP/2 that has its refusal sends no more of its body,
+		// and no end of it either: do not wait for that.
+		x.stop()
+	}
 	limit := 0
 	switch {
 	case x.call.write && !x.dryRun:
