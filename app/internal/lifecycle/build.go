@@ -103,8 +103,7 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 	}
 	s.Attributes = d.attributes(r)
 	out := []*span.Span{s}
-	for i := range r.writes {
-		w := &r.writes[i]
+	for _, w := range r.writes {
 		if w.req != nil {
 			ws := writeSpan(r.line.id, w.req)
 			ws.Parent, ws.Object = s.ID, r.t.ref
@@ -114,8 +113,8 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		}
 		s.Events = append(s.Events, w.event(r))
 	}
-	for i := range r.notes {
-		s.Events = append(s.Events, r.notes[i].event(r))
+	for _, w := range r.notes {
+		s.Events = append(s.Events, w.event(r))
 	}
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })

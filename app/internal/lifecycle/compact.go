@@ -79,7 +79,7 @@ func (d *derivation) remember(t *timeline) {
 	p := t.past
 	r := &reconciliation{
 		t: t, line: &lineage{id: p.line}, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
-		writes: []write{{t: t, rv: p.rv, verb: p.verb, part: desired}},
+		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}},
 	}
 	d.recs[t.ref.UID] = append(d.recs[t.ref.UID], r)
 }

@@ -64,7 +64,6 @@ func derive(e *Engine, now time.Time) *derivation {
 	for id, r := range e.runs {
 		d.lines[id] = &lineage{id: id, run: r, latest: later(r.Start, r.End)}
 	}
-	var all []write
 	for _, t := range e.objects {
 		for _, o := range t.owners() {
 			d.dependants[o.UID] = append(d.dependants[o.UID], t)
@@ -72,17 +71,36 @@ func derive(e *Engine, now time.Time) *derivation {
 		if t.past != nil {
 			d.remember(t)
 		}
-		all = t.writes(all)
 	}
-	slices.SortFunc(all, func(a, b write) int {
-		return cmp.Or(d.order(&a, &b), cmp.Compare(a.t.ref.UID, b.t.ref.UID), cmp.Compare(a.verb, b.verb))
-	})
-	for i := range all {
-		d.place(all[i])
+	for _, w := range d.history() {
+		d.place(w)
 	}
 	d.refuse()
 	d.finish()
 	return d
+}
+
+// history is every write of every object, in order.
+func (d *derivation) history() []*write {
+	n := 0
+	for _, t := range d.engine.objects {
+		n += len(t.versions) + len(t.requests) + 1
+	}
+	all := make([]write, 0, n)
+	for _, t := range d.engine.objects {
+		all = t.writes(all)
+	}
+	ordered := make([]*write, len(all))
+	for i := range all {
+		ordered[i] = &all[i]
+	}
+	slices.SortFunc(ordered, func(a, b *write) int {
+		if c := d.order(a, b); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.t.ref.UID, b.t.ref.UID), cmp.Compare(a.verb, b.verb))
+	})
+	return ordered
 }
 
 // order sorts writes as they were stored. Reconstructed ones come first, owners
@@ -113,9 +131,9 @@ func (d *derivation) depth(t *timeline, sofar int) int {
 }
 
 // place finds the reconciliation that w belongs to, or begins one.
-func (d *derivation) place(w write) {
+func (d *derivation) place(w *write) {
 	switch {
-	case w.part == desired && d.reconciled(&w):
+	case w.part == desired && d.reconciled(w):
 		d.placeDesired(w)
 	case w.part == desired:
 		d.placeData(w)
@@ -123,7 +141,7 @@ func (d *derivation) place(w write) {
 		d.placeNote(w)
 	}
 	if w.verb != removed {
-		d.lose(&w)
+		d.lose(w)
 	}
 }
 
@@ -138,23 +156,22 @@ func (d *derivation) reconciled(w *write) bool {
 	return w.req != nil
 }
 
-func (d *derivation) placeDesired(w write) {
-	c := d.cause(&w)
+func (d *derivation) placeDesired(w *write) {
+	c := d.cause(w)
 	now := d.current(w.t.ref.UID)
 	if now != nil && now.line == c.line && now.verb != deleted && w.verb != deleted && now.superseded == nil {
 		now.writes = append(now.writes, w)
 		now.links = append(now.links, c.links...)
-		d.stir(now, &w)
+		d.stir(now, w)
 		return
 	}
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
-		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []write{w},
+		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w},
 	}
 	if now != nil && now.superseded == nil {
 		if now.verb != deleted && now.convergedBy(w.rv) == nil {
-			replaced := w
-			now.superseded = &replaced
+			now.superseded = w
 		}
 		if now.line != r.line {
 			r.links = append(r.links, now.link("previous"))
@@ -171,12 +188,12 @@ func (d *derivation) placeDesired(w write) {
 	if w.verb == deleted && w.t.ref.Is("", "Namespace") {
 		d.namespaces[w.t.ref.Name] = w.t.ref.UID
 	}
-	d.stir(r, &w)
+	d.stir(r, w)
 }
 
 // placeData places a write to an object that nobody reconciles: it is a span if
 // its request was seen, a note on what caused it otherwise, and else nothing.
-func (d *derivation) placeData(w write) {
+func (d *derivation) placeData(w *write) {
 	if w.req != nil {
 		if l := d.lineOf(w.req); l != nil {
 			l.loose = append(l.loose, looseWrite{req: w.req})
@@ -184,9 +201,9 @@ func (d *derivation) placeData(w write) {
 		}
 		return
 	}
-	owner := d.openOwner(&w)
+	owner := d.openOwner(w)
 	if owner == nil && w.verb == deleted {
-		owner = d.endingNamespace(&w)
+		owner = d.endingNamespace(w)
 	}
 	if owner != nil {
 		owner.notes = append(owner.notes, w)
@@ -196,12 +213,12 @@ func (d *derivation) placeData(w write) {
 // placeNote places a write to status or bookkeeping: it belongs to the
 // reconciliation it is part of, or, once that has converged, to the one below
 // that made the owner speak up.
-func (d *derivation) placeNote(w write) {
+func (d *derivation) placeNote(w *write) {
 	r := d.current(w.t.ref.UID)
 	if w.part == ownership {
-		if up := d.ownershipCause(&w); up != nil {
+		if up := d.ownershipCause(w); up != nil {
 			up.notes = append(up.notes, w)
-			d.stir(up, &w)
+			d.stir(up, w)
 			return
 		}
 	}
@@ -210,10 +227,10 @@ func (d *derivation) placeNote(w write) {
 		arrived = r.convergedBy(w.rv)
 	}
 	if r == nil || arrived != nil {
-		if up := d.openOwner(&w); up != nil && w.part == bookkeeping && d.byController(&w) {
+		if up := d.openOwner(w); up != nil && w.part == bookkeeping && d.byController(w) {
 			// Its owner's controller prepares it: a revision, a hash.
 			up.notes = append(up.notes, w)
-			d.stir(up, &w)
+			d.stir(up, w)
 			return
 		}
 		if below := d.stirred[w.t.ref.UID]; below.rec != nil && (arrived == nil || below.rv > arrived.ResourceVersion) {
@@ -229,7 +246,7 @@ func (d *derivation) placeNote(w write) {
 		r.line.latest = later(r.line.latest, w.at.at().Time)
 		return
 	}
-	d.stir(r, &w)
+	d.stir(r, w)
 }
 
 // stir notes that r wrote: its ancestors are alive, and what its owners say

@@ -172,6 +172,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		e.taken[l.id] = now
 	}
 	e.compact(d, now)
+	e.derived = nil
 	return traces
 }
 

@@ -50,8 +50,8 @@ type reconciliation struct {
 	links    []span.Link
 
 	verb   verb
-	writes []write // to desired state, in order
-	notes  []write // to observed state and bookkeeping, own or of owners
+	writes []*write // to desired state, in order
+	notes  []*write // to observed state and bookkeeping, own or of owners
 	heals  *timeline
 
 	// superseded is the write of another trace that replaced this one.
@@ -66,8 +66,8 @@ type reconciliation struct {
 	concluded bool
 }
 
-func (r *reconciliation) first() *write { return &r.writes[0] }
-func (r *reconciliation) last() *write  { return &r.writes[len(r.writes)-1] }
+func (r *reconciliation) first() *write { return r.writes[0] }
+func (r *reconciliation) last() *write  { return r.writes[len(r.writes)-1] }
 
 // convergedBy returns the first version at or after the last write to desired
 // state, and before rv, in which the object was where it wanted to be; nil if
