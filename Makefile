@@ -18,9 +18,10 @@ help: ## List the targets
 
 .PHONY: demo
 demo: bin ## Build and start a real Kubernetes, trace one change on it, print the tree
-	@$(LAB) up --name demo --nodes kwok
-	trap '$(LAB) down --name demo' EXIT
-	export KUBECONFIG="$$($(LAB) kubeconfig --name demo)" PATH="$$($(LAB) bin):$$PATH"
+	@trap '$(LAB) down --name demo' EXIT
+	$(LAB) up --name demo --nodes kwok
+	export KUBECONFIG="$$($(LAB) kubeconfig --name demo)" PATH="$$($(LAB) bin --name demo):$$PATH"
+	echo
 	echo '$$ lifeline run -- kubectl apply -f examples/web.yaml'
 	$(LIFELINE) run -- kubectl apply -f examples/web.yaml
 
@@ -41,7 +42,7 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 
 .PHONY: deps
 deps: ## Install what Debian must supply for real nodes (root)
-	apt-get update && apt-get install -y runc containernetworking-plugins iptables
+	apt-get update && apt-get install -y runc containernetworking-plugins
 
 .PHONY: test
 test: vet unit lab-test e2e ## Run every test; the first run builds Kubernetes into a cache

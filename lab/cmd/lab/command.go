@@ -40,7 +40,10 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 	}
 	cmd.SetOut(out)
 	cmd.SetErr(talk)
-	cmd.AddCommand(buildCommand(talk), upCommand(out, talk), downCommand(talk), statusCommand(out), kubeconfigCommand(out),
+	cmd.AddCommand(buildCommand(talk), upCommand(out, talk), downCommand(talk), statusCommand(out),
+		pathCommand(out, "kubeconfig", "Print the path of a cluster's kubeconfig", func(i lab.Info) string { return i.Kubeconfig }),
+		pathCommand(out, "bin", "Print the folder of the kubectl that fits a cluster", func(i lab.Info) string { return filepath.Dir(i.Kubectl) }),
+
 		imageCommand(out), bandwidthCommand())
 	return cmd
 }
@@ -137,11 +140,12 @@ func (p *place) dirs(all bool) ([]string, error) {
 	return dirs, err
 }
 
-func kubeconfigCommand(out io.Writer) *cobra.Command {
+// pathCommand prints one path of a cluster.
+func pathCommand(out io.Writer, use, short string, path func(lab.Info) string) *cobra.Command {
 	var where place
 	cmd := &cobra.Command{
-		Use:   "kubeconfig",
-		Short: "Print the path of a cluster's kubeconfig",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := where.path()
@@ -152,7 +156,7 @@ func kubeconfigCommand(out io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(out, info.Kubeconfig)
+			fmt.Fprintln(out, path(info))
 			return nil
 		},
 	}
