@@ -29,6 +29,7 @@ func (x *execution) await(signals <-chan os.Signal, run *observation.Run) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	exited := x.child.exited
+	x.last = run
 	var deadline <-chan time.Time
 	var synced <-chan struct{}
 	complete := false
@@ -80,6 +81,7 @@ func (x *execution) ended(run *observation.Run) {
 	end.End = x.now()
 	end.ExitCode = x.child.code
 	x.code = x.child.code
+	x.last = &end
 	x.observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
 }
 

@@ -159,6 +159,7 @@ func (p *pipeline) watcher(cfg *rest.Config) (*watch.Watcher, error) {
 // export sends what has ended; what is still open ends now, as unfinished, so
 // that no span is without its parent.
 func (p *pipeline) export(traces []*span.Trace, now time.Time) {
+	mark(traces, now)
 	p.exporter.Export(span.EndOpen(traces, now))
 }
 

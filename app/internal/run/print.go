@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -48,6 +49,7 @@ func (p *pipeline) printTo(out io.Writer, traces []*span.Trace, now time.Time, s
 	var err error
 	switch p.opts.Output {
 	case OutputJSON:
+		mark(traces, now)
 		err = render.JSON(out, traces, o)
 	case OutputTable:
 		err = render.Table(out, traces, o)
@@ -58,6 +60,13 @@ func (p *pipeline) printTo(out io.Writer, traces []*span.Trace, now time.Time, s
 		return fmt.Errorf("cannot print the trace: %w", err)
 	}
 	return nil
+}
+
+// mark sets what only whole traces tell on their spans.
+func mark(traces []*span.Trace, now time.Time) {
+	for _, t := range traces {
+		insight.Mark(t, now)
+	}
 }
 
 // streams are what the command gets: all as it is, but where standard output is

@@ -40,6 +40,7 @@ func (r *Replay) Run(ctx context.Context) (code int, err error) {
 	last := file.Header().Started
 	var runs []trace.TraceID
 	var damage error
+	seen := map[trace.TraceID]bool{}
 	for ctx.Err() == nil {
 		o, err := file.Next()
 		if errors.Is(err, io.EOF) {
@@ -51,8 +52,11 @@ func (r *Replay) Run(ctx context.Context) (code int, err error) {
 		}
 		p.observe(o)
 		last = later(last, o.Seen)
-		if o.Run != nil && o.Run.End.IsZero() {
-			runs = append(runs, traceOf(o.Run.TraceParent))
+		if o.Run != nil {
+			if id := traceOf(o.Run.TraceParent); !seen[id] {
+				seen[id] = true
+				runs = append(runs, id)
+			}
 		}
 	}
 	if err := ctx.Err(); err != nil {

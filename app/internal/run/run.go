@@ -63,6 +63,8 @@ type execution struct {
 	followers *followers
 	child     *child
 	code      int
+	// last is what is known of the command.
+	last *observation.Run
 
 	interrupted bool
 	settled     bool
@@ -140,6 +142,8 @@ func (x *execution) execute(path, kubeconfig string, signals <-chan os.Signal) (
 // finish says what came of it.
 func (x *execution) finish() (int, error) {
 	now := x.now()
+	// Once more, so that a recording ends at the moment that is printed.
+	x.observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
 	traces := x.engine.Related(x.root.TraceID(), now)
 	x.view.Close() //nolint:errcheck // a terminal that is gone
 	changed := x.changed(traces)

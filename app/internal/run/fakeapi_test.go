@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+)
+
+// fakeAPI stores, lists and watches ConfigMaps and Pods. Nobody acts on them.
+type fakeAPI struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	version int
+	objects []stored
+	changed chan struct{}
+}
+
+type stored struct {
+	path    string
+	version int
+	object  map[string]any
+}
+
+// as gives the object as the request wants it.
+func (s stored) as(r *http.Request) map[string]any {
+	if !onlyMetadata(r) {
+		return s.object
+	}
+	return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": s.object["metadata"]}
+}
+
+func onlyMetadata(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
+}
+
+func newFakeAPI(t *testing.T) *fakeAPI {
+	t.Helper()
+	f := &fakeAPI{version: 100, changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/namespaces/kube-system", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-system", "uid": "cluster-1"}})
+	})
+	mux.HandleFunc("GET /api", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"kind": "APIVersions", "versions": []string{"v1"}})
+	})
+	mux.HandleFunc("GET /apis", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{}})
+	})
+	mux.HandleFunc("GET /api/v1", func(w http.ResponseWriter, _ *http.Request) {
+		resource := func(name, kind string) map[string]any {
+			return map[string]any{"name": name, "kind": kind, "namespaced": true, "verbs": []string{"list", "watch", "create"}}
+		}
+		answer(w, http.StatusOK, map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("configmaps", "ConfigMap"), resource("pods", "Pod")}})
+	})
+	mux.HandleFunc("POST /api/v1/namespaces/{ns}/{resource}", f.create)
+	mux.HandleFunc("GET /api/v1/namespaces/{ns}/{resource}", f.list)
+	f.Server = httptest.NewUnstartedServer(mux)
+	f.Config.ErrorLog = log.New(io.Discard, "", 0)
+	f.EnableHTTP2 = true
+	f.StartTLS()
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
+	var o map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	meta := o["metadata"].(map[string]any)
+	if meta["name"] == "refused" {
+		answer(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "message": "no quota", "code": 403})
+		return
+	}
+	f.mu.Lock()
+	f.version++
+	meta["uid"] = fmt.Sprintf("uid-%d", f.version)
+	meta["resourceVersion"] = strconv.Itoa(f.version)
+	meta["namespace"] = r.PathValue("ns")
+	meta["creationTimestamp"] = "2026-01-01T00:00:00Z"
+	f.objects = append(f.objects, stored{r.URL.Path, f.version, o})
+	close(f.changed)
+	f.changed = make(chan struct{})
+	f.mu.Unlock()
+	answer(w, http.StatusCreated, o)
+}
+
+func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
+	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if r.URL.Query().Get("watch") != "" {
+		f.watch(w, r, since)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := f.version
+	if r.URL.Query().Get("resourceVersionMatch") == "Exact" {
+		at = since
+	}
+	items := []any{}
+	for _, s := range f.objects {
+		if s.path == r.URL.Path && s.version <= at {
+			items = append(items, s.as(r))
+		}
+	}
+	kind, version := "List", "v1"
+	if onlyMetadata(r) {
+		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+	}
+	answer(w, http.StatusOK, map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]any{"resourceVersion": strconv.Itoa(at)}, "items": items})
+}
+
+func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, since int) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	for {
+		f.mu.Lock()
+		for _, s := range f.objects {
+			if s.path == r.URL.Path && s.version > since {
+				_ = json.NewEncoder(w).Encode(map[string]any{"type": "ADDED", "object": s.as(r)})
+			}
+		}
+		since = f.version
+		changed := f.changed
+		f.mu.Unlock()
+		w.(http.Flusher).Flush()
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func answer(w http.ResponseWriter, code int, o any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Audit-Id", "audit-1")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(o)
+}
+
+// kubeconfig is the user's, which leads to the fake.
+func (f *fakeAPI) kubeconfig(t *testing.T) *proxy.Kubeconfig {
+	t.Helper()
+	raw := clientcmdapi.NewConfig()
+	raw.Clusters["c"] = &clientcmdapi.Cluster{
+		Server:                   f.URL,
+		CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw}),
+	}
+	raw.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: "user-secret"}
+	raw.Contexts["main"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u", Namespace: "shop"}
+	raw.CurrentContext = "main"
+	k, err := proxy.LoadKubeconfig(clientcmd.NewDefaultClientConfig(*raw, nil), proxy.Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// object is the JSON of an object that a command creates.
+func object(kind, name string) string {
+	spec := ""
+	if strings.EqualFold(kind, "Pod") {
+		spec = `,"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}`
+	}
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":%q,"metadata":{"name":%q}%s}`, kind, name, spec)
+}
