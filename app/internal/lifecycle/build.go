@@ -103,6 +103,7 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 	}
 	s.Attributes = d.attributes(r)
 	out := []*span.Span{s}
+	s.Events = slices.Grow(s.Events, len(r.writes)+len(r.notes))
 	for _, w := range r.writes {
 		if w.req != nil {
 			ws := writeSpan(r.line.id, w.req)
@@ -118,8 +119,10 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 	}
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
-	for _, p := range d.phases(r) {
-		out = append(out, p.span(r))
+	phases := d.phases(r)
+	out = slices.Grow(out, len(phases))
+	for i := range phases {
+		out = append(out, phases[i].span(r))
 	}
 	return out
 }
@@ -178,10 +181,9 @@ func nodeAttributes(n *observation.Node) []attribute.KeyValue {
 
 // event records a stored write as a moment on r's span.
 func (w *write) event(r *reconciliation) span.Event {
-	attrs := []attribute.KeyValue{
+	attrs := append(make([]attribute.KeyValue, 0, 4),
 		span.KeyVerb.String(string(w.verb)), span.KeyPart.String(string(w.part)),
-		span.KeyRV.Int64(int64(w.rv)), //nolint:gosec // etcd revisions are int64
-	}
+		span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
 	if a := w.actor(); a != "" {
 		attrs = append(attrs, span.KeyActor.String(a))
 	}
@@ -240,8 +242,8 @@ func requestedVerb(v string) string {
 // treeOrder sorts spans as a walk over the tree: parents before children,
 // siblings by start.
 func treeOrder(all []*span.Span) []*span.Span {
-	children := map[trace.SpanID][]*span.Span{}
-	known := map[trace.SpanID]bool{}
+	children := make(map[trace.SpanID][]*span.Span, len(all)/4)
+	known := make(map[trace.SpanID]bool, len(all))
 	for _, s := range all {
 		known[s.ID] = true
 	}

@@ -270,33 +270,13 @@ func (d *derivation) surplus(w *write, owner *reconciliation) bool {
 			want = v.Workload.Replicas
 		}
 	}
-	var have int32
-	for _, dep := range d.dependants[owner.t.ref.UID] {
-		if dep.aliveBefore(w.rv) {
-			have++
-		}
-	}
-	return want >= 0 && have > want
+	return want >= 0 && d.census(owner.t.ref.UID).before(w.rv) > int(want)
 }
 
 // idle reports whether w removes a ReplicaSet that was scaled to nothing.
 func idle(w *write) bool {
 	return w.prev != nil && w.prev.Is("apps", "ReplicaSet") && w.prev.Workload != nil &&
 		w.prev.Workload.Replicas == 0 && w.prev.Workload.Total == 0
-}
-
-// aliveBefore reports whether the object was there, and not on its way out,
-// just before rv.
-func (t *timeline) aliveBefore(rv uint64) bool {
-	alive := false
-	for i := range t.versions {
-		v := t.versions[i]
-		if v.ResourceVersion >= rv {
-			break
-		}
-		alive = v.Deleting.IsZero() && failure(v) == "" && !(v.Pod != nil && v.Pod.Phase == "Succeeded")
-	}
-	return alive && (t.removal == nil || t.removal.rv >= rv)
 }
 
 // parseContext reads a W3C context; what is malformed is no context.

@@ -27,6 +27,8 @@ type derivation struct {
 	recs map[types.UID][]*reconciliation
 	// dependants are the objects that name an owner, by the owner's UID.
 	dependants map[types.UID][]*timeline
+	// censuses count them, as far as somebody asked.
+	censuses map[types.UID]census
 	// departed are the dependants that went or are going without their
 	// controller's doing, oldest first, by the controller's UID.
 	departed map[types.UID][]*departure
@@ -55,8 +57,9 @@ func derive(e *Engine, now time.Time) *derivation {
 	d := &derivation{
 		opts: e.opts, now: now, engine: e,
 		lines:      map[trace.TraceID]*lineage{},
-		recs:       map[types.UID][]*reconciliation{},
+		recs:       make(map[types.UID][]*reconciliation, len(e.objects)),
 		dependants: map[types.UID][]*timeline{},
+		censuses:   map[types.UID]census{},
 		departed:   map[types.UID][]*departure{},
 		stirred:    map[types.UID]stirring{},
 		namespaces: map[string]types.UID{},

@@ -28,6 +28,7 @@ func podPhases(r *reconciliation) []phase {
 	if v := r.convergedBy(until); v != nil {
 		s.ready, until = v, v.ResourceVersion
 	}
+	s.versions = make([]*version, 0, len(r.t.versions))
 	for _, v := range r.t.versions {
 		if v.ResourceVersion >= r.first().rv && v.ResourceVersion <= until && v.Pod != nil {
 			s.versions = append(s.versions, v)
@@ -40,7 +41,7 @@ func podPhases(r *reconciliation) []phase {
 }
 
 func (s *podStory) phases() []phase {
-	var out []phase
+	out := make([]phase, 0, 4+3*len(s.latest().Containers))
 	schedule, bound := s.schedule()
 	if schedule != nil {
 		out = append(out, *schedule)

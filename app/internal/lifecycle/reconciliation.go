@@ -54,6 +54,10 @@ type reconciliation struct {
 	notes  []*write // to observed state and bookkeeping, own or of owners
 	heals  *timeline
 
+	// arrived is the first version after the write arrivedFrom in which the
+	// object had converged; see convergedBy.
+	arrived     *version
+	arrivedFrom *write
 	// superseded is the write of another trace that replaced this one.
 	superseded *write
 	// activity is when the reconciliation, or one that it caused, last wrote.
@@ -73,16 +77,21 @@ func (r *reconciliation) last() *write  { return r.writes[len(r.writes)-1] }
 // state, and before rv, in which the object was where it wanted to be; nil if
 // there is none.
 func (r *reconciliation) convergedBy(rv uint64) *version {
-	from := r.last()
-	for i := range r.t.versions {
-		v := r.t.versions[i]
-		if v.ResourceVersion < from.rv || from.reconstructed && v == from.v {
-			continue
-		}
-		if v.ResourceVersion >= rv {
-			return nil
-		}
-		if converged(v) {
+	if from := r.last(); r.arrivedFrom != from {
+		r.arrivedFrom, r.arrived = from, r.t.arrivedAfter(from)
+	}
+	if r.arrived == nil || r.arrived.ResourceVersion >= rv {
+		return nil
+	}
+	return r.arrived
+}
+
+// arrivedAfter returns the first version, that of the write from or a later
+// one, in which the object was where it wanted to be, or nil.
+func (t *timeline) arrivedAfter(from *write) *version {
+	i, _ := t.position(from.rv)
+	for _, v := range t.versions[i:] {
+		if converged(v) && !(from.reconstructed && v == from.v) {
 			return v
 		}
 	}
