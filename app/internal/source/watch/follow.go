@@ -29,7 +29,7 @@ func (w *Watcher) Follow(ctx context.Context, gvr schema.GroupVersionResource, n
 }
 
 func (w *Watcher) follow(ctx context.Context, gvr schema.GroupVersionResource, namespace string, since uint64) {
-	w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, seen: w.followed})
+	w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, seen: w.follower(ctx)})
 	w.startEffects(ctx, gvr.GroupResource(), namespace, since)
 }
 
@@ -39,13 +39,13 @@ func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint6
 	if namespace == "" {
 		namespace = "default"
 	}
-	w.start(ctx, plan{resource: events, namespace: namespace, since: since, seen: w.followed})
+	w.start(ctx, plan{resource: events, namespace: namespace, since: since, seen: w.follower(ctx)})
 }
 
 // startEffects watches what can hold the effects of a write to gr.
 func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, namespace string, since uint64) {
 	for _, effect := range effects[gr] {
-		w.start(ctx, plan{resource: effect, namespace: namespace, since: since, seen: w.followed})
+		w.start(ctx, plan{resource: effect, namespace: namespace, since: since, seen: w.follower(ctx)})
 	}
 	if !mayCauseAnything(gr) {
 		return
@@ -60,7 +60,7 @@ func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, nam
 		}
 		for _, r := range all {
 			if mayHoldEffect(r, namespace) {
-				w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.followed})
+				w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.follower(ctx)})
 			}
 		}
 	})
@@ -79,6 +79,12 @@ func (w *Watcher) background(ctx context.Context, f func(context.Context)) {
 		defer w.oneSynced()
 		f(ctx)
 	})
+}
+
+// follower returns what followed does, for a plan whose edges are followed for
+// as long as ctx lives: longer, it may be, than the plan itself.
+func (w *Watcher) follower(ctx context.Context) func(*stream, *observation.Observation) {
+	return func(s *stream, o *observation.Observation) { w.followed(ctx, s, o) }
 }
 
 // followed hands on what was seen and follows the edges that lead from it.
@@ -108,7 +114,7 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 // startOwners watches a kind that owns what the stream shows.
 func (w *Watcher) startOwners(ctx context.Context, s *stream, kind object.Kind) {
 	begin := func(r resource) {
-		p := plan{resource: r.GroupVersionResource, since: s.since, seen: w.followed}
+		p := plan{resource: r.GroupVersionResource, since: s.since, seen: w.follower(ctx)}
 		if r.namespaced {
 			p.namespace = s.namespace
 		}
@@ -131,7 +137,7 @@ func (w *Watcher) startOwners(ctx context.Context, s *stream, kind object.Kind) 
 // startNode watches the Node that a Pod is bound to, for its labels: by name,
 // so that a small change does not read a large cluster.
 func (w *Watcher) startNode(ctx context.Context, name string, since uint64) {
-	p := plan{resource: nodes, name: name, since: since, seen: w.followed}
+	p := plan{resource: nodes, name: name, since: since, seen: w.follower(ctx)}
 	w.mu.Lock()
 	if w.streams[p.key()] == nil {
 		w.namedNodes++

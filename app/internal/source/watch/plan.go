@@ -3,8 +3,6 @@
 package watch
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -25,7 +23,7 @@ type plan struct {
 	// not be read is not worth a warning.
 	quiet bool
 	// seen takes what the stream sees.
-	seen func(ctx context.Context, s *stream, o *observation.Observation)
+	seen func(s *stream, o *observation.Observation)
 }
 
 // key identifies a stream: one for each resource, whatever its version.

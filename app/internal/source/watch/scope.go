@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,9 +41,10 @@ func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 	if scope.Namespaces != nil {
 		w.start(ctx, plan{
 			resource: crds.WithVersion("v1"), quiet: true,
-			seen: func(_ context.Context, _ *stream, o *observation.Observation) { w.kinds.note(o) },
+			seen: func(_ *stream, o *observation.Observation) { w.kinds.note(o) },
 		})
 	}
+	w.kinds.stood(all)
 	w.watchAll(ctx, scope, all)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *Watcher) watchSome(ctx context.Context, scope Scope, all []resource) er
 		for _, namespace := range scope.namespaces(all[i]) {
 			w.follow(ctx, all[i].GroupVersionResource, namespace, 0)
 			if all[i].namespaced {
-				w.start(ctx, plan{resource: events, namespace: namespace, seen: w.followed})
+				w.start(ctx, plan{resource: events, namespace: namespace, seen: w.follower(ctx)})
 			} else {
 				w.startEvents(ctx, "", 0)
 			}
@@ -82,8 +82,12 @@ func (w *Watcher) watchAll(ctx context.Context, scope Scope, all []resource) {
 		if scope.Namespaces != nil && !r.namespaced {
 			continue
 		}
+		since, known := w.kinds.since(gvr.GroupResource())
+		if !known {
+			continue
+		}
 		for _, namespace := range scope.namespaces(r) {
-			w.start(ctx, plan{resource: gvr, namespace: namespace, since: w.kinds.since(gvr.GroupResource()), seen: w.followed})
+			w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, seen: w.follower(ctx)})
 		}
 	}
 }
@@ -97,7 +101,7 @@ func (s Scope) namespaces(r resource) []string {
 
 // keepUp watches kinds that appear, and drops those that vanish.
 func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
-	pause := refreshInterval
+	pause, agreed := refreshInterval, true
 	for {
 		timer := time.NewTimer(pause)
 		select {
@@ -106,104 +110,40 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 			return
 		case <-w.kinds.changed:
 			timer.Stop()
-			pause = 100 * time.Millisecond
+			agreed = true // as far as is known
 		case <-timer.C:
-			pause *= 2
 		}
-		for _, gr := range w.kinds.takeGone() {
-			w.drop(gr)
+		for _, kind := range w.kinds.takeDropped() {
+			w.drop(kind)
 		}
 		all, err := w.discover(ctx, 0)
 		if err != nil {
 			continue // the streams say what is wrong
 		}
+		before := agreed
+		agreed = w.kinds.offered(all)
 		w.watchAll(ctx, scope, all)
-		if w.kinds.offered(all) || pause > refreshInterval {
+		switch {
+		case agreed:
 			pause = refreshInterval
+		case before:
+			pause = 100 * time.Millisecond
+		default:
+			pause = min(2*pause, refreshInterval)
 		}
 	}
 }
 
-// drop ends the watching of a resource that is not offered any more.
-func (w *Watcher) drop(gr schema.GroupResource) {
+// drop ends the watching of a resource that is not offered any more: with its
+// definition all its objects are gone.
+func (w *Watcher) drop(kind droppedKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for k, s := range w.streams {
-		if k.GroupResource == gr {
+		if k.GroupResource == kind.GroupResource {
+			s.vanished.Store(kind.version)
 			s.cancel()
 			delete(w.streams, k)
 		}
 	}
-}
-
-// newKinds keeps the CustomResourceDefinitions that came or went while
-// watching. A kind that came is watched from the version of its definition on,
-// so that its first objects are seen to happen.
-type newKinds struct {
-	mu      sync.Mutex
-	came    map[schema.GroupResource]uint64
-	waiting map[schema.GroupResource]bool
-	gone    []schema.GroupResource
-	changed chan struct{}
-}
-
-func makeNewKinds() newKinds {
-	return newKinds{
-		came:    map[schema.GroupResource]uint64{},
-		waiting: map[schema.GroupResource]bool{},
-		changed: make(chan struct{}, 1),
-	}
-}
-
-// note takes an observation of a CustomResourceDefinition.
-func (n *newKinds) note(o *observation.Observation) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case o.Gone != nil:
-		gr := schema.ParseGroupResource(o.Gone.Name)
-		delete(n.came, gr)
-		delete(n.waiting, gr)
-		n.gone = append(n.gone, gr)
-	case o.State != nil && !o.Baseline:
-		gr := schema.ParseGroupResource(o.State.Name)
-		if n.came[gr] != 0 {
-			return
-		}
-		n.came[gr] = o.State.ResourceVersion
-		n.waiting[gr] = true
-	default:
-		return
-	}
-	select {
-	case n.changed <- struct{}{}:
-	default:
-	}
-}
-
-// since is the version from which a resource is watched; 0 if it was there
-// before.
-func (n *newKinds) since(gr schema.GroupResource) uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.came[gr]
-}
-
-func (n *newKinds) takeGone() []schema.GroupResource {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	gone := n.gone
-	n.gone = nil
-	return gone
-}
-
-// offered reports whether all kinds that came are in discovery: it lags behind
-// their definitions.
-func (n *newKinds) offered(all []resource) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, r := range all {
-		delete(n.waiting, r.GroupResource())
-	}
-	return len(n.waiting) == 0
 }

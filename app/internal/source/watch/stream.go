@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,11 @@ type stream struct {
 	plan
 	w      *Watcher
 	cancel context.CancelFunc
-	ready  sync.Once
+	// over is not nil once the stream was told to end.
+	over  func() error
+	ready sync.Once
+	// vanished is the version at which the resource itself was removed.
+	vanished atomic.Uint64
 
 	// version is the resourceVersion that has been reached; empty means that a
 	// list must come next.
@@ -55,13 +60,13 @@ type held struct {
 	round uint32
 }
 
-// covers reports whether the stream was begun so as to show everything after
-// since.
+// covers reports whether the stream shows everything after since.
 func (s *stream) covers(since uint64) bool {
-	return since == 0 || s.since == 0 || s.since <= since
+	return s.over() == nil && (since == 0 || s.since == 0 || s.since <= since)
 }
 
 func (s *stream) run(ctx context.Context) {
+	defer s.vanish()
 	retry := newRetry()
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -100,20 +105,28 @@ func (s *stream) list(ctx context.Context) error {
 			return err
 		}
 		for _, item := range p.items {
-			s.listItem(ctx, item)
+			s.listItem(item)
 		}
 		if p.next == "" {
-			s.endList(ctx, p.version)
+			s.endList(p.version)
 			return nil
 		}
 		opts = metav1.ListOptions{Limit: opts.Limit, Continue: p.next}
 	}
 }
 
+// vanish hands on that all objects are gone, if the resource itself is.
+func (s *stream) vanish() {
+	if version := s.vanished.Load(); version != 0 {
+		s.round++
+		s.endList(strconv.FormatUint(version, 10))
+	}
+}
+
 // exact reports whether the next list must show the state at since.
 func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
 
-func (s *stream) listItem(ctx context.Context, item metav1.Object) {
+func (s *stream) listItem(item metav1.Object) {
 	o := s.observe(item)
 	if o == nil {
 		s.w.warnings.once("identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what())
@@ -124,11 +137,11 @@ func (s *stream) listItem(ctx context.Context, item metav1.Object) {
 	}
 	o.Listed = true
 	o.Baseline = !s.listed
-	s.seen(ctx, s, o)
+	s.seen(s, o)
 }
 
 // endList hands on what the list shows to be gone.
-func (s *stream) endList(ctx context.Context, version string) {
+func (s *stream) endList(version string) {
 	number, _ := strconv.ParseUint(version, 10, 64)
 	for uid, h := range s.objects {
 		if h.round == s.round {
@@ -138,7 +151,7 @@ func (s *stream) endList(ctx context.Context, version string) {
 		if s.isEvents() {
 			continue
 		}
-		s.seen(ctx, s, &observation.Observation{
+		s.seen(s, &observation.Observation{
 			Seen:   s.w.now(),
 			Source: observation.SourceWatch,
 			Listed: true,
@@ -190,14 +203,14 @@ func (s *stream) watch(ctx context.Context) error {
 			if !ok {
 				return nil
 			}
-			if err := s.change(ctx, change); err != nil {
+			if err := s.change(change); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (s *stream) change(ctx context.Context, change apiwatch.Event) error {
+func (s *stream) change(change apiwatch.Event) error {
 	if change.Type == apiwatch.Error {
 		return apierrors.FromObject(change.Object)
 	}
@@ -208,16 +221,16 @@ func (s *stream) change(ctx context.Context, change apiwatch.Event) error {
 	switch change.Type {
 	case apiwatch.Added, apiwatch.Modified:
 		if o := s.observe(obj); o != nil && s.hold(o) {
-			s.seen(ctx, s, o)
+			s.seen(s, o)
 		}
 	case apiwatch.Deleted:
-		s.deleted(ctx, obj)
+		s.deleted(obj)
 	}
 	s.version = obj.GetResourceVersion()
 	return nil
 }
 
-func (s *stream) deleted(ctx context.Context, obj metav1.Object) {
+func (s *stream) deleted(obj metav1.Object) {
 	o := s.observe(obj)
 	if o == nil {
 		return
@@ -228,7 +241,7 @@ func (s *stream) deleted(ctx context.Context, obj metav1.Object) {
 	}
 	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion}
 	o.State = nil
-	s.seen(ctx, s, o)
+	s.seen(s, o)
 }
 
 // what names what the stream watches: "deployments.apps in namespace default".

@@ -143,7 +143,7 @@ func (w *Watcher) start(ctx context.Context, p plan) {
 		old.cancel()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &stream{plan: p, w: w, cancel: cancel, objects: map[uidKey]held{}}
+	s := &stream{plan: p, w: w, cancel: cancel, over: ctx.Err, objects: map[uidKey]held{}}
 	w.streams[k] = s
 	w.oneMore()
 	w.launch(ctx, func(ctx context.Context) {

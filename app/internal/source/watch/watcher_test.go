@@ -362,18 +362,24 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
 	f.put(heads, "default", "first")
 	wd.awaitLine("Head/first 102")
+	f.put(heads, "default", "other")
+	wd.awaitLine("Head/other 103")
 	f.remove(heads, "default", "first")
-	wd.awaitLine("gone Head/first 103")
+	wd.awaitLine("gone Head/first 104")
 	f.with(func() { delete(f.kinds, "example.com/v1") })
 	f.remove(crdsPath, "", "heads.example.com")
-	wd.awaitLine("gone CustomResourceDefinition/heads.example.com 104")
+	// The server need not have told of every object's end by now.
+	wd.awaitLine("gone CustomResourceDefinition/heads.example.com 105")
+	wd.awaitLine("listed gone Head/other 105")
+	f.remove(heads, "default", "other")
 	f.put(crdsPath, "", "heads.example.com")
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
 	f.put(heads, "default", "second")
-	wd.awaitLine("Head/second 106")
+	wd.awaitLine("Head/second 108")
 	wd.want("a kind's first objects are no baseline",
-		"CustomResourceDefinition/heads.example.com 101", "Head/first 102", "gone Head/first 103",
-		"gone CustomResourceDefinition/heads.example.com 104", "CustomResourceDefinition/heads.example.com 105", "Head/second 106")
+		"CustomResourceDefinition/heads.example.com 101", "Head/first 102", "Head/other 103", "gone Head/first 104",
+		"gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/other 105",
+		"CustomResourceDefinition/heads.example.com 107", "Head/second 108")
 	wd.wantWarnings()
 }
 

@@ -125,6 +125,7 @@ func TestManyNodesAreWatchedTogether(t *testing.T) {
 	}
 	f.put(nodesPath, "", "last")
 	wd.awaitLine("Node/last 161")
+	wd.sync()
 	named := len(f.asked("nodes", "fieldSelector", "limit="))
 	if named != maxNamedNodes {
 		t.Errorf("want %d Nodes read by name, got %d", maxNamedNodes, named)
