@@ -28,19 +28,23 @@ func whole(t time.Time) moment {
 	return moment{lo: t, hi: t.Add(time.Second)}
 }
 
-// within intersects m with the second that starts at t. Where the two do not
-// meet, the clocks differ or the arrival was late, and the object's own
-// timestamp stands.
+// late is how much later than the truth a live arrival may be and still tell
+// something: an Event of the last milliseconds of a second arrives in the next.
+const late = 500 * time.Millisecond
+
+// within intersects m with the second that starts at t. A live arrival shortly
+// after that second means its end. Where the two do not meet otherwise, the
+// clocks differ or the arrival was late, and the object's own timestamp stands.
 func (m moment) within(t time.Time) moment {
 	if t.IsZero() || m.exact != "" {
 		return m
 	}
 	w := whole(t)
 	switch {
-	case m.hi.IsZero():
+	case m.hi.IsZero(), m.hi.Before(w.lo), m.hi.Sub(w.hi) > late:
 		return w
-	case m.hi.Before(w.lo) || m.hi.After(w.hi):
-		return w
+	case m.hi.After(w.hi):
+		m.hi = w.hi
 	}
 	m.lo = w.lo
 	return m
