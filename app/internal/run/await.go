@@ -21,14 +21,15 @@ const (
 	// lostAfter is how long a failure must stand before nothing more is
 	// waited for.
 	lostAfter = time.Second
+	// quiesce bounds the wait for answers that the command has not waited for.
+	quiesce = 3 * time.Second
 )
 
 // await feeds the engine until the command has ended and what it caused has
 // settled, the timeout has passed or the user has had enough.
-func (x *execution) await(signals <-chan os.Signal, run *observation.Run) {
+func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run *observation.Run) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	exited := x.child.exited
 	x.last = run
 	var deadline <-chan time.Time
 	var synced <-chan struct{}
@@ -73,12 +74,25 @@ func (x *execution) await(signals <-chan os.Signal, run *observation.Run) {
 	}
 }
 
-// ended takes note of the command's end. What the command wrote was emitted
-// before it could end.
+// ending is closed when the command has ended and all that it wrote has been
+// emitted.
+func (x *execution) ending(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	x.followers.waits.Go(func() {
+		defer close(done)
+		<-x.child.exited
+		ctx, cancel := context.WithTimeout(ctx, quiesce)
+		defer cancel()
+		x.proxy.Quiesce(ctx)
+	})
+	return done
+}
+
+// ended takes note of the command's end.
 func (x *execution) ended(run *observation.Run) {
 	x.drain()
 	end := *run
-	end.End = x.now()
+	end.End = x.child.end
 	end.ExitCode = x.child.code
 	x.code = x.child.code
 	x.last = &end

@@ -8,15 +8,17 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// child is the command while it runs. Its code is valid once exited is closed.
+// child is the command while it runs. Its code and end are valid once exited is closed.
 type child struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 	code   int
+	end    time.Time
 }
 
 // lookUp finds a program as a shell would, and gives the code that a shell
@@ -35,7 +37,7 @@ func lookUp(name string) (path string, code int, err error) {
 }
 
 // start runs the command with the streams as they are.
-func start(path string, args []string, streams genericiooptions.IOStreams, env []string) (*child, error) {
+func start(path string, args []string, streams genericiooptions.IOStreams, env []string, now func() time.Time) (*child, error) {
 	c := &child{cmd: exec.Command(path, args[1:]...), exited: make(chan struct{})}
 	c.cmd.Args[0] = args[0]
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = streams.In, streams.Out, streams.ErrOut
@@ -46,6 +48,7 @@ func start(path string, args []string, streams genericiooptions.IOStreams, env [
 	go func() {
 		defer close(c.exited)
 		err := c.cmd.Wait()
+		c.end = now()
 		c.code = codeOf(c.cmd.ProcessState, err)
 	}()
 	return c, nil

@@ -120,10 +120,10 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	if err := x.proxy.WriteKubeconfig(config); err != nil {
 		return CodeError, err
 	}
-	return x.execute(path, config, signals)
+	return x.execute(ctx, path, config, signals)
 }
 
-func (x *execution) execute(path, kubeconfig string, signals <-chan os.Signal) (int, error) {
+func (x *execution) execute(ctx context.Context, path, kubeconfig string, signals <-chan os.Signal) (int, error) {
 	run := observation.Run{
 		TraceParent: traceParent(x.root), Parent: x.parent,
 		Command: span.Bound(strings.Join(x.Args, " ")), Start: x.now(),
@@ -131,11 +131,11 @@ func (x *execution) execute(path, kubeconfig string, signals <-chan os.Signal) (
 	x.observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
 	var err error
 	x.child, err = start(path, x.Args, x.streams(), append(x.environ(),
-		"KUBECONFIG="+kubeconfig, "TRACEPARENT="+run.TraceParent))
+		"KUBECONFIG="+kubeconfig, "TRACEPARENT="+run.TraceParent), x.now)
 	if err != nil {
 		return CodeNotRunnable, err
 	}
-	x.await(signals, &run)
+	x.await(signals, x.ending(ctx), &run)
 	return x.finish()
 }
 

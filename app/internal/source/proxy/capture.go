@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 // Bounds of what is kept of a body while it passes.
@@ -25,11 +26,15 @@ type capture struct {
 	limit  int
 	length int64
 	done   func()
+	// drain, if set, is given what reads the rest of a body that is closed
+	// before its end.
+	drain func(read func())
 
-	once sync.Once
-	mu   sync.Mutex
-	buf  bytes.Buffer
-	read int64
+	ended atomic.Bool
+	once  sync.Once
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	read  int64
 
 	// early is what was read before anybody asked, and why no more.
 	early    *bytes.Reader
@@ -65,9 +70,10 @@ func (c *capture) Read(p []byte) (int, error) {
 	if room := c.limit - c.buf.Len(); room > 0 {
 		c.buf.Write(p[:min(n, room)])
 	}
-	ended := err != nil || c.length >= 0 && c.read >= c.length
+	ended := err != nil || c.ended.Load() || c.length >= 0 && c.read >= c.length
 	c.mu.Unlock()
 	if ended {
+		c.ended.Store(true)
 		c.finish()
 	}
 	return n, err
@@ -75,6 +81,9 @@ func (c *capture) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (c *capture) Close() error {
+	if c.drain != nil && !c.ended.Load() {
+		c.drain(func() { _, _ = io.Copy(io.Discard, io.LimitReader(onlyReader{c}, int64(c.limit))) })
+	}
 	err := c.ReadCloser.Close()
 	c.finish()
 	return err
@@ -95,3 +104,6 @@ func (c *capture) bytes() (kept []byte, whole bool) {
 	defer c.mu.Unlock()
 	return c.buf.Bytes(), c.read == int64(c.buf.Len())
 }
+
+// onlyReader hides everything but Read.
+type onlyReader struct{ io.Reader }

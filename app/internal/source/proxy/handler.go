@@ -32,6 +32,10 @@ type exchange struct {
 	// stop ends the reading of the request's body; nil where that is not
 	// needed.
 	stop func()
+	// detach lets the answer be read though the command has gone; giveUp ends
+	// that.
+	detach func()
+	giveUp context.CancelFunc
 }
 
 // handle is the inner server's handler.
@@ -77,11 +81,34 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t *tunnel) {
 	if path, ok := strings.CutPrefix(r.URL.Path, up.prefix); ok {
 		x.call = classify(r.Method, path, r.URL.Query(), r.Header)
 	}
-	r = r.WithContext(context.WithValue(r.Context(), keyExchange, x))
+	ctx := r.Context()
+	if x.call.write {
+		defer p.beginWrite()()
+		var done context.CancelFunc
+		ctx, done = p.outlive(ctx, x)
+		defer done()
+	}
+	r = r.WithContext(context.WithValue(ctx, keyExchange, x))
 	if x.call.write {
 		p.prepare(x, r)
 	}
 	p.reverse.ServeHTTP(w, r)
+}
+
+// outlive gives a write a context that ends with the command's connection only
+// until the answer begins: the command may not care for the rest of it, the
+// proxy does.
+func (p *Proxy) outlive(parent context.Context, x *exchange) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	gone := context.AfterFunc(parent, cancel)
+	closed := context.AfterFunc(p.closed, cancel)
+	x.detach = func() { gone() }
+	x.giveUp = cancel
+	return ctx, func() {
+		gone()
+		closed()
+		cancel()
+	}
 }
 
 // authenticate takes the one-time token off the request and says where it goes.

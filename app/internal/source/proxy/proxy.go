@@ -85,8 +85,15 @@ type Proxy struct {
 
 	saidUnreachable sync.Once
 
-	mu       sync.Mutex
-	closing  bool
+	// closed is done once the proxy closes.
+	closed  context.Context
+	close   context.CancelFunc
+	mu      sync.Mutex
+	closing bool
+	// writing are the writes that are under way; idle is closed when there
+	// are none any more.
+	writing  int
+	idle     chan struct{}
 	handlers sync.WaitGroup
 }
 
@@ -115,6 +122,7 @@ func Start(opts Options) (*Proxy, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	p.upstreams.source = opts.Kubeconfig
+	p.closed, p.close = context.WithCancel(context.Background())
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      roundTripper(p.roundTrip),
@@ -161,6 +169,7 @@ func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closing = true
 	p.mu.Unlock()
+	p.close()
 	p.tunnels.closeAll()
 	p.servers.Wait()
 	p.handlers.Wait()
@@ -176,6 +185,38 @@ func (p *Proxy) enter() bool {
 		p.handlers.Add(1)
 	}
 	return !p.closing
+}
+
+// beginWrite counts a write in; the function that it returns counts it out.
+func (p *Proxy) beginWrite() (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.writing == 0 {
+		p.idle = make(chan struct{})
+	}
+	p.writing++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.writing--; p.writing == 0 {
+			close(p.idle)
+		}
+	}
+}
+
+// Quiesce waits until no write is under way, or ctx is done. A command may end
+// without having read the answers to what it wrote.
+func (p *Proxy) Quiesce(ctx context.Context) {
+	p.mu.Lock()
+	idle := p.idle
+	p.mu.Unlock()
+	if idle == nil {
+		return
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
 }
 
 // newSecret gives 256 random bits as text.

@@ -15,6 +15,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
+// answerPatience bounds the reading of an answer that the command itself does
+// not read to its end.
+const answerPatience = 2 * time.Second
+
 // prepare gets a write ready to be sent.
 func (p *Proxy) prepare(x *exchange, r *http.Request) {
 	if x.call.verb == verbDelete || x.call.verb == verbDeleteCollection {
@@ -53,6 +57,13 @@ func (p *Proxy) answered(resp *http.Response) error {
 	body := &capture{ReadCloser: resp.Body, limit: limit, length: resp.ContentLength}
 	resp.Body = body
 	header := resp.Header.Clone()
+	if x.call.write {
+		x.detach()
+		body.drain = func(read func()) {
+			defer time.AfterFunc(answerPatience, x.giveUp).Stop()
+			read()
+		}
+	}
 	body.done = func() {
 		a := &answer{}
 		if kept, whole := body.bytes(); whole {
