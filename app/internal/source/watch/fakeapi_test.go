@@ -199,6 +199,10 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path, namespace, 
 		fail(w, http.StatusGone)
 		return
 	}
+	if at > f.version {
+		fail(w, http.StatusGatewayTimeout)
+		return
+	}
 	present := map[string]map[string]any{}
 	for _, h := range f.history {
 		if h.version <= at && h.path == path && (namespace == "" || h.namespace == namespace) && (name == "" || h.name == name) {

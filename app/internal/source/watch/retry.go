@@ -69,6 +69,9 @@ func (s *stream) judge(ctx context.Context, err error) next {
 	case apierrors.IsUnauthorized(err):
 		s.w.warnings.once(unreachable, "the API server does not accept the credentials any more; trying again")
 		return soon
+	case errors.Is(err, errNoAnswer):
+		s.inexact = true
+		return atOnce
 	case s.exact() && errors.As(err, &status) && status.Status().Code != http.StatusServiceUnavailable:
 		s.inexact = true
 		return atOnce

@@ -95,12 +95,17 @@ func (s *stream) list(ctx context.Context) error {
 	}
 	s.round++
 	opts := metav1.ListOptions{Limit: s.pageSize()}
+	if err := s.compareVersions(ctx); err != nil {
+		return err
+	}
+	read := s.listPage
 	if s.exact() {
 		opts.ResourceVersion = strconv.FormatUint(s.since, 10)
 		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+		read = s.listExact
 	}
 	for {
-		p, err := s.listPage(ctx, opts)
+		p, err := read(ctx, opts)
 		if err != nil {
 			return err
 		}
@@ -122,9 +127,6 @@ func (s *stream) vanish() {
 		s.endList(strconv.FormatUint(version, 10))
 	}
 }
-
-// exact reports whether the next list must show the state at since.
-func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
 
 func (s *stream) listItem(item metav1.Object) {
 	o := s.observe(item)

@@ -194,6 +194,20 @@ func TestFollowWhenThePastIsGone(t *testing.T) {
 	wd.wantWarnings()
 }
 
+func TestFollowAcrossStorages(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "a")
+	f.put(eventsPath, "default", "e", "reason", "Pulled")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 5000)
+	wd.sync()
+	wd.want("a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101", "baseline event Pulled 102")
+	wd.wantWarnings()
+	if asked := f.asked("/events", "Exact"); asked != nil {
+		t.Errorf("the storage of Events must not be asked for a version that it may never reach: %v", asked)
+	}
+}
+
 func TestFollowWhenOnlyTheWatchIsTooOld(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "default", "a")

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// exactTimeout bounds one page of the state at a past resourceVersion. A server
+// that has not reached the version waits for it, and client-go waits for the
+// server.
+const exactTimeout = 10 * time.Second
+
+var errNoAnswer = errors.New("the state at a resourceVersion was not to be had in time")
+
+// exact reports whether the next list must show the state at since.
+func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
+
+// listExact is listPage within exactTimeout.
+func (s *stream) listExact(ctx context.Context, opts metav1.ListOptions) (page, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, exactTimeout, errNoAnswer)
+	defer cancel()
+	p, err := s.listPage(ctx, opts)
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return page{}, errNoAnswer
+	}
+	return p, err
+}
+
+// compareVersions finds out whether since is a version of the same storage.
+// Large clusters keep their Events in an etcd of their own, whose versions
+// cannot be compared with others; one that is behind would be waited for.
+func (s *stream) compareVersions(ctx context.Context) error {
+	if !s.exact() || !s.isEvents() {
+		return nil
+	}
+	p, err := s.listPage(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if version, err := strconv.ParseUint(p.version, 10, 64); err != nil || version < s.since {
+		s.inexact = true
+	}
+	return nil
+}
