@@ -83,27 +83,49 @@ func BenchmarkEngineLive(b *testing.B) {
 }
 
 // BenchmarkEngineMemory reports the engine's state per object, open and
-// converged. The observations are read anew, so that what the engine keeps of
-// them counts.
+// converged.
 func BenchmarkEngineMemory(b *testing.B) {
 	readThousand(b) // decoding keeps caches of its own
 	for b.Loop() {
-		before := heap()
-		e := New(Options{Cluster: "bench"})
-		var end time.Time
-		func() {
-			for _, o := range readThousand(b) {
-				e.Observe(o)
-				end = o.Seen
-			}
-		}()
-		objects := float64(len(e.objects))
-		b.ReportMetric(float64(heap()-before)/objects, "B/open-object")
-		e.Take(end.Add(time.Minute))
-		e.derived = nil
-		b.ReportMetric(float64(heap()-before)/objects, "B/converged-object")
-		runtime.KeepAlive(e)
+		open, arrived := memory(b)
+		b.ReportMetric(open, "B/open-object")
+		b.ReportMetric(arrived, "B/converged-object")
 	}
+}
+
+// TestMemory holds the engine to its budget: 4 KiB for an open object and 1 KiB
+// for one that has converged.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a large recording")
+	}
+	readThousand(t)
+	open, arrived := memory(t)
+	if open > 4096 || arrived > 1024 {
+		t.Errorf("state of an open object is %.0f bytes, want at most 4096; of a converged one %.0f, want at most 1024", open, arrived)
+	}
+}
+
+// memory is the engine's state per object in bytes: when all are open, and when
+// their trace was taken. The observations are read anew, so that what the
+// engine keeps of them counts.
+func memory(tb testing.TB) (open, arrived float64) {
+	tb.Helper()
+	before := heap()
+	e := New(Options{Cluster: "bench"})
+	var end time.Time
+	func() {
+		for _, o := range readThousand(tb) {
+			e.Observe(o)
+			end = o.Seen
+		}
+	}()
+	objects := float64(len(e.objects))
+	open = float64(heap()-before) / objects
+	e.Take(end.Add(time.Minute))
+	arrived = float64(heap()-before) / objects
+	runtime.KeepAlive(e)
+	return open, arrived
 }
 
 func heap() uint64 {

@@ -13,13 +13,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// build makes the traces of the lineages; of all if only is nil.
-func (d *derivation) build(only []*lineage) []*span.Trace {
-	if only == nil {
-		only = d.ordered
-	}
-	out := make([]*span.Trace, 0, len(only))
-	for _, l := range only {
+// build makes the traces of the lineages.
+func (d *derivation) build(lines []*lineage) []*span.Trace {
+	out := make([]*span.Trace, 0, len(lines))
+	for _, l := range lines {
 		if len(l.recs) == 0 && len(l.loose) == 0 && l.run == nil {
 			continue
 		}

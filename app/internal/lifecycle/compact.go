@@ -3,45 +3,85 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// retention is how long an object is remembered after it is gone: its
-// replacement may come later.
+// retention is how long an object is remembered after it is gone, since its
+// replacement may come later; and what nobody reconciles, since a request may.
 const retention = 2 * time.Minute
 
 // compact forgets what only traces needed that were taken: of an object that
 // has arrived, its newest version and the name of its last reconciliation are
-// kept.
+// kept. Whatever an open trace may be told from stays as it is, so that it is
+// told the same afterwards.
 func (e *Engine) compact(d *derivation, now time.Time) {
+	needed := d.needed()
 	for uid, t := range e.objects {
 		recs := d.recs[uid]
-		open := false
-		for _, r := range recs {
-			if _, taken := e.taken[r.line.id]; !taken {
-				open = true
-			}
-		}
-		if open {
-			continue
-		}
-		if t.removal != nil {
-			if now.Sub(t.removal.seen) > retention {
+		switch {
+		case needed.objects[t]:
+		case t.removal != nil, len(t.versions) == 0:
+			if now.Sub(t.heard()) > retention {
 				delete(e.objects, uid)
 			}
-			continue
-		}
-		if len(recs) > 0 {
+		case len(recs) > 0:
 			t.fold(recs[len(recs)-1], d)
+		default:
+			t.trim(now.Add(-retention))
+		}
+	}
+	for id, at := range e.taken {
+		if l := d.lines[id]; now.Sub(at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
+			delete(e.taken, id)
+			delete(e.runs, id)
 		}
 	}
 	e.shared = newShared() // what it knows is of what was forgotten
-	for id, at := range e.taken {
-		if now.Sub(at) > e.opts.Patience {
-			delete(e.taken, id)
-			delete(e.runs, id)
+	e.derived = nil
+	e.compacted = now
+}
+
+// needed are the objects that open traces are told from: their own, those
+// above them, and all that depend on these.
+type needed struct {
+	objects map[*timeline]bool
+	owners  map[types.UID]bool
+}
+
+func (d *derivation) needed() needed {
+	n := needed{objects: map[*timeline]bool{}, owners: map[types.UID]bool{}}
+	for _, l := range d.untaken() {
+		for _, r := range l.recs {
+			n.add(d, r.t)
+			for _, w := range r.notes {
+				n.add(d, w.t)
+			}
+			if r.heals != nil {
+				n.add(d, r.heals)
+			}
+		}
+	}
+	return n
+}
+
+func (n *needed) add(d *derivation, t *timeline) {
+	n.objects[t] = true
+	for _, o := range t.owners() {
+		if n.owners[o.UID] {
+			continue
+		}
+		n.owners[o.UID] = true
+		for _, dependant := range d.dependants[o.UID] {
+			n.objects[dependant] = true
+		}
+		if up := d.engine.objects[o.UID]; up != nil {
+			n.add(d, up)
 		}
 	}
 }
@@ -64,13 +104,49 @@ func (t *timeline) fold(last *reconciliation, d *derivation) {
 	if o := d.departedOf(t); o != nil {
 		t.past.replaced = o.replaced
 	}
-	if n := len(t.versions); n > 1 {
-		t.versions = []*version{t.versions[n-1]}
-	}
-	if len(t.versions) == 1 {
-		t.versions[0].baseline = true
-	}
+	t.versions = []*version{t.versions[len(t.versions)-1]}
+	t.baseline()
 	t.events, t.requests = nil, nil
+}
+
+// trim does the same, for what is older, to an object that had no
+// reconciliation.
+func (t *timeline) trim(before time.Time) {
+	old := 0
+	for old < len(t.versions)-1 && t.versions[old+1].seen.Before(before) {
+		old++
+	}
+	if old > 0 {
+		t.versions = slices.Clone(t.versions[old:])
+		t.baseline()
+	}
+	t.events = slices.DeleteFunc(t.events, func(e *event) bool { return e.seen.Before(before) })
+	t.requests = slices.DeleteFunc(t.requests, func(w *observation.Write) bool { return w.End.Before(before) })
+}
+
+// baseline makes the oldest version that is left what was there from the
+// beginning.
+func (t *timeline) baseline() {
+	t.versions[0].baseline = true
+	t.folded = true
+}
+
+// heard is when something was last heard of t.
+func (t *timeline) heard() time.Time {
+	var at time.Time
+	if t.removal != nil {
+		at = t.removal.seen
+	}
+	if t.past != nil {
+		at = later(at, t.past.activity)
+	}
+	for _, e := range t.events {
+		at = later(at, e.seen)
+	}
+	for _, w := range t.requests {
+		at = later(at, w.End)
+	}
+	return at
 }
 
 // remember puts the last reconciliation of a compacted timeline back in its

@@ -358,6 +358,17 @@ func (d *derivation) lineOf(req *observation.Write) *lineage {
 	return nil
 }
 
+// untaken are the lineages whose traces Take has not handed out, in order.
+func (d *derivation) untaken() []*lineage {
+	out := make([]*lineage, 0, len(d.ordered))
+	for _, l := range d.ordered {
+		if _, taken := d.engine.taken[l.id]; !taken {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // related returns the lineage and those that heal after it, in order.
 func (d *derivation) related(id trace.TraceID) []*lineage {
 	l := d.lines[id]

@@ -11,6 +11,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -52,7 +53,9 @@ type Engine struct {
 	derived *derivation
 	// taken are the traces that Take has handed out, with their end.
 	taken map[trace.TraceID]time.Time
-	last  time.Time
+	// compacted is when the engine last forgot what it needs no more.
+	compacted time.Time
+	last      time.Time
 }
 
 // New returns an Engine that has seen nothing.
@@ -128,10 +131,11 @@ func (e *Engine) observeRun(r *observation.Run) {
 	e.runs[sc.TraceID()] = r
 }
 
-// Traces returns every trace that is known, as far as it is known, oldest
-// first. The spans are the caller's to keep.
+// Traces returns every trace that is known and was not taken, as far as it is
+// known, oldest first. The spans are the caller's to keep.
 func (e *Engine) Traces(now time.Time) []*span.Trace {
-	return e.derive(now).build(nil)
+	d := e.derive(now)
+	return d.build(d.untaken())
 }
 
 // Related returns the trace with that ID, and after it the traces that follow
@@ -158,21 +162,14 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 // forgets what only they needed.
 func (e *Engine) Take(now time.Time) []*span.Trace {
 	d := e.derive(now)
-	var ended []*lineage
-	for _, l := range d.ordered {
-		if _, done := e.taken[l.id]; !done && l.settled(now, e.opts.Settle) {
-			ended = append(ended, l)
-		}
-	}
-	if len(ended) == 0 {
-		return nil
-	}
+	ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !l.settled(now, e.opts.Settle) })
 	traces := d.build(ended)
 	for _, l := range ended {
 		e.taken[l.id] = now
 	}
-	e.compact(d, now)
-	e.derived = nil
+	if len(ended) > 0 || now.Sub(e.compacted) > retention {
+		e.compact(d, now)
+	}
 	return traces
 }
 

@@ -22,6 +22,8 @@ type timeline struct {
 	requests []*observation.Write
 	// past is what is left of reconciliations that were taken and forgotten.
 	past *past
+	// folded: older versions were forgotten.
+	folded bool
 }
 
 // removal is the end of an object.

@@ -59,7 +59,7 @@ func (t *timeline) writes(out []write) []write {
 		v := t.versions[i]
 		switch {
 		case prev == nil && v.baseline:
-			if t.past == nil && v.Reconciled && found(v) {
+			if !t.folded && v.Reconciled && found(v) {
 				out = append(out, reconstruct(t, v))
 			}
 		case prev == nil:

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// TestTake takes what has settled after every observation: each trace comes out
+// once and is the one that an engine which forgets nothing gives. So what is
+// open is told the same whatever was taken before.
+func TestTake(t *testing.T) {
+	stories := map[string]struct {
+		reason string
+		seen   []*observation.Observation
+	}{
+		"healing": {
+			"a Pod is healed while another Deployment's trace ends",
+			func() []*observation.Observation {
+				s := newStory()
+				s.rollout()
+				s.rv += 20
+				s.write("web-1-a", deleting)
+				s.write("web-1-b", pod("web-1"))
+				s.write("web-1", func(st *observation.State) { st.Workload.Available = 0 })
+				s.write("db", deployment(0))
+				s.write("db", arrived)
+				s.rv += 20
+				s.write("web-1-b", bind)
+				s.write("web-1-b", ready)
+				s.write("web-1", arrived)
+				s.gone("web-1-a")
+				return s.seen
+			}(),
+		},
+		"scaling": {
+			"which Pods were too many is not forgotten while the last of them ends",
+			func() []*observation.Observation {
+				s := newStory()
+				s.write("web", deployment(3))
+				s.write("web-1", replicaSet("web", 3))
+				for _, name := range []string{"a", "b", "c"} {
+					s.write(name, pod("web-1"), bind, ready)
+				}
+				s.write("web-1", arrived)
+				s.write("web", arrived)
+				s.rv += 20
+				s.write("web", scaled(1))
+				s.write("web-1", scaled(1))
+				s.write("a", deleting)
+				s.write("b", deleting)
+				s.write("web-1", arrived)
+				s.write("c", func(st *observation.State) { st.ObservedGeneration++ })
+				s.write("db", deployment(0))
+				s.write("db", arrived)
+				s.rv += 20
+				s.gone("a")
+				s.gone("b")
+				s.write("web", arrived)
+				return s.seen
+			}(),
+		},
+	}
+	paths, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		stories[filepath.Base(path)] = struct {
+			reason string
+			seen   []*observation.Observation
+		}{"a recording", read(t, path)}
+	}
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			whole, e := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+			taken := map[string]string{}
+			take := func(now time.Time) {
+				for _, tr := range e.Take(now) {
+					if _, twice := taken[tr.ID.String()]; twice {
+						t.Errorf("trace %s was taken twice", tr.ID)
+					}
+					taken[tr.ID.String()] = outline([]*span.Trace{tr})
+				}
+			}
+			for _, o := range tt.seen {
+				take(o.Seen.Add(-time.Nanosecond))
+				whole.Observe(o)
+				e.Observe(o)
+			}
+			end := tt.seen[len(tt.seen)-1].Seen.Add(2 * time.Hour)
+			take(end)
+			want := map[string]string{}
+			for _, tr := range whole.Traces(end) {
+				want[tr.ID.String()] = outline([]*span.Trace{tr})
+			}
+			if diff := cmp.Diff(want, taken); diff != "" {
+				t.Errorf("%s: traces taken -want +got:\n%s", tt.reason, diff)
+			}
+			if left := e.Traces(end); len(left) > 0 {
+				t.Errorf("%s: left after all was taken:\n%s", tt.reason, outline(left))
+			}
+		})
+	}
+}
+
+// TestForget holds the engine to keep no history of what has arrived, and
+// nothing of what is long gone.
+func TestForget(t *testing.T) {
+	s := newStory()
+	s.rollout()
+	s.write("lock", kind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })
+	for range 100 {
+		s.write("lock", func(st *observation.State) { st.Desired++ })
+	}
+	s.emit(observation.Observation{Event: &observation.Event{ResourceVersion: 7, Regarding: s.objects["web"].Ref}})
+	stranger := s.objects["web"].Ref
+	stranger.UID = "nobody"
+	s.emit(observation.Observation{Event: &observation.Event{ResourceVersion: 8, Regarding: stranger}})
+	s.rv += 10
+	s.write("web-1-a", deleting)
+	s.gone("web-1-a")
+	e := observe(s.seen)
+	if len(e.Take(s.now().Add(time.Minute))) == 0 {
+		t.Fatal("nothing was taken")
+	}
+	later := s.now().Add(2 * time.Hour)
+	e.Take(later)
+	e.Take(later.Add(2 * retention))
+	for uid, o := range e.objects {
+		if len(o.versions) != 1 || len(o.events)+len(o.requests) > 0 {
+			t.Errorf("%s: %d versions, %d events and %d requests are kept", uid, len(o.versions), len(o.events), len(o.requests))
+		}
+	}
+	for _, gone := range []string{"uid-web-1-a", "nobody"} {
+		if e.objects[types.UID(gone)] != nil {
+			t.Errorf("%s is kept", gone)
+		}
+	}
+	if len(e.taken) > 0 {
+		t.Errorf("%d traces are still remembered as taken", len(e.taken))
+	}
+}
