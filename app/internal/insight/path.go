@@ -7,6 +7,7 @@ package insight
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -30,16 +31,22 @@ func (s Segment) Duration() time.Duration { return s.End.Sub(s.Start) }
 // reaches to now. It is nil for a trace without a root or whose root has no
 // length.
 //
-// The walk goes back from the root's end: to the child that ended last, through
-// that child in the same way, and from its start to the child that had ended by
-// then. What no child explains is the parent's own. Where children outlive
-// their parent or start before it, only the common part counts.
+// The walk goes back from the root's end: to the child that ended last, with all
+// that is below it, through that child in the same way, and from its start to
+// the child that had ended by then. What no child explains is the parent's own,
+// but for a reconciliation that waits for its turn: what its siblings brought to
+// an end meanwhile (the new Pods of a rollout, while the old ReplicaSet stands
+// still) is what it waited for. Where spans outlive the root or start before
+// their parent, only the common part counts.
 func CriticalPath(t *span.Trace, now time.Time) []Segment {
 	root := t.Root()
 	if root == nil {
 		return nil
 	}
-	w := walk{now: now, children: map[trace.SpanID][]*span.Span{}, onPath: map[*span.Span]bool{}}
+	w := walk{
+		now: now, children: map[trace.SpanID][]*span.Span{}, onPath: map[*span.Span]bool{},
+		reaches: map[*span.Span]time.Time{}, ends: map[*span.Span][]*span.Span{},
+	}
 	for _, s := range t.Spans {
 		if s != root {
 			w.children[s.Parent] = append(w.children[s.Parent], s)
@@ -55,6 +62,9 @@ type walk struct {
 	children map[trace.SpanID][]*span.Span
 	// onPath guards against spans that are their own ancestors.
 	onPath map[*span.Span]bool
+	// reaches and ends remember reach and leaves.
+	reaches map[*span.Span]time.Time
+	ends    map[*span.Span][]*span.Span
 	// segments are in reverse.
 	segments []Segment
 }
@@ -69,21 +79,100 @@ func (w *walk) span(s *span.Span, from, to time.Time) {
 	defer delete(w.onPath, s)
 
 	children := w.children[s.ID]
-	slices.SortStableFunc(children, func(a, b *span.Span) int { return w.end(b).Compare(w.end(a)) })
+	slices.SortStableFunc(children, func(a, b *span.Span) int { return w.reach(b).Compare(w.reach(a)) })
 	at, slack := to, time.Duration(math.MaxInt64) // a child may outlive its parent by any length
 	for _, c := range children {
-		end, start := earlier(w.end(c), at), later(c.Start.Time, from)
+		end, start := earlier(w.reach(c), at), later(c.Start.Time, from)
 		if !at.After(from) {
 			break
 		}
-		if !start.Before(end) || w.end(c).Sub(at) > max(slack, resolution(c.End)) {
+		if !start.Before(end) || w.reach(c).Sub(at) > max(slack, resolution(c.End)) {
+			continue
+		}
+		w.turn(s, end, at)
+		w.span(c, start, end)
+		at, slack = start, resolution(c.Start)
+	}
+	w.turn(s, from, at)
+}
+
+// turn adds the time between from and to in which no child of s was waited for:
+// s waited for its turn, or it is its own.
+func (w *walk) turn(s *span.Span, from, to time.Time) {
+	at := to
+	for _, c := range w.rivals(s) {
+		end, start := earlier(w.end(c), at), later(c.Start.Time, from)
+		if w.onPath[c] || !start.Before(end) || w.end(c).Sub(at) > resolution(c.End) {
 			continue
 		}
 		w.add(s, end, at)
 		w.span(c, start, end)
-		at, slack = start, resolution(c.Start)
+		at = start
 	}
 	w.add(s, from, at)
+}
+
+// rivals are the innermost reconciliations beside s, the last to end first: what
+// s may have waited for. Only a reconciliation that others are part of waits.
+func (w *walk) rivals(s *span.Span) []*span.Span {
+	if !reconciles(s) || len(w.inner(s)) == 0 {
+		return nil
+	}
+	if known, ok := w.ends[s]; ok {
+		return known
+	}
+	var out []*span.Span
+	for _, sibling := range w.children[s.Parent] {
+		if sibling != s && reconciles(sibling) {
+			out = w.leaves(sibling, out, 0)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *span.Span) int { return w.end(b).Compare(w.end(a)) })
+	w.ends[s] = out
+	return out
+}
+
+func (w *walk) leaves(s *span.Span, out []*span.Span, depth int) []*span.Span {
+	inner := w.inner(s)
+	if len(inner) == 0 && depth > 0 {
+		return append(out, s)
+	}
+	for _, c := range inner {
+		if depth < maxDepth {
+			out = w.leaves(c, out, depth+1)
+		}
+	}
+	return out
+}
+
+// inner are the reconciliations right below s.
+func (w *walk) inner(s *span.Span) []*span.Span {
+	var out []*span.Span
+	for _, c := range w.children[s.ID] {
+		if reconciles(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func reconciles(s *span.Span) bool { return strings.HasPrefix(s.Name, "reconcile ") }
+
+// maxDepth bounds recursion over spans that may be their own ancestors.
+const maxDepth = 64
+
+// reach is when the last of s and of all that is below it ended.
+func (w *walk) reach(s *span.Span) time.Time {
+	if known, ok := w.reaches[s]; ok {
+		return known
+	}
+	w.reaches[s] = w.end(s) // ends a cycle
+	at := w.end(s)
+	for _, c := range w.children[s.ID] {
+		at = later(at, w.reach(c))
+	}
+	w.reaches[s] = at
+	return at
 }
 
 func (w *walk) add(s *span.Span, from, to time.Time) {

@@ -51,19 +51,23 @@ func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, nam
 		return
 	}
 	w.background(ctx, func(asking context.Context) {
-		if _, ok := w.find(asking, func(r resource) bool { return r.GroupResource() == gr }); !ok {
-			return
-		}
-		all, err := w.discover(asking, time.Hour)
-		if err != nil {
-			return
-		}
-		for _, r := range all {
-			if mayHoldEffect(r, namespace) {
-				w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.follower(ctx)})
-			}
+		if _, ok := w.find(asking, func(r resource) bool { return r.GroupResource() == gr }); ok {
+			w.startAll(ctx, asking, namespace, since)
 		}
 	})
+}
+
+// startAll watches every resource that may hold an effect of unknown kind.
+func (w *Watcher) startAll(ctx, asking context.Context, namespace string, since uint64) {
+	all, err := w.discover(asking, time.Hour)
+	if err != nil {
+		return
+	}
+	for _, r := range all {
+		if mayHoldEffect(r, namespace) {
+			w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.follower(ctx)})
+		}
+	}
 }
 
 // background runs f; Synced waits for it, and so does Close. The context that f
@@ -95,6 +99,15 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 	}
 	if o.Baseline || o.State == nil {
 		return
+	}
+	if o.State.Is("", "Namespace") && !o.State.Deleting.IsZero() && !s.emptied[o.State.Name] {
+		// A Namespace that goes takes all that is in it.
+		if s.emptied == nil {
+			s.emptied = map[string]bool{}
+		}
+		s.emptied[o.State.Name] = true
+		w.startEvents(ctx, o.State.Name, s.since)
+		w.background(ctx, func(asking context.Context) { w.startAll(ctx, asking, o.State.Name, s.since) })
 	}
 	if s.noted == nil {
 		s.noted = map[object.Kind]bool{}

@@ -46,6 +46,8 @@ type stream struct {
 	objects map[uidKey]held
 	// noted are the edges that have been followed already.
 	noted map[object.Kind]bool
+	// emptied are the Namespaces whose contents are watched as they go.
+	emptied map[string]bool
 }
 
 type uidKey = types.UID
