@@ -70,7 +70,7 @@ func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
 			}
 		}
 	}
-	if t.Outcome == span.Failed {
+	if t.Outcome == span.Failed || l.run.ExitCode != 0 {
 		s.Status = span.StatusError
 	}
 	return s
