@@ -178,44 +178,52 @@ func (s *shared) ref(r object.Ref) object.Ref {
 
 func (s *shared) str(v string) string { return *s.strings.share(v) }
 
-func (s *shared) condition(c *observation.Condition) {
+func (s *shared) condition(c observation.Condition) observation.Condition {
 	c.Type, c.Status, c.Reason, c.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
+	return c
 }
 
-func (s *shared) manager(m *observation.Manager) {
+func (s *shared) manager(m observation.Manager) observation.Manager {
 	m.Name, m.Operation, m.Subresource = s.str(m.Name), s.str(m.Operation), s.str(m.Subresource)
+	return m
 }
 
 // container forgets what no rule reads, and shares the states, so that equal
 // containers are equal values.
-func (s *shared) container(c *observation.Container) {
+func (s *shared) container(c observation.Container) observation.Container {
 	c.Name, c.Image, c.ID = s.str(c.Name), s.str(c.Image), ""
-	for _, st := range []**observation.ContainerState{&c.State, &c.Last} {
-		if *st != nil {
-			*st = s.states.share(**st)
-		}
+	if c.State != nil {
+		c.State = s.states.share(*c.State)
 	}
+	if c.Last != nil {
+		c.Last = s.states.share(*c.Last)
+	}
+	return c
 }
 
 // shareList is the list of shared values, and before itself if nothing changed.
 // own readies a value that is not in the list before.
-func shareList[T comparable](p pool[T], values []T, before []*T, own func(*T)) []*T {
-	if len(values) == 0 {
-		return nil
-	}
-	out := make([]*T, len(values))
+func shareList[T comparable](p pool[T], values []T, before []*T, own func(T) T) []*T {
+	var changed []*T
 	for i, v := range values {
+		var kept *T
 		if i < len(before) && *before[i] == v {
-			out[i] = before[i]
-			continue
+			kept = before[i]
+		} else {
+			kept = p.share(own(v))
 		}
-		own(&v)
-		out[i] = p.share(v)
+		if changed == nil && (i >= len(before) || kept != before[i]) {
+			changed = make([]*T, len(values))
+			copy(changed, before[:i])
+		}
+		if changed != nil {
+			changed[i] = kept
+		}
 	}
-	if slices.Equal(out, before) {
-		return before
+	if changed == nil {
+		return before[:len(values):len(values)]
 	}
-	return out
+	return changed
 }
 
 // same reports whether two shared lists are one.
