@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -30,6 +31,8 @@ func lookUp(name string) (path string, code int, err error) {
 		return path, 0, nil
 	case errors.Is(err, exec.ErrDot):
 		return "", CodeNotFound, fmt.Errorf("cannot run %q: it is in the current directory, which PATH may not name; use ./%s", name, name)
+	case errors.Is(err, syscall.EISDIR):
+		return "", CodeNotRunnable, fmt.Errorf("cannot run %q: it is a directory", name)
 	case errors.Is(err, fs.ErrPermission):
 		return "", CodeNotRunnable, fmt.Errorf("cannot run %q: it is not executable", name)
 	}

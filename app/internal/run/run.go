@@ -203,11 +203,11 @@ func (x *execution) changed(traces []*span.Trace) bool {
 // explainSilence says why there is nothing to show.
 func (x *execution) explainSilence() {
 	switch {
-	case x.proxy.Requests() == 0 && x.code != 0: // it will have said why
-	case x.proxy.Requests() == 0:
-		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
 	case x.proxy.Unchanged()+x.proxy.Writes() > 0:
 		x.say("nothing changed: what was written was there already")
+	case x.code != 0: // it will have said why
+	case x.proxy.Requests() == 0:
+		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
 	default:
 		x.say("nothing changed: the command stored nothing")
 	}
