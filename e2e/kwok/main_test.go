@@ -5,11 +5,8 @@
 package kwok
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
@@ -19,22 +16,5 @@ import (
 var bench *harness.Bench
 
 func TestMain(m *testing.M) {
-	os.Exit(withCluster(m))
-}
-
-func withCluster(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
-	defer cancel()
-	b, err := harness.Start(ctx, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	bench = b
-	code := m.Run()
-	if err := b.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2}, &bench))
 }

@@ -6,14 +6,13 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -92,29 +91,7 @@ type Result struct {
 // administrator; kubectl is the lab's.
 func (b *Bench) Exec(t testing.TB, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	var stdout, stderr bytes.Buffer
-	cmd := b.Command(ctx, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, io.MultiWriter(&stderr)
-	r := Result{Began: time.Now()}
-	err := cmd.Run()
-	r.Ended, r.Stdout, r.Stderr = time.Now(), stdout.String(), stderr.String()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		r.Code = exit.ExitCode()
-	case err != nil:
-		t.Fatalf("cannot run lifeline %s: %v", strings.Join(args, " "), err)
-	}
-	return r
-}
-
-// Command prepares a lifeline command without starting it.
-func (b *Bench) Command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, b.Lifeline, args...)
-	cmd.Env = b.Env(b.Kubeconfig())
-	return cmd
+	return b.Begin(t, Call{Args: args}).Wait(t)
 }
 
 // Env is an environment with that kubeconfig in which kubectl is the lab's.
@@ -159,12 +136,14 @@ func (b *Bench) MustKubectl(t testing.TB, stdin string, args ...string) string {
 	return out
 }
 
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
 // Namespace makes a namespace for one test, which goes with it.
 func (b *Bench) Namespace(t testing.TB) string {
 	t.Helper()
-	name := "t-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	name := "t-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(t.Name()), "-"), "-")
 	if len(name) > 60 {
-		name = name[:60]
+		name = strings.Trim(name[:60], "-")
 	}
 	b.MustKubectl(t, "", "create", "namespace", name)
 	t.Cleanup(func() {

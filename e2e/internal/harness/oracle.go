@@ -55,9 +55,15 @@ func (b *Bench) stored(t testing.TB, namespace string) []audit.Write {
 // Names returns readable names for all that was ever created in the namespace.
 func (o *Oracle) Names(t testing.TB) Names {
 	t.Helper()
+	return o.bench.NamesIn(t, o.namespace)
+}
+
+// NamesIn returns readable names for all that was ever created in a namespace.
+func (b *Bench) NamesIn(t testing.TB, namespace string) Names {
+	t.Helper()
 	n := Names{replace: map[string]string{}}
 	sets := map[string]int{}
-	for _, w := range o.bench.stored(t, o.namespace) {
+	for _, w := range b.stored(t, namespace) {
 		if w.Verb != "create" || w.Subresource != "" {
 			continue
 		}

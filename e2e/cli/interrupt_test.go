@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// slow is a Deployment whose Pods take a minute to pull their image.
+func slow(namespace string) string {
+	return deployment(namespace, "slow", 1, "lab.lifeline.dev/pull: 60s")
+}
+
+// deployment is a manifest; notes are lines of the Pods' annotations.
+func deployment(namespace, name string, replicas int, notes ...string) string {
+	return fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[2]s, namespace: %[1]s}
+spec:
+  replicas: %[3]d
+  selector: {matchLabels: {app: %[2]s}}
+  template:
+    metadata:
+      labels: {app: %[2]s}
+      annotations: {%[4]s}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [{name: app, image: "app:1"}]
+`, namespace, name, replicas, strings.Join(notes, ", "))
+}
+
+func TestInterrupt(t *testing.T) {
+	alone := func(t *testing.T, p *harness.Process) { t.Helper(); p.Signal(t, syscall.SIGINT) }
+	group := func(t *testing.T, p *harness.Process) { t.Helper(); p.SignalGroup(t, syscall.SIGINT) }
+	tests := map[string]struct {
+		reason string
+		// after applies what the command does once it has applied its manifest.
+		after  string
+		signal func(*testing.T, *harness.Process)
+		want   string
+	}{
+		"while the command runs": {
+			"the command is told too", "exec tail -f /dev/null", alone, unfinished,
+		},
+		"while the command runs in a terminal": {
+			"the terminal tells the whole process group", "exec tail -f /dev/null", group, unfinished,
+		},
+		"while waiting": {
+			"the command has ended", "", alone, unfinished,
+		},
+		"while waiting in a terminal": {
+			"the command has ended", "", group, unfinished,
+		},
+		"with SIGTERM": {
+			"as CI ends a job", "exec tail -f /dev/null",
+			func(t *testing.T, p *harness.Process) { t.Helper(); p.Signal(t, syscall.SIGTERM) }, unfinished,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ns := bench.Namespace(t)
+			p := bench.Begin(t, harness.Call{Args: []string{
+				"run", "-o", "json", "--", "sh", "-c", "kubectl apply -f " + harness.File(t, slow(ns)) + "\n" + tt.after,
+			}})
+			p.AwaitStderr(t, "sandbox slow-")
+			tt.signal(t, p)
+			r := p.Wait(t)
+			if r.Code != 130 {
+				t.Errorf("%s: exit code %d, want 130\n%s", tt.reason, r.Code, r.Stderr)
+			}
+			namedOutline(t, ns, harness.Parse(t, r), tt.want)
+			p.NothingLeft(t)
+		})
+	}
+}
+
+// unfinished is what is known of slow's rollout while its image is pulled.
+const unfinished = `
+run unfinished
+  reconcile Deployment slow unfinished (request)
+    create Deployment slow (request)
+    reconcile ReplicaSet slow-A unfinished (owner)
+      reconcile Pod slow-A-* unfinished (owner)
+        [pull image, sandbox, schedule]
+`
+
+func TestInterruptTwiceEndsACommandThatIgnoresIt(t *testing.T) {
+	never := filepath.Join(t.TempDir(), "never")
+	if err := syscall.Mkfifo(never, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := bench.Begin(t, harness.Call{Args: []string{
+		"run", "--", "sh", "-c", "trap 'echo heard >&2' INT; echo ready >&2; while :; do read -r _ <" + never + "; done",
+	}})
+	p.AwaitStderr(t, "ready")
+	p.SignalGroup(t, syscall.SIGINT)
+	p.AwaitStderr(t, "heard")
+	p.SignalGroup(t, syscall.SIGINT)
+	r := p.Wait(t)
+	ends(t, r, 130)
+	p.NothingLeft(t)
+}
+
+func TestInterruptOfObservers(t *testing.T) {
+	ns := bench.Namespace(t)
+	file := t.TempDir() + "/recording"
+	tests := map[string]struct {
+		args  []string
+		ready string
+		code  int
+	}{
+		"watch":  {[]string{"watch", "-n", ns}, "watching namespace", 130},
+		"record": {[]string{"record", "-n", ns, file}, "recording to", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := bench.Begin(t, harness.Call{Args: tt.args})
+			p.AwaitStderr(t, tt.ready)
+			p.Signal(t, syscall.SIGINT)
+			r := p.Wait(t)
+			ends(t, r, tt.code)
+			p.NothingLeft(t)
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	ns := bench.Namespace(t)
+	p := bench.Begin(t, harness.Call{Args: []string{
+		"run", "-o", "json", "--timeout", "2s", "--", "kubectl", "apply", "-f", harness.File(t, slow(ns)),
+	}})
+	r := p.Wait(t)
+	if r.Code != 3 {
+		t.Errorf("exit code %d, want 3", r.Code)
+	}
+	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lifeline: not settled within 2s: ") || !strings.Contains(last, "container app") {
+		t.Errorf("the last line does not say what is waited for: %q", last)
+	}
+	namedOutline(t, ns, harness.Parse(t, r), unfinished)
+	p.NothingLeft(t)
+}
+
+func TestTimeoutYieldsToTheCommandsCode(t *testing.T) {
+	ns := bench.Namespace(t)
+	r := bench.Run(t, 5, []string{"--timeout", "1s"}, "sh", "-c", "kubectl apply -f "+harness.File(t, slow(ns))+"; exit 5")
+	if !strings.Contains(r.Stderr, "lifeline: not settled within 1s: ") {
+		t.Errorf("it does not say what is waited for:\n%s", r.Stderr)
+	}
+}
