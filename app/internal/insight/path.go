@@ -45,7 +45,7 @@ func CriticalPath(t *span.Trace, now time.Time) []Segment {
 	}
 	w := walk{
 		now: now, children: map[trace.SpanID][]*span.Span{}, onPath: map[*span.Span]bool{},
-		reaches: map[*span.Span]time.Time{}, ends: map[*span.Span][]*span.Span{},
+		reaches: map[*span.Span]time.Time{},
 	}
 	for _, s := range t.Spans {
 		if s != root {
@@ -62,9 +62,8 @@ type walk struct {
 	children map[trace.SpanID][]*span.Span
 	// onPath guards against spans that are their own ancestors.
 	onPath map[*span.Span]bool
-	// reaches and ends remember reach and leaves.
+	// reaches remembers reach.
 	reaches map[*span.Span]time.Time
-	ends    map[*span.Span][]*span.Span
 	// segments are in reverse.
 	segments []Segment
 }
@@ -78,57 +77,66 @@ func (w *walk) span(s *span.Span, from, to time.Time) {
 	w.onPath[s] = true
 	defer delete(w.onPath, s)
 
-	children := w.children[s.ID]
-	slices.SortStableFunc(children, func(a, b *span.Span) int { return w.reach(b).Compare(w.reach(a)) })
+	candidates := w.candidates(s)
 	at, slack := to, time.Duration(math.MaxInt64) // a child may outlive its parent by any length
-	for _, c := range children {
-		end, start := earlier(w.reach(c), at), later(c.Start.Time, from)
+	for _, c := range candidates {
+		end, start := earlier(c.end, at), later(c.Start.Time, from)
 		if !at.After(from) {
 			break
 		}
-		if !start.Before(end) || w.reach(c).Sub(at) > max(slack, resolution(c.End)) {
-			continue
+		allowed := resolution(c.End)
+		if !c.rival {
+			allowed = max(slack, allowed)
 		}
-		w.turn(s, end, at)
-		w.span(c, start, end)
-		at, slack = start, resolution(c.Start)
-	}
-	w.turn(s, from, at)
-}
-
-// turn adds the time between from and to in which no child of s was waited for:
-// s waited for its turn, or it is its own.
-func (w *walk) turn(s *span.Span, from, to time.Time) {
-	at := to
-	for _, c := range w.rivals(s) {
-		end, start := earlier(w.end(c), at), later(c.Start.Time, from)
-		if w.onPath[c] || !start.Before(end) || w.end(c).Sub(at) > resolution(c.End) {
+		if w.onPath[c.Span] || !start.Before(end) || c.end.Sub(at) > allowed {
 			continue
 		}
 		w.add(s, end, at)
-		w.span(c, start, end)
-		at = start
+		w.span(c.Span, start, end)
+		at, slack = start, resolution(c.Start)
 	}
 	w.add(s, from, at)
 }
 
-// rivals are the innermost reconciliations beside s, the last to end first: what
-// s may have waited for. Only a reconciliation that others are part of waits.
+// candidate is a span that another may have waited for, and when that wait was
+// over.
+type candidate struct {
+	*span.Span
+	end   time.Time
+	rival bool
+}
+
+// candidates are what s may have waited for, the last to end first: its
+// children, and its rivals.
+func (w *walk) candidates(s *span.Span) []candidate {
+	children, rivals := w.children[s.ID], w.rivals(s)
+	out := make([]candidate, 0, len(children)+len(rivals))
+	for _, c := range children {
+		out = append(out, candidate{c, w.reach(c), false})
+	}
+	for _, c := range rivals {
+		out = append(out, candidate{c, w.end(c), true})
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return b.end.Compare(a.end) })
+	return out
+}
+
+// rivals are the innermost reconciliations beside s, and those below a child of
+// s that itself went on: what s may have waited for. Only a reconciliation that
+// others are part of waits for its turn.
 func (w *walk) rivals(s *span.Span) []*span.Span {
 	if !reconciles(s) || len(w.inner(s)) == 0 {
 		return nil
 	}
-	if known, ok := w.ends[s]; ok {
-		return known
-	}
 	var out []*span.Span
+	for _, c := range w.inner(s) {
+		out = w.leaves(c, out, 0)
+	}
 	for _, sibling := range w.children[s.Parent] {
 		if sibling != s && reconciles(sibling) {
 			out = w.leaves(sibling, out, 0)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *span.Span) int { return w.end(b).Compare(w.end(a)) })
-	w.ends[s] = out
 	return out
 }
 

@@ -49,6 +49,25 @@ func TestCriticalPath(t *testing.T) {
 				add(b, root, "a", 0, 9)
 			},
 		},
+		"rollout": {
+			reason: "the old ReplicaSet waits for its turn: the new Pods are what it waits for; the last old Pod outlives the Deployment's reconciliation",
+			build: func(b *spantest.Builder) {
+				root := add(b, nil, "run", 0, 100)
+				d := add(b, root, "reconcile Deployment", 0, 80)
+				to := add(b, d, "reconcile ReplicaSet", 0, 70)
+				add(b, to, "reconcile Pod A", 0, 20)
+				add(b, to, "reconcile Pod B", 30, 50)
+				add(b, to, "reconcile Pod C", 60, 70)
+				from := add(b, d, "reconcile old ReplicaSet", 20, 70)
+				add(b, from, "reconcile Pod 1", 20, 35)
+				add(b, from, "reconcile Pod 2", 50, 65)
+				add(b, from, "reconcile Pod 3", 70, 100)
+			},
+			want: []string{
+				"reconcile Pod A 0-20", "reconcile old ReplicaSet 20-30", "reconcile Pod B 30-50",
+				"reconcile old ReplicaSet 50-60", "reconcile Pod C 60-70", "reconcile Pod 3 70-100",
+			},
+		},
 		"sequence with gaps": {
 			reason: "gaps are the parent's own",
 			build: func(b *spantest.Builder) {

@@ -67,6 +67,9 @@ func (m moment) exactly(req *observation.Write) moment {
 	return moment{lo: req.Start, hi: req.Start, exact: span.TimeRequest}
 }
 
+// over reports whether the moment was certainly before t.
+func (m moment) over(t time.Time) bool { return m.hi.Before(t) && m.lo.Before(t) }
+
 // known reports whether anything is known.
 func (m moment) known() bool { return !m.hi.IsZero() || !m.lo.IsZero() }
 

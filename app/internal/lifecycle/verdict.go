@@ -99,7 +99,7 @@ func objectEvents(r *reconciliation) []span.Event {
 	last := r.t.last()
 	for _, e := range r.t.events {
 		at := e.at().at()
-		if at.Before(r.first().at.lo) && at.Before(r.first().at.hi) || !until.IsZero() && at.After(until.Time) {
+		if e.at().over(r.first().at.at().Time) || !until.IsZero() && at.After(until.Time) {
 			continue
 		}
 		if last != nil && last.Pod != nil && (e.FieldPath != "" || e.Type != "Warning") {
