@@ -30,7 +30,7 @@ container arguments and no environment.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.config.AddFlags(flags)
+	f.addConfig(cmd)
 	f.addEverywhere(flags)
 	flags.DurationVar(&duration, "for", 0, "end after this time; without it, at Ctrl-C")
 	return cmd

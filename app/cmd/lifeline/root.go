@@ -5,14 +5,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kube-lifeline/lifeline/app/internal/run"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
@@ -85,6 +88,23 @@ func (c *common) addEverywhere(flags *pflag.FlagSet) {
 
 func completeOutput(cmd *cobra.Command) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(run.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// addConfig adds kubectl's flags, with completion of what a kubeconfig names.
+func (c *common) addConfig(cmd *cobra.Command) {
+	c.config.AddFlags(cmd.Flags())
+	complete := func(flag string, names func(clientcmdapi.Config) []string) {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return names(raw), cobra.ShellCompDirectiveNoFileComp
+		}))
+	}
+	complete("context", func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Contexts)) })
+	complete("cluster", func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Clusters)) })
+	complete("user", func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.AuthInfos)) })
 }
 
 // options completes what every command needs of the flags.

@@ -59,7 +59,7 @@ run; 130 if you pressed Ctrl-C.`,
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	f.config.AddFlags(flags)
+	f.addConfig(cmd)
 	f.addOutput(flags)
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait for what the command set off to settle")
 	flags.StringVar(&f.record, "record", "", "also record what was seen to this file, for lifeline replay")

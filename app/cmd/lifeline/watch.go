@@ -42,7 +42,7 @@ OTLP document on a line of its own.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.config.AddFlags(flags)
+	f.addConfig(cmd)
 	f.addOutput(flags)
 	f.addEverywhere(flags)
 	flags.DurationVar(&f.duration, "for", 0, "end after this time; without it, at Ctrl-C")

@@ -113,8 +113,12 @@ func (p *Proxy) outlive(parent context.Context, x *exchange) (context.Context, c
 
 // authenticate takes the one-time token off the request and says where it goes.
 // A credential that the command was given itself (kubectl --token) stays.
+//
+// Over plain HTTP clients send no token, and the user's credentials are not to
+// be sent: there the secret of the proxy's address, which was checked before,
+// tells that it is the command.
 func (p *Proxy) authenticate(r *http.Request, t *tunnel) (route, bool) {
-	to := route{cluster: t.cluster, server: p.serverOf(t)}
+	to := route{cluster: t.cluster, server: p.serverOf(t), anonymous: t.Conn == nil}
 	header := r.Header.Get("Authorization")
 	token, bearer := strings.CutPrefix(header, "Bearer ")
 	if user, ok := p.mirror.userOf(token); bearer && ok {
@@ -122,8 +126,10 @@ func (p *Proxy) authenticate(r *http.Request, t *tunnel) (route, bool) {
 		r.Header.Del("Authorization")
 		return to, true
 	}
-	to.own = true
-	return to, header != ""
+	if to.own = header != ""; !to.own && to.anonymous {
+		to.user = p.opts.Kubeconfig.user
+	}
+	return to, to.own || to.anonymous
 }
 
 // leadsTo reports whether a cluster's clients may ask for target.

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -147,6 +149,52 @@ func TestServerNamedByTheCommand(t *testing.T) {
 	defer client.CloseIdleConnections()
 	if got, want := get(t, client, second.server.URL+"/version"), "second Bearer user-secret"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Over plain HTTP client-go sends no credential, and the proxy adds none.
+func TestPlainServerNamedByTheCommand(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "plain "+r.Header.Get("Authorization"))
+	}))
+	defer plain.Close()
+	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("the first server was reached") },
+		func(_ *clientcmdapi.Config, o *Options) { o.Servers = []string{plain.URL} })
+	if got, want := get(t, h.client(t, ""), plain.URL+"/version"), "plain "; !strings.HasPrefix(got, want) || strings.Contains(got, "secret") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if cfg := h.REST("main@" + plain.URL); cfg == nil || cfg.BearerToken != "" {
+		t.Errorf("got configuration %v, want one without a credential", cfg != nil)
+	}
+}
+
+func TestExecPluginsRunWhenNeeded(t *testing.T) {
+	dir := t.TempDir()
+	plugin := filepath.Join(dir, "plugin")
+	script := `#!/bin/sh
+echo called >> ` + dir + `/calls
+echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'
+`
+	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := newHarness(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Header.Get("Authorization")) },
+		func(raw *clientcmdapi.Config, _ *Options) {
+			raw.AuthInfos["other"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+				APIVersion: "client.authentication.k8s.io/v1", Command: plugin, InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+			}}
+		})
+	_ = get(t, h.client(t, "main"), h.server.URL+"/version")
+	if _, err := os.Stat(filepath.Join(dir, "calls")); err == nil {
+		t.Error("the plugin of a context that is not used was called")
+	}
+	for range 2 {
+		if got, want := get(t, h.client(t, "second"), h.server.URL+"/version"), "Bearer from-plugin"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); string(calls) != "called\n" {
+		t.Errorf("the plugin was called so: %q, want once", calls)
 	}
 }
 

@@ -22,8 +22,9 @@ type route struct {
 	// server is set where the command named another address itself.
 	server string
 	// own says that the request carries a credential of its own, which then
-	// counts instead of the user's.
-	own bool
+	// counts instead of the user's; anonymous that it carries none, as clients
+	// do over plain HTTP.
+	own, anonymous bool
 }
 
 // upstream is an API server as one user reaches it.
@@ -75,7 +76,7 @@ func (u *upstreams) make(r route) (*upstream, error) {
 		cfg.Host = r.server
 		up.name += "@" + r.server
 	}
-	if r.own {
+	if r.own || r.anonymous {
 		cfg = rest.AnonymousClientConfig(cfg)
 	}
 	if cfg.ExecProvider != nil && !term.IsTerminal(int(os.Stdin.Fd())) {

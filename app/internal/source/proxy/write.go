@@ -84,6 +84,7 @@ func (p *Proxy) answered(resp *http.Response) error {
 func (p *Proxy) unanswered(x *exchange, err error) {
 	w := p.write(x, http.StatusBadGateway, http.Header{}, p.opts.Now())
 	w.Reason, w.Message = "NoAnswer", span.Bound(err.Error())
+	p.nameFailed(x, w, &answer{})
 	p.emit(x, w, 0)
 }
 
