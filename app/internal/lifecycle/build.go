@@ -165,14 +165,15 @@ func nodeAttributes(n *observation.Node) []attribute.KeyValue {
 		return nil
 	}
 	var out []attribute.KeyValue
-	for key, value := range map[string]string{
-		"cloud.region": n.Region, "cloud.availability_zone": n.Zone, "host.type": n.InstanceType,
+	for _, kv := range []attribute.KeyValue{
+		attribute.String("cloud.availability_zone", span.Bound(n.Zone)),
+		attribute.String("cloud.region", span.Bound(n.Region)),
+		attribute.String("host.type", span.Bound(n.InstanceType)),
 	} {
-		if value != "" {
-			out = append(out, attribute.String(key, span.Bound(value)))
+		if kv.Value.AsString() != "" {
+			out = append(out, kv)
 		}
 	}
-	slices.SortFunc(out, func(a, b attribute.KeyValue) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }
 

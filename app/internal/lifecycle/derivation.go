@@ -375,10 +375,10 @@ func (d *derivation) related(id trace.TraceID) []*lineage {
 	if l == nil {
 		return nil
 	}
-	out := []*lineage{l}
+	out, found := []*lineage{l}, map[*lineage]bool{l: true}
 	for _, other := range d.ordered {
-		if slices.ContainsFunc(other.follows, func(f *lineage) bool { return slices.Contains(out, f) }) && !slices.Contains(out, other) {
-			out = append(out, other)
+		if !found[other] && slices.ContainsFunc(other.follows, func(f *lineage) bool { return found[f] }) {
+			out, found[other] = append(out, other), true
 		}
 	}
 	return out
