@@ -44,8 +44,9 @@ func (r *Record) Run(ctx context.Context) (code int, err error) {
 	if err := watcher.Watch(ctx, watch.Scope{Namespaces: r.Namespaces}); err != nil {
 		return CodeError, err
 	}
-	p.say("recording to %s; Ctrl-C ends it", r.File)
-	n, err := r.write(p, file, signals)
+	listed, stop := listed(ctx, watcher)
+	defer stop()
+	n, err := r.write(p, file, listed, signals)
 	if err != nil {
 		return CodeError, err
 	}
@@ -53,30 +54,44 @@ func (r *Record) Run(ctx context.Context) (code int, err error) {
 	return CodeOK, nil
 }
 
-func (r *Record) write(p *pipeline, file *observation.File, signals <-chan os.Signal) (n int, err error) {
+func (r *Record) write(p *pipeline, file *observation.File, listed <-chan struct{}, signals <-chan os.Signal) (n int, err error) {
 	enough, stop := after(r.For)
 	defer stop()
 	ticker := time.NewTicker(sayEvery)
 	defer ticker.Stop()
-	for ended := false; ; {
+	for {
 		select {
 		case o := <-p.in:
 			if err := file.Write(o); err != nil {
 				return n, err
 			}
 			n++
-			continue
+		case <-listed:
+			listed = nil
+			p.say("recording to %s; Ctrl-C ends it", r.File)
 		case <-ticker.C:
 			p.say("%d observations so far", n)
 			if err := file.Flush(); err != nil {
 				return n, err
 			}
 		case <-enough:
-			ended = true
+			return r.rest(p, file, n)
 		case <-signals:
-			ended = true
+			return r.rest(p, file, n)
 		}
-		if ended {
+	}
+}
+
+// rest writes what was seen before the end and waits to be written.
+func (r *Record) rest(p *pipeline, file *observation.File, n int) (int, error) {
+	for {
+		select {
+		case o := <-p.in:
+			if err := file.Write(o); err != nil {
+				return n, err
+			}
+			n++
+		default:
 			return n, nil
 		}
 	}

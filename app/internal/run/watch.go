@@ -54,11 +54,12 @@ func (w *Watch) Run(ctx context.Context) (code int, err error) {
 	if err := watcher.Watch(ctx, w.scope()); err != nil {
 		return CodeError, err
 	}
-	p.say("watching %s; Ctrl-C ends it", w.what())
-	return w.follow(p, signals)
+	listed, stop := listed(ctx, watcher)
+	defer stop()
+	return w.follow(p, listed, signals)
 }
 
-func (w *Watch) follow(p *pipeline, signals <-chan os.Signal) (int, error) {
+func (w *Watch) follow(p *pipeline, listed <-chan struct{}, signals <-chan os.Signal) (int, error) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	enough, stop := after(w.For)
@@ -67,6 +68,9 @@ func (w *Watch) follow(p *pipeline, signals <-chan os.Signal) (int, error) {
 		select {
 		case o := <-p.in:
 			p.observe(o)
+		case <-listed:
+			listed = nil
+			p.say("watching %s; Ctrl-C ends it", w.what())
 		case <-ticker.C:
 			p.drain()
 			if err := w.show(p); err != nil {
