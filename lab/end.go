@@ -55,9 +55,9 @@ func end(ctx context.Context, dir string) error {
 }
 
 // claimDir makes the cluster's directory and clears it of an earlier cluster.
-func (c *Cluster) claimDir() error {
+func (c *Cluster) claimDir(ctx context.Context) error {
 	if c.dir == "" {
-		sweep()
+		sweep(ctx)
 		c.dir = filepath.Join(temporaryRoot(), c.opts.Name)
 		c.temporary = true
 	}
@@ -69,7 +69,7 @@ func (c *Cluster) claimDir() error {
 	case info.Running():
 		return fmt.Errorf("cannot start cluster %s in %s: %w", c.opts.Name, c.dir, errRunning)
 	default:
-		if err := end(context.Background(), c.dir); err != nil {
+		if err := end(ctx, c.dir); err != nil {
 			return err
 		}
 		if err := os.RemoveAll(c.dir); err != nil {
@@ -84,14 +84,14 @@ func (c *Cluster) claimDir() error {
 
 // sweep ends and removes temporary clusters whose owner crashed. What it
 // cannot remove is not this cluster's concern.
-func sweep() {
+func sweep(ctx context.Context) {
 	dirs, _ := filepath.Glob(filepath.Join(temporaryRoot(), "*"))
 	for _, dir := range dirs {
 		info, err := Inspect(dir)
 		if err != nil || info.Detached || info.Owner.Alive() {
 			continue
 		}
-		if err := end(context.Background(), dir); err == nil {
+		if err := end(ctx, dir); err == nil {
 			_ = os.RemoveAll(dir)
 		}
 	}

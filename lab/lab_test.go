@@ -266,7 +266,7 @@ func TestCallerCrash(t *testing.T) {
 		}
 		return err
 	})
-	sweep()
+	sweep(t.Context())
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("directory of the crashed cluster: %v, want it gone", err)
 	}

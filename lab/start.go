@@ -65,7 +65,7 @@ func startWith(ctx context.Context, opts Options, ports func(int) ([]int, error)
 		return nil, err
 	}
 	c := &Cluster{opts: opts, bin: bin, dir: opts.Dir, choosePorts: ports}
-	if err := c.claimDir(); err != nil {
+	if err := c.claimDir(ctx); err != nil {
 		return nil, err
 	}
 	c.group = process.NewGroup(c.dir, opts.Detached)
@@ -73,7 +73,7 @@ func startWith(ctx context.Context, opts Options, ports func(int) ([]int, error)
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("more than %s have passed", startLimit))
 	defer cancel()
 	if err := c.start(ctx); err != nil {
-		stopCtx, cancel := context.WithTimeout(context.Background(), stopLimit)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 		defer cancel()
 		return nil, fmt.Errorf("cannot start cluster %s in %s: %w", opts.Name, c.dir, errors.Join(err, c.halt(stopCtx)))
 	}

@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -38,10 +39,10 @@ type Spec struct {
 	Env []string
 }
 
-// New returns an image around the program at binary, which Build made. The
+// New returns an image around the program at path, which Build made. The
 // same arguments give the same image, byte for byte.
-func New(binary string, spec Spec) (v1.Image, error) {
-	program, err := os.ReadFile(binary)
+func New(path string, spec Spec) (v1.Image, error) {
+	program, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the test program: %w", err)
 	}
@@ -49,14 +50,12 @@ func New(binary string, spec Spec) (v1.Image, error) {
 	// The shared layer is compressed well, the random one not at all.
 	base, err := layer(Binary, 0o755, int64(len(program)), bytes.NewReader(program), gzip.BestSpeed)
 	if err != nil {
-		return nil, fmt.Errorf("cannot pack the test program %s: %w", binary, err)
+		return nil, fmt.Errorf("cannot pack the test program %s: %w", path, err)
 	}
 	layers = append(layers, base)
 	if spec.Padding > 0 {
 		var key [32]byte
-		for i := range 8 {
-			key[i] = byte(spec.Seed >> (8 * i))
-		}
+		binary.LittleEndian.PutUint64(key[:], spec.Seed)
 		padding, err := layer("/padding", 0o644, spec.Padding, rand.NewChaCha8(key), gzip.NoCompression)
 		if err != nil {
 			return nil, fmt.Errorf("cannot make a padding of %d bytes: %w", spec.Padding, err)

@@ -30,7 +30,7 @@ func toolchain(ctx context.Context) (string, error) {
 // after everything that goes into them.
 func binDir(cache, module, toolchain string) (string, error) {
 	hash := sha256.New()
-	io.WriteString(hash, toolchain)
+	_, _ = io.WriteString(hash, toolchain) // a hash takes everything
 	for _, ext := range []string{".mod", ".sum"} {
 		data, err := fs.ReadFile(modules, "modules/"+module+ext)
 		if err != nil {
@@ -61,10 +61,10 @@ func lock(ctx context.Context, cache string, progress io.Writer) (unlock func(),
 	for told := false; ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { f.Close() }, nil
+			return func() { _ = f.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			f.Close()
+			_ = f.Close()
 			return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), err)
 		}
 		if !told {
@@ -74,7 +74,7 @@ func lock(ctx context.Context, cache string, progress io.Writer) (unlock func(),
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			f.Close()
+			_ = f.Close()
 			return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), ctx.Err())
 		}
 	}

@@ -36,7 +36,7 @@ conditions:` + podCondition("Ready", "False", `{{ $reason }}`, none) +
 // exitStages: the containers end by themselves. One that is to run on is
 // restarted at once the first time and after a pause from then on.
 func exitStages() []stage {
-	running := []string{notDeleted, living, condition("ContainersReady", "True"), allRunning, runsAsJob}
+	running := []string{notDeleted, living, holds("ContainersReady"), allRunning, runsAsJob}
 	after := delay{run, time.Second}
 	waitBefore := `(.status.containerStatuses // [])[0].restartCount`
 

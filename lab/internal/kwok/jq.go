@@ -35,9 +35,9 @@ func annotationOf(name string) string {
 	return fmt.Sprintf(`.metadata.annotations[%q]`, Annotation+name)
 }
 
-// condition is true if the condition has that status.
-func condition(kind, status string) string {
-	return fmt.Sprintf(`any(.status.conditions[]?; .type == %q and .status == %q)`, kind, status)
+// holds is true if the condition is True.
+func holds(condition string) string {
+	return fmt.Sprintf(`any(.status.conditions[]?; .type == %q and .status == "True")`, condition)
 }
 
 func not(expr string) string { return `(` + expr + ` | not)` }

@@ -31,12 +31,12 @@ func nodeStages() []stage {
 	return []stage{
 		{
 			name: "node-ready", kind: "Node",
-			when:  []string{not(condition("Ready", "True"))},
+			when:  []string{not(holds("Ready"))},
 			steps: []any{patch(nodeConditions)},
 		},
 		{
 			name: "node-heartbeat", kind: "Node",
-			when:  []string{condition("Ready", "True")},
+			when:  []string{holds("Ready")},
 			delay: delay{otherwise: heartbeatInterval},
 			steps: []any{patch(`{{ $now := Now }}
 conditions:

@@ -77,7 +77,7 @@ containerStatuses:
 	}
 	sandbox := stage{
 		name:  "pod-sandbox",
-		when:  []string{notDeleted, living, admitted, not(condition("PodReadyToStartContainers", "True"))},
+		when:  []string{notDeleted, living, admitted, not(holds("PodReadyToStartContainers"))},
 		delay: delay{otherwise: 20 * time.Millisecond},
 		steps: []any{patch(`
 {{ $ip := PodIPWith .spec.nodeName (or .spec.hostNetwork false) .metadata.uid .metadata.name .metadata.namespace }}
@@ -92,7 +92,7 @@ conditions:` + podCondition("PodReadyToStartContainers", "True", none, none))},
 // imageStages: the current container's image.
 func imageStages(d Delays) []stage {
 	working := []string{
-		notDeleted, living, condition("PodReadyToStartContainers", "True"),
+		notDeleted, living, holds("PodReadyToStartContainers"),
 		not(allStarted), current(`.imageID == ""`),
 	}
 	fails, succeeds := `(`+annotationOf(pullError)+` != null)`, `(`+annotationOf(pullError)+` == null)`
@@ -193,7 +193,7 @@ conditions:` + podCondition("Initialized", "True", none, none) + `{{ end }}` + c
 	}
 	running := []string{notDeleted, living, allStarted, allRunning}
 	ready := stage{
-		name: "pod-ready", when: append(slices.Clone(running), not(condition("ContainersReady", "True"))),
+		name: "pod-ready", when: append(slices.Clone(running), not(holds("ContainersReady"))),
 		delay: delay{"ready", d.Ready},
 		steps: []any{patch(`
 containerStatuses:
@@ -215,8 +215,8 @@ conditions:` + podCondition("ContainersReady", "True", none, none) +
 	}
 	gates := stage{
 		name: "pod-gates-open",
-		when: append(slices.Clone(running), condition("ContainersReady", "True"),
-			not(condition("Ready", "True")), gatesOpen),
+		when: append(slices.Clone(running), holds("ContainersReady"),
+			not(holds("Ready")), gatesOpen),
 		steps: []any{patch(`conditions:` + podCondition("Ready", "True", none, none))},
 	}
 	stages := []stage{create, startInit, ready, gates}

@@ -38,7 +38,7 @@ func (l layout) startGuard() (*guard, error) {
 		return nil, fmt.Errorf("cannot guard the node: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(self)
+	cmd := exec.Command(self) //nolint:noctx // it outlives every context of the caller's
 	cmd.Env = append(os.Environ(), guardVar+"="+l.dir)
 	cmd.Dir = "/" // so that it keeps no directory in use
 	cmd.Stdout, cmd.Stderr = log, log
@@ -63,7 +63,7 @@ func (g *guard) release() error {
 }
 
 // init takes over before main, as test binaries leave no other way in.
-func init() { //nolint:gochecknoinits // see above
+func init() {
 	dir := os.Getenv(guardVar)
 	if dir == "" {
 		return

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
@@ -90,7 +91,7 @@ func (n *Node) kubeletSpec() process.Spec {
 
 // healthy asks the kubelet itself.
 func (n *Node) healthy(ctx context.Context) error {
-	url := "http://" + net.JoinHostPort(n.network.node.String(), fmt.Sprint(healthzPort)) + "/healthz"
+	url := "http://" + net.JoinHostPort(n.network.node.String(), strconv.Itoa(healthzPort)) + "/healthz"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err

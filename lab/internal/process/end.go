@@ -42,7 +42,7 @@ func (e Entry) End(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	if !e.Alive() {
 		return nil
 	}
@@ -72,7 +72,7 @@ func send(fd int, sig unix.Signal) error {
 func waitGone(ctx context.Context, fd int, limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
 	for ctx.Err() == nil && time.Now().Before(deadline) {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // a descriptor fits
 		if n, err := unix.Poll(fds, 100); err == nil && n > 0 {
 			return true
 		}

@@ -88,7 +88,7 @@ func (g *Group) Start(spec Spec) (*Process, error) {
 	}
 	defer log.Close()
 
-	cmd := exec.Command(spec.Path, spec.Args...)
+	cmd := exec.Command(spec.Path, spec.Args...) //nolint:noctx // Stop ends it, and a detached one stays
 	cmd.Env = append(os.Environ(), spec.Env...)
 	if spec.Argv0 != "" {
 		cmd.Args[0] = spec.Argv0

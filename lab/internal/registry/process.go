@@ -45,14 +45,15 @@ func Spec(address, dir, logFile string) (process.Spec, error) {
 }
 
 // init takes over before main, as test binaries leave no other way in.
-func init() { //nolint:gochecknoinits // see above
+func init() {
 	address := os.Getenv(addressVar)
 	if address == "" {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	if err := serve(ctx, address, os.Getenv(dirVar)); err != nil {
+	err := serve(ctx, address, os.Getenv(dirVar))
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

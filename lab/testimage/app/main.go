@@ -21,6 +21,9 @@ import (
 // misuse is the exit code for an environment that cannot be understood.
 const misuse = 64
 
+// readHeaderTimeout bounds how long a client may take to ask.
+const readHeaderTimeout = 10 * time.Second
+
 type settings struct {
 	startDelay, readyDelay, lifetime, termDelay time.Duration
 
@@ -35,11 +38,11 @@ func main() {
 		os.Exit(misuse)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "ready" {
-		os.Exit(askReady(cfg.port))
+		os.Exit(askReady(context.Background(), cfg.port))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	code, err := run(ctx, cfg)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -96,14 +99,20 @@ func serve(cfg settings, failed chan<- error) error {
 		fmt.Fprintln(w, host)
 	})
 	fmt.Printf("listening on %s\n", listener.Addr())
-	go func() { failed <- http.Serve(listener, mux) }()
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	go func() { failed <- server.Serve(listener) }()
 	return nil
 }
 
 // askReady is the exec form of a readiness probe: 0 if the server in the same
 // container is ready.
-func askReady(port string) int {
-	resp, err := http.Get("http://127.0.0.1:" + port + "/ready")
+func askReady(ctx context.Context, port string) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+port+"/ready", nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return misuse
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
