@@ -20,7 +20,11 @@ const poolSize = 1 << 8
 // nothing.
 type pool[T comparable] map[T]*T
 
-func (p pool[T]) share(v T) *T {
+// share returns the copy that is kept of v: before, if that is alike.
+func (p pool[T]) share(v T, before *T) *T {
+	if before != nil && *before == v {
+		return before
+	}
 	if known, ok := p[v]; ok {
 		return known
 	}
@@ -84,8 +88,8 @@ func (s *shared) version(t *timeline, o *observation.Observation, before *versio
 func (s *shared) intent(t *timeline, o *observation.State, before *intent) *intent {
 	i := intent{
 		Ref:     &t.ref,
-		leave:   s.leaves.share(leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}),
-		origin:  s.origins.share(origin{TraceParent: o.TraceParent, TraceState: o.TraceState}),
+		leave:   s.leaves.share(leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.leave),
+		origin:  s.origins.share(origin{TraceParent: o.TraceParent, TraceState: o.TraceState}, before.origin),
 		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
 		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
 	}
@@ -116,7 +120,7 @@ func (s *shared) ownersOf(owners []object.Owner) []object.Owner {
 
 func (s *shared) status(o *observation.State, before *status) *status {
 	st := status{
-		progress:           s.progresses.share(progress{Progress: o.Progress, ProgressMessage: o.ProgressMessage}),
+		progress:           s.progresses.share(progress{Progress: o.Progress, ProgressMessage: o.ProgressMessage}, before.progress),
 		ObservedGeneration: o.ObservedGeneration,
 		Conditions:         shareList(s.conditions, o.Conditions, before.Conditions, s.condition),
 	}
@@ -143,7 +147,7 @@ func (s *shared) pod(o *observation.Pod, before *podState) *podState {
 	}
 	p := podState{
 		podSpec:    s.podSpec(o),
-		podPhase:   s.phases.share(podPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}),
+		podPhase:   s.phases.share(podPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}, before.podPhase),
 		Init:       shareList(s.containers, o.Init, before.Init, s.container),
 		Containers: shareList(s.containers, o.Containers, before.Containers, s.container),
 	}
@@ -176,7 +180,7 @@ func (s *shared) ref(r object.Ref) object.Ref {
 	return r
 }
 
-func (s *shared) str(v string) string { return *s.strings.share(v) }
+func (s *shared) str(v string) string { return *s.strings.share(v, nil) }
 
 func (s *shared) condition(c observation.Condition) observation.Condition {
 	c.Type, c.Status, c.Reason, c.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
@@ -193,10 +197,10 @@ func (s *shared) manager(m observation.Manager) observation.Manager {
 func (s *shared) container(c observation.Container) observation.Container {
 	c.Name, c.Image, c.ID = s.str(c.Name), s.str(c.Image), ""
 	if c.State != nil {
-		c.State = s.states.share(*c.State)
+		c.State = s.states.share(*c.State, nil)
 	}
 	if c.Last != nil {
-		c.Last = s.states.share(*c.Last)
+		c.Last = s.states.share(*c.Last, nil)
 	}
 	return c
 }
@@ -210,7 +214,7 @@ func shareList[T comparable](p pool[T], values []T, before []*T, own func(T) T) 
 		if i < len(before) && *before[i] == v {
 			kept = before[i]
 		} else {
-			kept = p.share(own(v))
+			kept = p.share(own(v), nil)
 		}
 		if changed == nil && (i >= len(before) || kept != before[i]) {
 			changed = make([]*T, len(values))
