@@ -3,10 +3,6 @@
 package lifecycle
 
 import (
-	"compress/gzip"
-	"errors"
-	"io"
-	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -20,30 +16,7 @@ const thousand = "testdata/bench/1000-pods.jsonl.gz"
 
 func readThousand(tb testing.TB) []*observation.Observation {
 	tb.Helper()
-	f, err := os.Open(thousand)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r, err := observation.NewReader(z, thousand)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out []*observation.Observation
-	for {
-		o, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, o)
-	}
+	return read(tb, thousand)
 }
 
 // BenchmarkEngine is the whole way of the recording through the engine: observed,

@@ -207,6 +207,52 @@ trace 0 deleted
       terminate web-1-a
 `,
 		},
+		"evicted": {
+			"an eviction's answer has no resourceVersion; it is the deletion all the same (C2)",
+			func(s *story) {
+				s.write("a", pod(""), bind, ready)
+				s.before()
+				s.run(runID, "kubectl drain")
+				s.write("a", deleting)
+				s.requested(runID, "create", 201)
+				eviction := s.seen[len(s.seen)-1].Write
+				eviction.Subresource, eviction.ResourceVersion = "eviction", 0
+				s.gone("a")
+				s.ran(runID, "kubectl drain")
+			},
+			`
+trace 0 converged
+  run converged
+    reconcile Pod a deleted (request)
+      delete Pod a (request)
+      terminate a
+`,
+		},
+		"crashing": {
+			"a Pod that is ready for a moment between crashes has not arrived; nobody else will give it up",
+			func(s *story) {
+				crash := func(n int32) func(*observation.State) {
+					return func(st *observation.State) {
+						st.Conditions = []observation.Condition{{Type: "Ready", Status: "False"}}
+						st.Pod.Containers = []observation.Container{{
+							Name: "app", Restarts: n, State: &observation.ContainerState{Waiting: true, Reason: "CrashLoopBackOff"},
+							Last: &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3},
+						}}
+					}
+				}
+				s.write("a", pod(""), bind)
+				s.write("a", ready)
+				s.write("a", crash(1))
+			},
+			`
+trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, restart count 1)
+  reconcile Pod a failed
+    sandbox a
+    start container a
+    backoff a
+    readiness a
+`,
+		},
 		"orphaned": {
 			"an owner reference taken away by the owner's deletion starts no trace",
 			func(s *story) {

@@ -3,12 +3,14 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -29,6 +31,8 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 		case t.removal != nil, len(t.versions) == 0:
 			if now.Sub(t.heard()) > retention {
 				delete(e.objects, uid)
+			} else if len(recs) > 0 {
+				t.fold(recs[len(recs)-1], d)
 			}
 		case len(recs) > 0:
 			t.fold(recs[len(recs)-1], d)
@@ -93,19 +97,27 @@ type past struct {
 	verb     verb
 	rv       uint64
 	activity time.Time
-	// replaced: it was lost, and its controller has made another.
-	replaced bool
+	// gone: the object is no more, and that has been told.
+	gone bool
+	// lost: it went without its controller's doing; replaced: the controller
+	// has made another.
+	lost, replaced bool
 }
 
 // fold replaces the versions, requests and Events of t by the newest version
 // and the name of its last reconciliation.
 func (t *timeline) fold(last *reconciliation, d *derivation) {
-	t.past = &past{line: last.line.id, span: last.id(), verb: last.verb, rv: last.first().rv, activity: last.activity}
-	if o := d.departedOf(t); o != nil {
-		t.past.replaced = o.replaced
+	t.past = &past{
+		line: last.line.id, span: last.id(), verb: last.verb, rv: last.first().rv, activity: last.activity,
+		gone: t.removal != nil,
 	}
-	t.versions = []*version{t.versions[len(t.versions)-1]}
-	t.baseline()
+	if o := d.departedOf(t); o != nil {
+		t.past.lost, t.past.replaced = true, o.replaced
+	}
+	if n := len(t.versions); n > 0 {
+		t.versions = []*version{t.versions[n-1]}
+		t.baseline()
+	}
 	t.events, t.requests = nil, nil
 }
 
@@ -158,6 +170,11 @@ func (d *derivation) remember(t *timeline) {
 		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}},
 	}
 	d.recs[t.ref.UID] = append(d.recs[t.ref.UID], r)
+	if o := object.ControllerOf(t.owners()); o != nil && p.gone && p.lost {
+		list := append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: r, replaced: p.replaced})
+		slices.SortFunc(list, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
+		d.departed[o.UID] = list
+	}
 }
 
 func (d *derivation) departedOf(t *timeline) *departure {

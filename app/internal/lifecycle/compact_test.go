@@ -69,7 +69,7 @@ func TestTake(t *testing.T) {
 			}(),
 		},
 	}
-	paths, err := filepath.Glob("testdata/*.jsonl")
+	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

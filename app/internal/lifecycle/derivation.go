@@ -175,6 +175,7 @@ func (d *derivation) placeDesired(w *write) {
 	if now != nil && now.superseded == nil {
 		if now.verb != deleted && now.convergedBy(w.rv) == nil {
 			now.superseded = w
+			now.line.latest = later(now.line.latest, w.heard())
 		}
 		if now.line != r.line {
 			r.links = append(r.links, now.link("previous"))
@@ -246,7 +247,7 @@ func (d *derivation) placeNote(w *write) {
 	r.notes = append(r.notes, w)
 	if r.t != w.t || opaque(w.t) && w.v != nil && converged(w.v) {
 		// A status that says nothing new keeps nobody busy.
-		r.line.latest = later(r.line.latest, w.at.at().Time)
+		r.line.latest = later(r.line.latest, w.heard())
 		return
 	}
 	d.stir(r, w)
@@ -256,7 +257,7 @@ func (d *derivation) placeNote(w *write) {
 // next may be about it.
 func (d *derivation) stir(r *reconciliation, w *write) {
 	at := w.at.at().Time
-	r.line.latest = later(r.line.latest, at)
+	r.line.latest = later(r.line.latest, w.heard())
 	for p := r; p != nil; p = p.parent {
 		p.activity = later(p.activity, at)
 	}

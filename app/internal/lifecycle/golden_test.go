@@ -22,15 +22,11 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // read loads a recording of a real cluster.
 func read(tb testing.TB, path string) []*observation.Observation {
 	tb.Helper()
-	f, err := os.Open(path)
+	r, err := observation.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer f.Close()
-	r, err := observation.NewReader(f, path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	defer r.Close()
 	var out []*observation.Observation
 	for {
 		o, err := r.Next()
@@ -48,7 +44,7 @@ func read(tb testing.TB, path string) []*observation.Observation {
 // the golden file, and the same in whatever order and number the observations
 // come.
 func TestRecordings(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.jsonl")
+	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no recordings: %v", err)
 	}
@@ -57,7 +53,7 @@ func TestRecordings(t *testing.T) {
 			seen := read(t, path)
 			end := seen[len(seen)-1].Seen.Add(time.Minute)
 			got := outline(observe(seen).Traces(end))
-			golden := strings.TrimSuffix(path, ".jsonl") + ".out"
+			golden := strings.TrimSuffix(path, ".jsonl.gz") + ".out"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -83,7 +79,7 @@ func TestRecordings(t *testing.T) {
 // order: whatever is missing, the engine must not panic, every parent must be
 // in its trace, and the same set must give the same traces.
 func FuzzEngine(f *testing.F) {
-	paths, err := filepath.Glob("testdata/*.jsonl")
+	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil {
 		f.Fatal(err)
 	}

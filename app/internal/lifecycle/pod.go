@@ -104,9 +104,9 @@ func containerWaitsFor(c *observation.Container) string {
 	switch st.Reason {
 	case "CrashLoopBackOff":
 		if msg := exitMessage(c.Name, c.Last); msg != "" {
-			return msg + fmt.Sprintf(" (CrashLoopBackOff, %d restarts)", c.Restarts)
+			return msg + fmt.Sprintf(" (CrashLoopBackOff, restart count %d)", c.Restarts)
 		}
-		return fmt.Sprintf("container %s in CrashLoopBackOff, %d restarts", c.Name, c.Restarts)
+		return fmt.Sprintf("container %s in CrashLoopBackOff, restart count %d", c.Name, c.Restarts)
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		return fmt.Sprintf("image %s of container %s: %s: %s", c.Image, c.Name, st.Reason, st.Message)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":

@@ -25,7 +25,7 @@ type lineage struct {
 	loose []looseWrite
 	// follows are the lineages that this one heals after.
 	follows []*lineage
-	// latest is when its last write happened.
+	// latest is when its last write happened or was heard of.
 	latest time.Time
 }
 
@@ -90,12 +90,36 @@ func (r *reconciliation) convergedBy(rv uint64) *version {
 // one, in which the object was where it wanted to be, or nil.
 func (t *timeline) arrivedAfter(from *write) *version {
 	i, _ := t.position(from.rv)
-	for _, v := range t.versions[i:] {
-		if converged(v) && !(from.reconstructed && v == from.v) {
+	for n, v := range t.versions[i:] {
+		if converged(v) && !(from.reconstructed && v == from.v) && lasts(v, t.versions[i+n+1:]) {
 			return v
 		}
 	}
 	return nil
+}
+
+// steady is how long a Pod that was ready must not have crashed to have
+// arrived: a container without a readiness probe is ready as soon as it runs.
+const steady = 10 * time.Second
+
+// lasts reports whether what v shows was more than the moment before a crash,
+// by the versions after it.
+func lasts(v *version, after []*version) bool {
+	if v.Pod == nil {
+		return true
+	}
+	for _, next := range after {
+		if next.Pod == nil || !next.Deleting.IsZero() || next.seen.Sub(v.seen) > steady {
+			return true
+		}
+		for _, c := range next.Pod.Containers {
+			before := find(v.Pod, c.Name, false)
+			if before != nil && c.Restarts > before.Restarts || exitMessage(c.Name, c.State) != "" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // openAt reports whether the reconciliation was still under way just before
@@ -161,10 +185,34 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		at := arrival(r.failedSince())
 		return end{at: at, outcome: span.Failed, message: msg}, true
 	}
+	if msg := r.hopeless(d, last); msg != "" {
+		return end{at: arrival(last), outcome: span.Failed, message: msg}, true
+	}
 	if d.now.Sub(r.activity) > d.opts.Patience && d.now.Sub(last.seen) > d.opts.Patience {
 		return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
 	}
 	return end{}, false
+}
+
+// hopeless says why a Pod that crashes again and again will not become ready,
+// once nobody waits for it any more who could give up: its owner holds that it
+// has arrived, or it has none.
+func (r *reconciliation) hopeless(d *derivation, last *version) string {
+	if last.Pod == nil {
+		return ""
+	}
+	if r.parent != nil {
+		d.conclude(r.parent)
+		if !r.parent.done {
+			return ""
+		}
+	}
+	for _, c := range last.Pod.Containers {
+		if c.Restarts >= 1 && c.State != nil && c.State.Waiting && c.State.Reason == "CrashLoopBackOff" {
+			return containerWaitsFor(c)
+		}
+	}
+	return ""
 }
 
 // failedSince returns the first version of the failure that lasts to now.

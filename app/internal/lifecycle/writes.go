@@ -53,6 +53,9 @@ type write struct {
 // was there when the observer began is no write, but a reconciliation that was
 // found unfinished is reconstructed.
 func (t *timeline) writes(out []write) []write {
+	if t.past != nil && t.past.gone {
+		return out
+	}
 	from := len(out)
 	var prev *version
 	for i := range t.versions {
@@ -79,6 +82,15 @@ func (t *timeline) writes(out []write) []write {
 // found reports whether a baseline version is in the middle of something.
 func found(v *version) bool {
 	return !v.Deleting.IsZero() || (!converged(v) && failure(v) == "")
+}
+
+// heard is when the observer learned of the write.
+func (w *write) heard() time.Time {
+	at := w.at.at().Time
+	if w.v != nil {
+		at = later(at, w.v.seen)
+	}
+	return at
 }
 
 func (t *timeline) born(v *version) write {
@@ -108,6 +120,9 @@ func (t *timeline) between(u, v *version) write {
 	w.manager = writer(u, v, w.part == desired || w.part == ownership)
 	w.at = arrival(v).exactly(w.req)
 	if w.verb == deleted {
+		if w.req == nil {
+			w.req = t.deletion()
+		}
 		w.at = arrival(v).within(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second)).exactly(w.req)
 	}
 	return w
@@ -117,14 +132,17 @@ func (t *timeline) between(u, v *version) write {
 // all the same.
 func (t *timeline) unseen(out []write, from int) []write {
 	for _, req := range t.requests {
-		if req.Failed() || req.Verb == "delete" && req.ResourceVersion == 0 {
+		if req.Failed() || req.ResourceVersion == 0 && t.tells(req) {
 			continue
 		}
 		_, known := t.position(req.ResourceVersion)
-		if known || len(t.versions) > 0 && req.ResourceVersion < t.versions[0].ResourceVersion && t.versions[0].baseline {
+		if known || req.ResourceVersion > 0 && len(t.versions) > 0 && req.ResourceVersion < t.versions[0].ResourceVersion && t.versions[0].baseline {
 			continue
 		}
 		w := write{t: t, rv: req.ResourceVersion, verb: requestVerb(req), part: requestPart(req), req: req}
+		if last := t.last(); w.rv == 0 && last != nil {
+			w.rv = last.ResourceVersion + 1 // after all that is known
+		}
 		w.at = moment{}.exactly(req)
 		i := from
 		for i < len(out) && out[i].rv < w.rv {
@@ -136,6 +154,28 @@ func (t *timeline) unseen(out []write, from int) []write {
 		out = slices.Insert(out, i, w)
 	}
 	return out
+}
+
+// deletion returns the request that asked for the object's deletion, or nil. Its
+// answer may tell no resourceVersion: that of an eviction, of the deletion of a
+// collection, or of one that took effect at once.
+func (t *timeline) deletion() *observation.Write {
+	for _, req := range t.requests {
+		if !req.Failed() && requestVerb(req) == deleted {
+			return req
+		}
+	}
+	return nil
+}
+
+// tells reports whether what was observed of the object shows what a request
+// did whose answer had no resourceVersion.
+func (t *timeline) tells(req *observation.Write) bool {
+	if requestVerb(req) != deleted {
+		return len(t.versions) > 0
+	}
+	last := t.last()
+	return t.removal != nil || last != nil && !last.Deleting.IsZero()
 }
 
 func requestVerb(req *observation.Write) verb {
@@ -161,13 +201,8 @@ func (t *timeline) end(prev *version) write {
 	w := write{t: t, rv: t.removal.rv, verb: removed, part: observed, prev: prev}
 	w.at = moment{hi: t.removal.seen, live: !t.removal.listed}
 	if prev == nil || prev.Deleting.IsZero() {
-		w.verb, w.part = deleted, desired
-		for _, req := range t.requests {
-			if requestVerb(req) == deleted && !req.Failed() {
-				w.req = req
-				w.at = w.at.exactly(req)
-			}
-		}
+		w.verb, w.part, w.req = deleted, desired, t.deletion()
+		w.at = w.at.exactly(w.req)
 	}
 	return w
 }
