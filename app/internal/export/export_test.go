@@ -204,7 +204,7 @@ func TestBackendDownThenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			probe := listen(t, "127.0.0.1:0")
 			address := probe.Addr().String()
-			probe.Close() //nolint:errcheck // only its port was wanted
+			probe.Close() // only its port was wanted
 			said := newWarnings()
 			e := start(t, Options{Endpoint: scheme + address, Warn: said.warn})
 			trace := spantest.Many(300)
@@ -235,7 +235,7 @@ func TestBackendDownThenUp(t *testing.T) {
 func TestBackendStaysDown(t *testing.T) {
 	probe := listen(t, "127.0.0.1:0")
 	address := probe.Addr().String()
-	probe.Close() //nolint:errcheck // only its port was wanted
+	probe.Close() // only its port was wanted
 	for _, endpoint := range []string{"http://" + address, "grpc://" + address} {
 		said := newWarnings()
 		e := start(t, Options{Endpoint: endpoint, Warn: said.warn})

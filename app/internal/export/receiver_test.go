@@ -38,7 +38,7 @@ import (
 func TestMain(m *testing.M) {
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
-			os.Unsetenv(name) //nolint:errcheck // a name from the environment
+			os.Unsetenv(name) // a name from the environment
 		}
 	}
 	goleak.VerifyTestMain(m)
@@ -141,7 +141,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
-	w.Write(out) //nolint:errcheck // the client is gone
+	w.Write(out) // the client is gone
 }
 
 // sent is how many different spans arrived, and how often the most frequent.
@@ -204,7 +204,7 @@ func serveGRPC(t *testing.T, r *receiver, l net.Listener, opts ...grpc.ServerOpt
 func serveHTTP(t *testing.T, r *receiver, l net.Listener) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(r)
-	s.Listener.Close() //nolint:errcheck // replaced
+	s.Listener.Close() // replaced
 	s.Listener = l
 	s.Start()
 	t.Cleanup(s.Close)

@@ -62,7 +62,7 @@ func TestResolve(t *testing.T) {
 			}
 			e, err := New(t.Context(), Options{Endpoint: tc.flag})
 			if e != nil {
-				defer finish(t, e) //nolint:errcheck // nothing was sent
+				defer finish(t, e) // nothing was sent
 			}
 			if (err != nil) != (tc.err != nil) {
 				t.Fatalf("%s: got error %v", tc.reason, err)

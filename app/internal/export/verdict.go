@@ -37,7 +37,7 @@ func judge(err error) verdict {
 	}
 	reason := errors.New(printable(err.Error()))
 	if m := partial.FindStringSubmatch(reason.Error()); m != nil {
-		n, _ := strconv.Atoi(m[1]) //nolint:errcheck // digits, as matched
+		n, _ := strconv.Atoi(m[1]) // digits, as matched
 		return verdict{refused: n, reason: reason}
 	}
 	if transient(err) {
