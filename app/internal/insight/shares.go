@@ -110,7 +110,7 @@ func Label(s *span.Span) string {
 func Attribute(s *span.Span, k attribute.Key) string {
 	for _, kv := range s.Attributes {
 		if kv.Key == k {
-			return kv.Value.Emit()
+			return kv.Value.String()
 		}
 	}
 	return ""
