@@ -27,7 +27,7 @@ var palette = []style{"36", "34", "35", "96", "94", "95"}
 func componentStyle(name string) style {
 	h := fnv.New32a()
 	h.Write([]byte(name))
-	return palette[h.Sum32()%uint32(len(palette))]
+	return palette[h.Sum32()%uint32(len(palette))] //nolint:gosec // a short list
 }
 
 // piece is text in one style.

@@ -27,11 +27,11 @@ func (n *node) thin(d density) {
 		case c.span == nil || c.unsettled():
 			c.thin(d)
 			kept = append(kept, c)
-		case d == countEnded:
-			ended = append(ended, c)
-		default:
+		case d == openOnly:
 			c.children = nil
 			kept = append(kept, c)
+		default:
+			ended = append(ended, c)
 		}
 	}
 	switch len(ended) {
