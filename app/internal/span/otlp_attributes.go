@@ -124,7 +124,7 @@ func toValue(v attribute.Value) *commonpb.AnyValue {
 	case attribute.BOOLSLICE:
 		return toArray(v.AsBoolSlice(), attribute.BoolValue)
 	default:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text(v.Emit())}}
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text(v.String())}}
 	}
 }
 

@@ -5,7 +5,7 @@
 package spantest
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -49,7 +49,7 @@ func New(name string) *Builder {
 func (b *Builder) Add(parent *span.Span, name, service string, ref object.Ref, start, end int, attrs ...attribute.KeyValue) *span.Span {
 	s := &span.Span{
 		TraceID:    b.Trace.ID,
-		ID:         span.DeriveID(b.Trace.ID, name, string(ref.UID), fmt.Sprint(len(b.Trace.Spans))),
+		ID:         span.DeriveID(b.Trace.ID, name, string(ref.UID), strconv.Itoa(len(b.Trace.Spans))),
 		Name:       name,
 		Service:    service,
 		Object:     ref,

@@ -4,6 +4,7 @@ package spantest
 
 import (
 	"fmt"
+	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -80,7 +81,7 @@ func Unschedulable() *span.Trace {
 // 100th failed.
 func Many(n int) *span.Trace {
 	b := New(fmt.Sprint("many", n))
-	run := b.Run("kubectl scale deployment web --replicas="+fmt.Sprint(n), 0, 5000+3*n)
+	run := b.Run("kubectl scale deployment web --replicas="+strconv.Itoa(n), 0, 5000+3*n)
 	d := b.Deployment(run, 5, 5000+3*n)
 	rs := b.ReplicaSet(d, 60, 4900+3*n)
 	for i := range n {
