@@ -51,6 +51,8 @@ type Engine struct {
 
 	// derived is the last derivation; nil after anything was observed.
 	derived *derivation
+	// late is what came after its trace had been taken.
+	late []amendment
 	// taken are the traces that Take has handed out, with their end.
 	taken map[trace.TraceID]time.Time
 	// compacted is when the engine last forgot what it needs no more.
@@ -95,7 +97,7 @@ func (e *Engine) Observe(o *observation.Observation) {
 	case o.Write != nil:
 		e.observeWrite(o.Write)
 	case o.Event != nil:
-		e.timeline(o.Event.Regarding).event(o, e.shared)
+		e.observeEvent(o)
 	case o.Run != nil:
 		e.observeRun(o.Run)
 	}
@@ -105,7 +107,15 @@ func (e *Engine) observeState(o *observation.Observation) {
 	if n := o.State.Node; n != nil {
 		e.nodes[o.State.Name] = n
 	}
-	e.timeline(o.State.Ref).state(o, e.shared)
+	if t := e.timeline(o.State.Ref); !e.lateState(t, o) {
+		t.state(o, e.shared)
+	}
+}
+
+func (e *Engine) observeEvent(o *observation.Observation) {
+	if t := e.timeline(o.Event.Regarding); !e.lateEvent(t, o) {
+		t.event(o, e.shared)
+	}
 }
 
 func (e *Engine) observeWrite(w *observation.Write) {

@@ -97,6 +97,7 @@ func (w *Watch) show(p *pipeline) error {
 			return err
 		}
 	}
+	p.exporter.Export(w.wanted(p.engine.Amendments()))
 	if now.Sub(p.lastDraw) < drawEvery {
 		return nil
 	}
