@@ -5,12 +5,20 @@ SHELL       := /bin/bash
 .ONESHELL:
 MAKEFLAGS   += --no-print-directory
 
+ifeq ($(filter oneshell,$(.FEATURES)),)
+$(error this needs GNU make 4; on macOS: brew install make, then gmake)
+endif
+
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 MODULES   := . app lab e2e
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
 LIFELINE  := bin/lifeline
+LINTER    := bin/golangci-lint
+
+# The race detector is C; without a compiler the tests run without it.
+RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 
 .PHONY: help
 help: ## List the targets
@@ -27,9 +35,9 @@ demo: bin ## Build and start a real Kubernetes, trace one change on it, print th
 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/
-	@mkdir -p bin
-	(cd app && CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/lifeline ./cmd/lifeline)
-	(cd lab && CGO_ENABLED=0 go build -trimpath -o ../bin/lab ./cmd/lab)
+	@echo "building $(LIFELINE) and $(LAB)"
+	(cd app && CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../$(LIFELINE) ./cmd/lifeline)
+	(cd lab && CGO_ENABLED=0 go build -trimpath -o ../$(LAB) ./cmd/lab)
 
 .PHONY: build
 build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
@@ -49,23 +57,45 @@ test: vet unit lab-test e2e ## Run every test; the first run builds Kubernetes i
 
 .PHONY: vet
 vet: ## go vet in every module
-	@for m in $(MODULES); do (cd $$m && echo "go vet $$m" && go vet ./...); done
+	@for m in $(MODULES); do (cd $$m && echo "vet $$m" && go vet ./...); done
 
 .PHONY: unit
-unit: ## Unit tests, with the race detector
-	@for m in . app; do (cd $$m && go test -race ./...); done
+unit: ## Unit tests, with the race detector where there is a C compiler
+	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
+	for m in . app; do (cd $$m && echo "test $$m" && go test $(RACE) ./...); done
 
+.PHONY: kubernetes
+kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
+	@cd lab
+	go run ./cmd/lab build --nodes kwok
+	if [ "$$(id -u)" = 0 ]; then
+		go run ./cmd/lab build --nodes real
+	else
+		echo "SKIP: tests on real nodes need root; those on fake nodes run"
+	fi
+
+# Never from Go's cache of test results: these tests run programs, and on a
+# machine, that it does not know of. One package at a time, shown as it goes.
 .PHONY: lab-test
-lab-test: ## Tests of the lab, on clusters that it starts
-	cd lab && go test -timeout 30m ./...
+lab-test: kubernetes ## Tests of the lab, on clusters that it starts
+	@cd lab && go test -v -count 1 -p 1 -timeout 30m ./...
 
 .PHONY: e2e
-e2e: ## End-to-end tests on real clusters; real nodes need root and `make deps`
-	cd e2e && go test -timeout 40m ./...
+e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
+	@cd e2e && go test -v -count 1 -p 1 -timeout 40m ./...
 
 .PHONY: lint
-lint: ## golangci-lint in every module
-	@for m in $(MODULES); do (cd $$m && echo "lint $$m" && GOWORK=off go tool -modfile=$(CURDIR)/tools/golangci-lint.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+lint: $(LINTER) ## golangci-lint in every module
+	@status=0
+	for m in $(MODULES); do
+		echo "lint $$m"
+		(cd $$m && GOWORK=off $(CURDIR)/$(LINTER) run --config $(CURDIR)/.golangci.yml ./...) || status=1
+	done
+	exit $$status
+
+$(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
+	@echo "building $@"
+	GOWORK=off go build -modfile=$< -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: bench
 bench: ## Benchmarks; docs/performance.md holds figures of one run
