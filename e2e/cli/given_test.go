@@ -4,10 +4,7 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
@@ -20,28 +17,11 @@ func configMap(namespace, name, data string) string {
 // outline compares the traces of a result with what was written by hand.
 func outline(t *testing.T, r harness.Result, want ...string) {
 	t.Helper()
-	outlineWith(t, harness.Names{}, r, want...)
-}
-
-func outlineWith(t *testing.T, names harness.Names, r harness.Result, want ...string) {
-	t.Helper()
-	var got []string
-	for _, tr := range r.Traces {
-		got = append(got, names.Outline(tr))
-		if orphans := tr.Orphans(); len(orphans) > 0 {
-			t.Errorf("trace %s has %d orphans, the first %s %s", tr.ID, len(orphans), orphans[0].Name, orphans[0].Object())
-		}
-	}
-	for i := range want {
-		want[i] = strings.TrimPrefix(want[i], "\n")
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("traces (-want +got):\n%s\nstderr:\n%s", diff, r.Stderr)
-	}
+	harness.Names{}.Expect(t, r, want...)
 }
 
 // namedOutline is outline where controllers have made up names.
 func namedOutline(t *testing.T, namespace string, r harness.Result, want ...string) {
 	t.Helper()
-	outlineWith(t, bench.NamesIn(t, namespace), r, want...)
+	bench.NamesIn(t, namespace).Expect(t, r, want...)
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
@@ -53,30 +51,11 @@ func given(t *testing.T, namespace, manifest string) {
 	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/web", "--timeout=60s")
 }
 
-// expect compares the outlines of the traces with what was written by hand.
-func expect(t *testing.T, o *harness.Oracle, r harness.Result, want ...string) {
-	t.Helper()
-	names := o.Names(t)
-	var got []string
-	for _, tr := range r.Traces {
-		got = append(got, names.Outline(tr))
-		if orphans := tr.Orphans(); len(orphans) > 0 {
-			t.Errorf("trace %s has %d orphans, the first %s %s", tr.ID, len(orphans), orphans[0].Name, orphans[0].Object())
-		}
-	}
-	for i := range want {
-		want[i] = strings.TrimPrefix(want[i], "\n")
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("traces (-want +got):\n%s\nstderr:\n%s", diff, r.Stderr)
-	}
-}
-
 func TestCreate(t *testing.T) {
 	ns := bench.Namespace(t)
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, web(ns, "web:1", 2)))
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     create Deployment web (request)
@@ -92,7 +71,7 @@ func TestScaleUp(t *testing.T) {
 	given(t, ns, web(ns, "web:1", 1))
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "scale", "deployment/web", "--replicas=3")
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     reconcile ReplicaSet web-A converged (owner)
@@ -108,7 +87,7 @@ func TestScaleDown(t *testing.T) {
 	given(t, ns, web(ns, "web:1", 3))
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "scale", "deployment/web", "--replicas=1")
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     reconcile ReplicaSet web-A converged (owner)
@@ -124,7 +103,7 @@ func TestRollout(t *testing.T) {
 	given(t, ns, web(ns, "web:1", 1))
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, web(ns, "web:2", 1)))
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     reconcile ReplicaSet web-A converged (owner)
@@ -144,7 +123,7 @@ func TestUndo(t *testing.T) {
 	given(t, ns, web(ns, "web:2", 1))
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "rollout", "undo", "deployment/web")
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     reconcile ReplicaSet web-A converged (owner)
@@ -191,7 +170,7 @@ run converged
 			given(t, ns, web(ns, "web:1", 2))
 			o := bench.Oracle(t, ns)
 			r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "deployment/web", "--cascade="+cascade)
-			expect(t, o, r, tt.want)
+			o.Expect(t, r, tt.want)
 			o.Check(t, r, harness.All)
 		})
 	}
@@ -205,7 +184,7 @@ func TestDeletePod(t *testing.T) {
 		name := strings.TrimSpace(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "--field-selector=status.phase=Running", "-o", "jsonpath={.items[0].metadata.name}"))
 		o := bench.Oracle(t, ns)
 		r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "pod", name)
-		expect(t, o, r, `
+		o.Expect(t, r, `
 run converged
   reconcile Pod web-A-* deleted (request)
     [terminate]
@@ -244,7 +223,7 @@ func TestNameReused(t *testing.T) {
 	bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "deployment/web")
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, manifest))
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     create Deployment web (request)
@@ -268,7 +247,7 @@ func TestSecondRolloutWhileFirstIsOpen(t *testing.T) {
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "deployment/web", "--timeout=30s")
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=jsonpath={.status.unavailableReplicas}=1", "deployment/web", "--timeout=30s")
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, web(ns, "web:2", 1)))
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request) ~previous
     reconcile ReplicaSet web-A converged (owner) ~previous
@@ -283,7 +262,7 @@ run converged
 	if was.Code != 0 {
 		t.Fatalf("the superseded run ended with %d\n%s", was.Code, was.Stderr)
 	}
-	expect(t, o, harness.Parse(t, was), `
+	o.Expect(t, harness.Parse(t, was), `
 run superseded
   reconcile Deployment web superseded (request)
     create Deployment web (request)
@@ -300,7 +279,7 @@ func TestUnrelatedChangesStayApart(t *testing.T) {
 	other = strings.ReplaceAll(other, "app: web", "app: other")
 	bench.MustKubectl(t, other, "apply", "-f", "-")
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, web(ns, "web:1", 2)))
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment web converged (request)
     create Deployment web (request)

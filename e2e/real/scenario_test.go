@@ -169,6 +169,15 @@ func TestFailedRollouts(t *testing.T) {
           readinessProbe: {exec: {command: [/app, ready]}, initialDelaySeconds: 30}
 `, "exited with code 3", "backoff",
 		},
+		"crash loop without a probe": {
+			"ready for a moment is not converged; nobody but lifeline gives it up",
+			`
+      containers:
+        - name: app
+          image: ` + "IMAGE" + `
+          env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "7"}]
+`, "exited with code 7", "start container",
+		},
 		"image not found": {
 			"the image is named",
 			`

@@ -26,7 +26,9 @@ type Options struct {
 	// Cluster identifies the cluster; it is part of every derived trace ID.
 	Cluster string
 	// Settle is how long a trace must have been quiet, after its last span
-	// has ended, before it counts as settled (rule L9). Default 1 s.
+	// has ended, before it counts as settled (rule L9): a kubelet looks at its
+	// containers once a second, so a crash right after the start shows in that
+	// time. Default 2 s.
 	Settle time.Duration
 	// Quiet is how long an object is still held to be reconciled whose kind
 	// does not say when it has converged (no observedGeneration): what its
@@ -63,7 +65,7 @@ type Engine struct {
 // New returns an Engine that has seen nothing.
 func New(opts Options) *Engine {
 	if opts.Settle <= 0 {
-		opts.Settle = time.Second
+		opts.Settle = 2 * time.Second
 	}
 	if opts.Quiet <= 0 {
 		opts.Quiet = 3 * time.Second

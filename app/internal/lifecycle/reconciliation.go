@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -155,6 +156,9 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		return r.endOfDeletion(d)
 	}
 	if v := r.convergedBy(until); v != nil {
+		if r.superseded == nil && recovering(v, d.now) {
+			return end{}, false
+		}
 		at := arrival(v)
 		if v.ResourceVersion == r.last().rv {
 			at = r.last().at.exactlyEnd(r.last().req)
@@ -208,11 +212,30 @@ func (r *reconciliation) hopeless(d *derivation, last *version) string {
 		}
 	}
 	for _, c := range last.Pod.Containers {
+		// While it backs off a kubelet may show the last crash or the waiting.
+		crashed := exitMessage(c.Name, c.State)
+		if c.Restarts >= 1 && c.Last != nil && crashed != "" && exitMessage(c.Name, c.Last) != "" {
+			return fmt.Sprintf("%s (restart count %d)", crashed, c.Restarts)
+		}
 		if c.Restarts >= 1 && c.State != nil && c.State.Waiting && c.State.Reason == "CrashLoopBackOff" {
 			return containerWaitsFor(c)
 		}
 	}
 	return ""
+}
+
+// recovering reports whether v is a Pod that is ready after a crash, and has not
+// been long enough to trust it.
+func recovering(v *version, now time.Time) bool {
+	if v.Pod == nil || now.Sub(v.seen) > steady {
+		return false
+	}
+	for _, c := range v.Pod.Containers {
+		if c.Restarts > 0 && exitMessage(c.Name, c.Last) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // failedSince returns the first version of the failure that lasts to now.
@@ -318,8 +341,8 @@ func (l *lineage) settled(now time.Time, window time.Duration) bool {
 	if l.run != nil && l.run.End.IsZero() {
 		return false
 	}
-	if now.Sub(l.latest) < window {
-		return false
+	if len(l.recs) > 0 && now.Sub(l.latest) < window {
+		return false // a write that nobody reconciles needs no wait
 	}
 	for _, r := range l.recs {
 		if !r.done {

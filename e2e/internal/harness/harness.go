@@ -125,7 +125,7 @@ func (b *Bench) Run(t testing.TB, want int, flags []string, command ...string) R
 	return r
 }
 
-// Kubectl runs kubectl as administrator, without lifeline, and returns what it
+// MustKubectl runs kubectl as administrator, without lifeline, and returns what it
 // printed.
 func (b *Bench) MustKubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
@@ -142,9 +142,11 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 func (b *Bench) Namespace(t testing.TB) string {
 	t.Helper()
 	name := "t-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(t.Name()), "-"), "-")
-	if len(name) > 60 {
-		name = strings.Trim(name[:60], "-")
+	if len(name) > 50 {
+		name = strings.Trim(name[:50], "-")
 	}
+	// A name of its own each time: the last one may still be going.
+	name += fmt.Sprintf("-%06x", rand.IntN(1<<24))
 	b.MustKubectl(t, "", "create", "namespace", name)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

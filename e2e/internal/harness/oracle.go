@@ -97,7 +97,7 @@ func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.
 	names := o.Names(t)
 	told := make([]map[stored]bool, len(r.Traces))
 	for i, tr := range r.Traces {
-		told[i] = tr.Writes()
+		told[i] = tr.writes()
 	}
 	// Some answers do not tell the resourceVersion; such a write is any one
 	// of its object that no other write accounts for.

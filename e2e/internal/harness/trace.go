@@ -151,9 +151,9 @@ type stored struct {
 	rv  uint64
 }
 
-// Writes returns the stored writes that the trace tells of: spans of writes
+// writes returns the stored writes that the trace tells of: spans of writes
 // and events named "write".
-func (t *Trace) Writes() map[stored]bool {
+func (t *Trace) writes() map[stored]bool {
 	out := map[stored]bool{}
 	put := func(uid, rv string) {
 		if n, err := strconv.ParseUint(rv, 10, 64); err == nil && n > 0 {
