@@ -31,25 +31,6 @@ spec:
 %s`, namespace, podSpec)
 }
 
-// expect compares the outlines of the traces with what was written by hand.
-func expect(t *testing.T, o *harness.Oracle, r harness.Result, want ...string) {
-	t.Helper()
-	names := o.Names(t)
-	var got []string
-	for _, tr := range r.Traces {
-		got = append(got, names.Outline(tr))
-		if orphans := tr.Orphans(); len(orphans) > 0 {
-			t.Errorf("trace %s has %d orphans, the first %s %s", tr.ID, len(orphans), orphans[0].Name, orphans[0].Object())
-		}
-	}
-	for i := range want {
-		want[i] = strings.TrimPrefix(want[i], "\n")
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("traces (-want +got):\n%s\nstderr:\n%s", diff, r.Stderr)
-	}
-}
-
 func TestCreate(t *testing.T) {
 	ns := bench.Namespace(t)
 	o := bench.Oracle(t, ns)
@@ -58,7 +39,7 @@ func TestCreate(t *testing.T) {
         - name: app
           image: `+bench.Image("app:v1")+`
 `)))
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment app converged (request)
     create Deployment app (request)
@@ -250,7 +231,7 @@ func TestDelete(t *testing.T) {
 	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/app", "--timeout=60s")
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "deployment/app")
-	expect(t, o, r, `
+	o.Expect(t, r, `
 run converged
   reconcile Deployment app deleted (request)
     delete Deployment app (request)
