@@ -88,15 +88,25 @@ func (r *reconciliation) convergedBy(rv uint64) *version {
 }
 
 // arrivedAfter returns the first version, that of the write from or a later
-// one, in which the object was where it wanted to be, or nil.
+// one, in which the object was where it wanted to be, or nil. Of a kind that
+// does not say what it has observed, a version without conditions says nothing:
+// it counts only as long as no later one says more.
 func (t *timeline) arrivedAfter(from *write) *version {
 	i, _ := t.position(from.rv)
+	var silent *version
 	for n, v := range t.versions[i:] {
-		if converged(v) && !(from.reconstructed && v == from.v) && lasts(v, t.versions[i+n+1:]) {
+		switch {
+		case from.reconstructed && v == from.v:
+		case !converged(v):
+			silent = nil
+		case !lasts(v, t.versions[i+n+1:]):
+		case len(v.Conditions) > 0 || !opaque(t):
 			return v
+		case silent == nil:
+			silent = v
 		}
 	}
-	return nil
+	return silent
 }
 
 // steady is how long a Pod that was ready must not have crashed to have
