@@ -213,7 +213,7 @@ run converged
 	t.Run("watch", func(t *testing.T) {
 		r := bench.Do(t, harness.Call{Args: []string{"watch", "-n", ns, "--for", "3s"}, Kubeconfig: config})
 		ends(t, r, 0)
-		says(t, r, `lifeline: watching namespace .*`, `lifeline: not permitted to watch in namespace .*: .*pods.*; going on without`)
+		says(t, r, `lifeline: not permitted to watch in namespace .*: .*pods.*; going on without`, `lifeline: watching namespace .*`)
 	})
 }
 

@@ -49,14 +49,7 @@ func (c *Collector) Stop() {
 func (c *Collector) Export(_ context.Context, req ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, rs := range req.Traces().ResourceSpans().All() {
-		service, _ := rs.Resource().Attributes().Get("service.name")
-		for _, ss := range rs.ScopeSpans().All() {
-			for _, s := range ss.Spans().All() {
-				c.spans = append(c.spans, convert(s, service.AsString()))
-			}
-		}
-	}
+	c.spans = slices.AppendSeq(c.spans, spans(req.Traces()))
 	return ptraceotlp.NewExportResponse(), nil
 }
 

@@ -169,7 +169,8 @@ func File(t testing.TB, text string) string {
 	return path
 }
 
-// Parse reads the traces that a result printed.
+// Parse reads the traces that a result printed: of one OTLP document, or of one
+// a line.
 func Parse(t testing.TB, r Result) Result {
 	t.Helper()
 	r.Traces = parse(t, r.Stdout)

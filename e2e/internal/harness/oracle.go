@@ -29,12 +29,21 @@ const calm = time.Second
 // is over.
 func (b *Bench) Oracle(t testing.TB, namespace string) *Oracle {
 	t.Helper()
-	var before []audit.Write
-	Eventually(t, "calm in namespace "+namespace, func() bool {
-		before = b.stored(t, namespace)
-		return len(before) == 0 || time.Since(before[len(before)-1].Completed) > calm
+	o := &Oracle{bench: b, namespace: namespace}
+	o.since = len(o.Calm(t))
+	return o
+}
+
+// Calm waits until what goes on in the namespace is over, and returns all that
+// was ever written there.
+func (o *Oracle) Calm(t testing.TB) []audit.Write {
+	t.Helper()
+	var all []audit.Write
+	Eventually(t, "calm in namespace "+o.namespace, func() bool {
+		all = o.bench.stored(t, o.namespace)
+		return len(all) == 0 || time.Since(all[len(all)-1].Completed) > calm
 	})
-	return &Oracle{bench: b, namespace: namespace, since: len(before)}
+	return all
 }
 
 // Somewhere says that a write belongs to exactly one of the traces, whichever.
@@ -150,6 +159,46 @@ func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.
 			if unnumbered[key.uid]--; unnumbered[key.uid] < 0 {
 				t.Errorf("trace %d tells of a write of %s at resourceVersion %d that was not stored", i, key.uid, key.rv)
 			}
+		}
+	}
+}
+
+// CheckOnly is Check for those writes whose object is wanted, whose trace may be
+// any, and without those that the traces tell of besides.
+func (o *Oracle) CheckOnly(t testing.TB, r Result, wanted func(name string) bool) {
+	t.Helper()
+	names := o.Names(t)
+	for _, w := range o.bench.stored(t, o.namespace)[o.since:] {
+		rv, _ := strconv.ParseUint(w.ResourceVersion, 10, 64)
+		if rv == 0 || w.Removed || !wanted(names.Of(w.Name)) {
+			continue
+		}
+		in := 0
+		for _, tr := range r.Traces {
+			if tr.Writes()[stored{w.UID, rv}] {
+				in++
+			}
+		}
+		if in != 1 {
+			t.Errorf("%d traces have the %s of %s %s/%s (resourceVersion %d) by %s, want one", in, w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
+		}
+	}
+}
+
+// Final holds a recording against the log: of every object that the oracle
+// counts it has the last state that was stored, or that it is gone.
+func (o *Oracle) Final(t testing.TB, file string) {
+	t.Helper()
+	last := map[string]audit.Write{}
+	for _, w := range o.bench.stored(t, o.namespace)[o.since:] {
+		if w.UID != "" && w.ResourceVersion != "" {
+			last[w.UID] = w
+		}
+	}
+	seen := lastSeen(t, file)
+	for uid, w := range last {
+		if rv := seen[uid]; rv != gone && strconv.FormatUint(rv, 10) != w.ResourceVersion {
+			t.Errorf("the recording's last state of %s %s is %d, stored was %s", w.Resource, w.Name, rv, w.ResourceVersion)
 		}
 	}
 }

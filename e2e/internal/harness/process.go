@@ -96,15 +96,29 @@ func (p *Process) Stderr() string { return p.stderr.String() }
 // AwaitStderr waits until it has said text.
 func (p *Process) AwaitStderr(t testing.TB, text string) {
 	t.Helper()
-	Eventually(t, p.String()+" saying "+text, func() bool {
+	p.await(t, p.Stderr, text)
+}
+
+// AwaitStdout waits until it has printed text.
+func (p *Process) AwaitStdout(t testing.TB, text string) {
+	t.Helper()
+	p.await(t, p.Stdout, text)
+}
+
+func (p *Process) await(t testing.TB, printed func() string, text string) {
+	t.Helper()
+	Eventually(t, p.String()+" printing "+text, func() bool {
+		if strings.Contains(printed(), text) {
+			return true
+		}
 		select {
 		case <-p.done:
-			if !strings.Contains(p.Stderr(), text) {
-				t.Fatalf("%s ended without saying %q:\n%s\n%s", p, text, p.Stderr(), p.Stdout())
+			if !strings.Contains(printed(), text) {
+				t.Fatalf("%s ended without printing %q:\n%s\n%s", p, text, p.Stderr(), p.Stdout())
 			}
 		default:
 		}
-		return strings.Contains(p.Stderr(), text)
+		return false
 	})
 }
 

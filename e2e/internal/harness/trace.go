@@ -3,6 +3,8 @@
 package harness
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,31 +51,44 @@ func (s *Span) Object() string { return s.Attributes["k8s.object.name"] }
 // Outcome is how a reconciliation ended.
 func (s *Span) Outcome() string { return s.Attributes["lifeline.outcome"] }
 
-// parse reads an OTLP JSON document; traces in the order in which they appear.
+// parse reads OTLP JSON documents, one a line; traces in the order in which
+// they appear.
 func parse(t testing.TB, text string) []*Trace {
 	t.Helper()
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	doc, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces([]byte(text))
-	if err != nil {
-		t.Fatalf("-o json is not one OTLP document: %v\n%s", err, text)
-	}
 	var out []*Trace
-	for _, rs := range doc.ResourceSpans().All() {
-		service, _ := rs.Resource().Attributes().Get("service.name")
-		for _, ss := range rs.ScopeSpans().All() {
-			for _, s := range ss.Spans().All() {
-				add(&out, convert(s, service.AsString()))
-			}
+	for line := range strings.Lines(text) {
+		doc, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces([]byte(line))
+		if err != nil {
+			t.Fatalf("-o json is not one OTLP document a line: %v\n%s", err, text)
+		}
+		for s := range spans(doc) {
+			add(&out, s)
 		}
 	}
 	for _, tr := range out {
-		slices.SortFunc(tr.Spans, func(a, b *Span) int { return a.Start.Compare(b.Start) })
+		slices.SortFunc(tr.Spans, func(a, b *Span) int {
+			return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
+		})
 	}
 	// The run's own trace comes first.
 	slices.SortStableFunc(out, func(a, b *Trace) int { return b.runs() - a.runs() })
 	return out
+}
+
+// spans gives every span of a document.
+func spans(doc ptrace.Traces) iter.Seq[*Span] {
+	return func(yield func(*Span) bool) {
+		for _, rs := range doc.ResourceSpans().All() {
+			service, _ := rs.Resource().Attributes().Get("service.name")
+			for _, ss := range rs.ScopeSpans().All() {
+				for _, s := range ss.Spans().All() {
+					if !yield(convert(s, service.AsString())) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 func (t *Trace) runs() int {
