@@ -175,7 +175,7 @@ func (o *Oracle) CheckOnly(t testing.TB, r Result, wanted func(name string) bool
 		}
 		in := 0
 		for _, tr := range r.Traces {
-			if tr.Writes()[stored{w.UID, rv}] {
+			if tr.writes()[stored{w.UID, rv}] {
 				in++
 			}
 		}
