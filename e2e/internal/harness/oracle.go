@@ -72,23 +72,27 @@ func (b *Bench) NamesIn(t testing.TB, namespace string) Names {
 	t.Helper()
 	n := Names{replace: map[string]string{}}
 	sets := map[string]int{}
-	for _, w := range b.stored(t, namespace) {
-		if w.Verb != "create" || w.Subresource != "" {
-			continue
-		}
-		switch w.Resource {
-		case "replicasets":
-			base := w.Name[:strings.LastIndex(w.Name, "-")]
-			n.replace[w.Name] = fmt.Sprintf("%s-%c", base, 'A'+sets[base])
-			sets[base]++
-		case "pods":
-			if i := strings.LastIndex(w.Name, "-"); i > 0 {
-				if owner, ok := n.replace[w.Name[:i]]; ok {
-					n.replace[w.Name] = owner + "-*"
-				}
+	all := b.stored(t, namespace)
+	created := func(resource string, f func(name string)) {
+		for _, w := range all {
+			if w.Resource == resource && w.Verb == "create" && w.Subresource == "" {
+				f(w.Name)
 			}
 		}
 	}
+	created("replicasets", func(name string) {
+		base := name[:strings.LastIndex(name, "-")]
+		n.replace[name] = fmt.Sprintf("%s-%c", base, 'A'+sets[base])
+		sets[base]++
+	})
+	// The log is in order of answers: a Pod's may come before its owner's.
+	created("pods", func(name string) {
+		if i := strings.LastIndex(name, "-"); i > 0 {
+			if owner, ok := n.replace[name[:i]]; ok {
+				n.replace[name] = owner + "-*"
+			}
+		}
+	})
 	return n
 }
 
