@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/httpstream"
+	"golang.org/x/net/http/httpguts"
 )
 
 // exchange is one request and its answer, as far as the proxy cares.
@@ -161,7 +161,7 @@ func (p *Proxy) rewrite(pr *httputil.ProxyRequest) {
 
 func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	x := exchangeOf(r)
-	if httpstream.IsUpgradeRequest(r) {
+	if httpguts.HeaderValuesContainsToken(r.Header["Connection"], "Upgrade") {
 		return x.up.upgrade.RoundTrip(r)
 	}
 	return x.up.plain.RoundTrip(r)
@@ -195,5 +195,5 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func refuse(w http.ResponseWriter, code int, message string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, "lifeline: "+message+"\n")
+	_, _ = io.WriteString(w, "lifeline: "+message+"\n") //nolint:gosec // plain text
 }

@@ -139,8 +139,10 @@ func Start(opts Options) (*Proxy, error) {
 // comes through the tunnels.
 func (p *Proxy) serve() {
 	quiet := log.New(io.Discard, "", 0)
-	p.outer = &http.Server{Handler: http.HandlerFunc(p.connect), ErrorLog: quiet}
-	p.inner = &http.Server{
+	// No ReadHeaderTimeout: the command alone knows the way here, and it may
+	// keep connections ready for later.
+	p.outer = &http.Server{Handler: http.HandlerFunc(p.connect), ErrorLog: quiet} //nolint:gosec // see above
+	p.inner = &http.Server{                                                       //nolint:gosec // see above
 		Handler:     http.HandlerFunc(p.handle),
 		ErrorLog:    quiet,
 		TLSConfig:   p.ca.config(),

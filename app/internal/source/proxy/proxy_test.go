@@ -130,8 +130,7 @@ func TestStrangersAreRefused(t *testing.T) {
 }
 
 func TestServerNamedByTheCommand(t *testing.T) {
-	var second *harness
-	second = newHarness(t, func(w http.ResponseWriter, r *http.Request) {
+	second := newHarness(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "second "+r.Header.Get("Authorization"))
 	})
 	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("the first server was reached") },
@@ -206,7 +205,7 @@ func TestUnreachableServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close() // only read
 	body, _ := io.ReadAll(resp.Body)
 	if resp.StatusCode != http.StatusBadGateway || !strings.Contains(string(body), "cannot reach "+h.server.URL) {
 		t.Errorf("got %d %s", resp.StatusCode, body)
@@ -230,7 +229,7 @@ func TestStreamsPassAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close() // only read
 	buf := make([]byte, 16)
 	for _, line := range []string{"one", "two"} {
 		next <- line
@@ -255,7 +254,7 @@ func TestBigBodiesPassWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close() // only read
 	n, err := io.Copy(io.Discard, resp.Body)
 	if err != nil || n < size {
 		t.Errorf("got %d bytes, %v", n, err)
@@ -276,7 +275,7 @@ func TestUpgradesPass(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		defer conn.Close() //nolint:errcheck // the test ends
+		defer conn.Close() // the test ends
 		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
 		_ = rw.Flush()
 		line, _ := rw.ReadString('\n')
@@ -299,7 +298,7 @@ func TestUpgradesPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // the test ends
+	defer resp.Body.Close() // the test ends
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("got %s", resp.Status)
 	}
@@ -329,7 +328,7 @@ func get(t *testing.T, client *http.Client, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close() // only read
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func (p *Proxy) answered(resp *http.Response) error {
 		// and no end of it either: do not wait for that.
 		x.stop()
 	}
-	limit := 0
+	var limit int
 	switch {
 	case x.call.write && !x.dryRun:
 		limit = maxWriteAnswer
