@@ -193,7 +193,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path, namespace, 
 		at, _ = strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	}
 	if token := r.URL.Query().Get("continue"); token != "" {
-		fmt.Sscanf(token, "%d.%d", &at, &from) //nolint:errcheck // our own token
+		fmt.Sscanf(token, "%d.%d", &at, &from) // our own token
 	}
 	if at < f.compacted {
 		fail(w, http.StatusGone)
@@ -334,23 +334,23 @@ func nameOf(v any) string {
 func clone(m map[string]any) map[string]any {
 	text, _ := json.Marshal(m)
 	var out map[string]any
-	json.Unmarshal(text, &out) //nolint:errcheck // our own text
+	json.Unmarshal(text, &out) // our own text
 	return out
 }
 
 func send(out *json.Encoder, typ string, object any) {
-	out.Encode(map[string]any{"type": typ, "object": object}) //nolint:errcheck // the client may be gone
+	out.Encode(map[string]any{"type": typ, "object": object}) // the client may be gone
 }
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client may be gone
+	json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
 func fail(w http.ResponseWriter, code int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(failure(code)) //nolint:errcheck // the client may be gone
+	json.NewEncoder(w).Encode(failure(code)) // the client may be gone
 }
 
 func failure(code int) map[string]any {

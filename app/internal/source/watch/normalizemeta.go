@@ -65,7 +65,7 @@ func NormalizeMetadata(kind object.Kind, m *metav1.PartialObjectMetadata) *obser
 			manager.Time = entry.Time.UTC()
 		}
 		if entry.FieldsV1 != nil {
-			manager.Fields = xxhash.Sum64(entry.FieldsV1.Raw)
+			manager.Fields = xxhash.Sum64(entry.FieldsV1.GetRawBytes())
 		}
 		s.Managers = append(s.Managers, manager)
 	}
