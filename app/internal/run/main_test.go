@@ -68,7 +68,7 @@ func create(kind, name string) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close() // only read
 	if resp.StatusCode != http.StatusCreated {
 		return fmt.Errorf("cannot create %s: %s", name, resp.Status)
 	}

@@ -35,7 +35,7 @@ func fromTerminal() bool {
 	if err != nil {
 		return false
 	}
-	defer tty.Close() //nolint:errcheck // only asked
+	defer tty.Close() // only asked
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }

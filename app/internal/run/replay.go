@@ -31,7 +31,7 @@ func (r *Replay) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return CodeError, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() // only read
 	p, err := newPipeline(ctx, r.Options, file.Header().Cluster, "", r.OTLP)
 	if err != nil {
 		return CodeError, err

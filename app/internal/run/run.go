@@ -95,7 +95,7 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return CodeError, fmt.Errorf("cannot make a directory for the command's kubeconfig: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // nothing in it is of use afterwards
+	defer os.RemoveAll(dir) // nothing in it is of use afterwards
 	cluster := <-identity
 	x.pipeline, err = newPipeline(ctx, c.Options, cluster, c.Record, c.OTLP)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -155,7 +154,7 @@ func (w *Watch) what() string {
 	if w.Namespaces == nil {
 		return "the whole cluster"
 	}
-	return fmt.Sprintf("namespace %s", w.Namespaces[0])
+	return "namespace " + w.Namespaces[0]
 }
 
 func open(traces []*span.Trace) []*span.Trace {
