@@ -32,7 +32,7 @@ func (d *derivation) trace(l *lineage) *span.Trace {
 		all = append(all, d.spans(r)...)
 	}
 	for _, w := range l.loose {
-		s := writeSpan(l.id, w.req)
+		s := writeSpan(l.id, w)
 		if l.run != nil {
 			s.Parent = parseContext(l.run.TraceParent, "").SpanID()
 			s.Evidence = span.ByRequest

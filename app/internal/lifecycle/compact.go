@@ -171,9 +171,8 @@ func (d *derivation) remember(t *timeline) {
 	}
 	d.recs[t.ref.UID] = append(d.recs[t.ref.UID], r)
 	if o := object.ControllerOf(t.owners()); o != nil && p.gone && p.lost {
-		list := append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: r, replaced: p.replaced})
-		slices.SortFunc(list, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
-		d.departed[o.UID] = list
+		d.departed[o.UID] = append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: r, replaced: p.replaced})
+		slices.SortFunc(d.departed[o.UID], func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
 	}
 }
 

@@ -39,7 +39,7 @@ func conditionPhases(r *reconciliation) []phase {
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
 				waiting[c.Type] = &phase{
-					name: "condition", service: setter(r.t, v, c), key: c.Type, start: since(r, v, c), message: c.Message,
+					name: "condition", service: setter(r.t, v), key: c.Type, start: since(r, v, c), message: c.Message,
 					attrs: []attribute.KeyValue{attribute.String("k8s.object.condition.type", span.Bound(c.Type))},
 				}
 			case p != nil:
@@ -91,7 +91,7 @@ func since(r *reconciliation, v *version, c *observation.Condition) moment {
 }
 
 // setter names who set a condition: the writer of that version's status.
-func setter(t *timeline, v *version, c *observation.Condition) string {
+func setter(t *timeline, v *version) string {
 	if m := writer(nil, v, false); m != "" {
 		if m == manager {
 			return reconciler(t)

@@ -36,7 +36,6 @@ type derivation struct {
 	stirred map[types.UID]stirring
 	// namespaces are the UIDs of Namespaces, by name, that are going.
 	namespaces map[string]types.UID
-	runs       map[trace.SpanID]*lineage
 }
 
 // stirring is a write below an object.
@@ -200,7 +199,7 @@ func (d *derivation) placeDesired(w *write) {
 func (d *derivation) placeData(w *write) {
 	if w.req != nil {
 		if l := d.lineOf(w.req); l != nil {
-			l.loose = append(l.loose, looseWrite{req: w.req})
+			l.loose = append(l.loose, w.req)
 			l.latest = later(l.latest, w.req.End)
 		}
 		return
@@ -303,14 +302,14 @@ func (d *derivation) lose(w *write) {
 func (d *derivation) refuse() {
 	for _, w := range d.engine.refused {
 		if l := d.lineOf(w); l != nil {
-			l.loose = append(l.loose, looseWrite{req: w})
+			l.loose = append(l.loose, w)
 			l.latest = later(l.latest, w.End)
 		}
 	}
 	for _, t := range d.engine.objects {
 		for _, w := range t.requests {
 			if l := d.lineOf(w); l != nil && w.Failed() {
-				l.loose = append(l.loose, looseWrite{req: w})
+				l.loose = append(l.loose, w)
 				l.latest = later(l.latest, w.End)
 			}
 		}
@@ -331,8 +330,8 @@ func (d *derivation) finish() {
 		for _, r := range l.recs {
 			d.conclude(r)
 		}
-		slices.SortFunc(l.loose, func(a, b looseWrite) int {
-			return cmp.Or(a.req.Start.Compare(b.req.Start), cmp.Compare(a.req.TraceParent, b.req.TraceParent))
+		slices.SortFunc(l.loose, func(a, b *observation.Write) int {
+			return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.TraceParent, b.TraceParent))
 		})
 		d.ordered = append(d.ordered, l)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMoment(t *testing.T) {
-	at := func(d time.Duration) time.Time { return epoch.Add(d) }
+	at := epoch.Add
 	live := func(d time.Duration) moment { return moment{hi: at(d), live: true} }
 	tests := map[string]struct {
 		reason string

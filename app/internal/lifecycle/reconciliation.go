@@ -23,17 +23,11 @@ type lineage struct {
 	recs  []*reconciliation
 	// loose are writes that belong to the trace and to no reconciliation:
 	// those to objects that nobody reconciles, and refused ones.
-	loose []looseWrite
+	loose []*observation.Write
 	// follows are the lineages that this one heals after.
 	follows []*lineage
 	// latest is when its last write happened or was heard of.
 	latest time.Time
-}
-
-// looseWrite is a request whose object is not reconciled, or that was refused.
-type looseWrite struct {
-	req    *observation.Write
-	parent *reconciliation
 }
 
 // reconciliation is one object on its way to one desired state, within one

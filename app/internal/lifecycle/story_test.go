@@ -94,11 +94,14 @@ func (s *story) gone(name string) {
 // requested says that a run's command made the last write.
 func (s *story) requested(run, verb string, code int) {
 	last := s.seen[len(s.seen)-1]
-	ref, rv := object.Ref{}, s.rv
+	var (
+		ref object.Ref
+		rv  uint64
+	)
 	if last.State != nil {
-		ref = last.State.Ref
+		ref, rv = last.State.Ref, s.rv
 	} else {
-		ref, rv = last.Gone.Ref, 0
+		ref = last.Gone.Ref
 	}
 	s.emit(observation.Observation{Source: observation.SourceRequest, Write: &observation.Write{
 		Ref: ref, Verb: verb, Code: code, ResourceVersion: rv,
