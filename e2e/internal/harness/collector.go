@@ -3,54 +3,120 @@
 package harness
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 )
 
-// Collector is an OTLP gRPC receiver on loopback that keeps what it gets.
+// Collector is an OTLP receiver on loopback that keeps what it gets.
 type Collector struct {
 	ptraceotlp.UnimplementedGRPCServer
 	// Endpoint is host:port.
 	Endpoint string
 
-	server *grpc.Server
+	stop   func()
 	served sync.WaitGroup
 
-	mu    sync.Mutex
-	spans []*Span
+	mu     sync.Mutex
+	spans  []*Span
+	header http.Header
 }
 
-// NewCollector starts a receiver; Stop ends it.
-func NewCollector() (*Collector, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// NewCollector starts a gRPC receiver on a free port; Stop ends it.
+func NewCollector() (*Collector, error) { return NewCollectorAt("127.0.0.1:0") }
+
+// NewCollectorAt is NewCollector for an address.
+func NewCollectorAt(address string) (*Collector, error) {
+	server := grpc.NewServer()
+	c := &Collector{stop: server.Stop}
+	ptraceotlp.RegisterGRPCServer(server, c)
+	return c, c.serve(address, server.Serve)
+}
+
+// NewHTTPCollector starts an HTTP receiver on a free port; Stop ends it.
+func NewHTTPCollector() (*Collector, error) {
+	c := new(Collector)
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/traces", c)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	c.stop = func() { _ = server.Close() }
+	return c, c.serve("127.0.0.1:0", server.Serve)
+}
+
+func (c *Collector) serve(address string, serve func(net.Listener) error) error {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen for OTLP: %w", err)
+		return fmt.Errorf("cannot listen for OTLP: %w", err)
 	}
-	c := &Collector{Endpoint: listener.Addr().String(), server: grpc.NewServer()}
-	ptraceotlp.RegisterGRPCServer(c.server, c)
-	c.served.Go(func() { _ = c.server.Serve(listener) })
-	return c, nil
+	c.Endpoint = listener.Addr().String()
+	c.served.Go(func() { _ = serve(listener) })
+	return nil
 }
 
 // Stop ends the receiver.
 func (c *Collector) Stop() {
-	c.server.Stop()
+	c.stop()
 	c.served.Wait()
 }
 
-// Export implements the OTLP trace service.
-func (c *Collector) Export(_ context.Context, req ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
+// ServeHTTP implements OTLP over HTTP.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		zipped, err := gzip.NewReader(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		body = zipped
+	}
+	text, err := io.ReadAll(body)
+	req := ptraceotlp.NewExportRequest()
+	if err == nil {
+		err = req.UnmarshalProto(text)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.keep(req, r.Header.Clone())
+	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+// Export implements OTLP over gRPC.
+func (c *Collector) Export(ctx context.Context, req ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	header := http.Header{}
+	for key, values := range md {
+		header[http.CanonicalHeaderKey(key)] = values
+	}
+	c.keep(req, header)
+	return ptraceotlp.NewExportResponse(), nil
+}
+
+func (c *Collector) keep(req ptraceotlp.ExportRequest, header http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spans = slices.AppendSeq(c.spans, spans(req.Traces()))
-	return ptraceotlp.NewExportResponse(), nil
+	c.header = header
+}
+
+// Header returns the headers of the last request.
+func (c *Collector) Header() http.Header {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.header
 }
 
 // Spans returns the spans that came so far and that want accepts.
