@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package lifecycle
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cpuTime is the processor time that this process has used: unlike wall time it
+// does not count what else the machine was doing.
+func cpuTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
