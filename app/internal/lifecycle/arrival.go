@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import "time"
+
+// convergedBy returns the first version at or after the last write to desired
+// state, and before rv, in which the object was where it wanted to be; nil if
+// there is none.
+func (r *reconciliation) convergedBy(rv uint64) *version {
+	if from := r.last(); r.arrivedFrom != from {
+		r.arrivedFrom, r.arrived = from, r.t.arrivedAfter(from)
+	}
+	if r.arrived == nil || r.arrived.ResourceVersion >= rv {
+		return nil
+	}
+	return r.arrived
+}
+
+// arrivedAfter returns the first version, that of the write from or a later
+// one, in which the object was where it wanted to be, or nil. Of a kind that
+// does not say what it has observed, a version without conditions says nothing:
+// it counts only as long as no later one says more.
+func (t *timeline) arrivedAfter(from *write) *version {
+	i, _ := t.position(from.rv)
+	var silent *version
+	for n, v := range t.versions[i:] {
+		switch {
+		case from.reconstructed && v == from.v:
+		case !converged(v):
+			silent = nil
+		case !lasts(v, t.versions[i+n+1:]):
+		case len(v.Conditions) > 0 || !opaque(t):
+			return v
+		case silent == nil:
+			silent = v
+		}
+	}
+	return silent
+}
+
+// steady is how long a Pod that was ready must not have crashed to have
+// arrived: a container without a readiness probe is ready as soon as it runs.
+const steady = 10 * time.Second
+
+// lasts reports whether what v shows was more than the moment before a crash,
+// by the versions after it.
+func lasts(v *version, after []*version) bool {
+	if v.Pod == nil {
+		return true
+	}
+	for _, next := range after {
+		if next.Pod == nil || !next.Deleting.IsZero() || next.seen.Sub(v.seen) > steady {
+			return true
+		}
+		for _, c := range next.Pod.Containers {
+			before := find(v.Pod, c.Name, false)
+			if before != nil && c.Restarts > before.Restarts || exitMessage(c.Name, c.State) != "" {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// end is when the reconciliation ended and how; zero while it goes on.
+type end struct {
+	at      moment
+	outcome span.Outcome
+	message string
+	// unseen: nothing but the request was ever seen.
+	unseen bool
+}
+
+// end derives how r ended. until is the last resourceVersion that counts.
+func (r *reconciliation) end(d *derivation) (end, bool) {
+	until := ^uint64(0)
+	if r.superseded != nil {
+		until = r.superseded.rv
+	}
+	if r.verb == deleted {
+		return r.endOfDeletion(d)
+	}
+	if v := r.convergedBy(until); v != nil {
+		if r.superseded == nil && recovering(v, d.now) {
+			return end{}, false
+		}
+		at := arrival(v)
+		if v.ResourceVersion == r.last().rv {
+			at = r.last().at.exactlyEnd(r.last().req)
+		} else if c := v.Condition("Ready"); c != nil && v.Pod != nil {
+			at = at.within(c.Since)
+		}
+		if opaque(r.t) && r.superseded == nil {
+			return r.endOfOpaque(d, at)
+		}
+		return end{at: at, outcome: span.Converged}, true
+	}
+	if r.superseded != nil {
+		return end{at: r.superseded.at, outcome: span.Superseded}, true
+	}
+	if r.t.removal != nil {
+		return end{at: moment{hi: r.t.removal.seen, live: !r.t.removal.listed}, outcome: span.Superseded}, true
+	}
+	last := r.t.last()
+	if last == nil || last.ResourceVersion < r.last().rv {
+		if r.last().req != nil && len(r.t.versions) == 0 && d.now.Sub(r.last().req.End) > d.opts.Quiet {
+			// Nothing but the request was ever seen of this object: it may
+			// not be read, or nobody watches it.
+			return end{at: moment{}.exactly(r.last().req), outcome: span.Unfinished, unseen: true, message: "the object was not seen after the write"}, true
+		}
+		return end{}, false
+	}
+	if msg := failure(last); msg != "" {
+		at := arrival(r.failedSince())
+		return end{at: at, outcome: span.Failed, message: msg}, true
+	}
+	if msg := r.hopeless(d, last); msg != "" {
+		return end{at: arrival(last), outcome: span.Failed, message: msg}, true
+	}
+	if d.now.Sub(r.activity) > d.opts.Patience && d.now.Sub(last.seen) > d.opts.Patience {
+		return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
+	}
+	return end{}, false
+}
+
+// hopeless says why a Pod that crashes again and again will not become ready,
+// once nobody waits for it any more who could give up: its owner holds that it
+// has arrived, or it has none.
+func (r *reconciliation) hopeless(d *derivation, last *version) string {
+	if last.Pod == nil {
+		return ""
+	}
+	if r.parent != nil {
+		d.conclude(r.parent)
+		if !r.parent.done {
+			return ""
+		}
+	}
+	for _, c := range last.Pod.Containers {
+		// While it backs off a kubelet may show the last crash or the waiting.
+		crashed := exitMessage(c.Name, c.State)
+		if c.Restarts >= 1 && c.Last != nil && crashed != "" && exitMessage(c.Name, c.Last) != "" {
+			return fmt.Sprintf("%s (restart count %d)", crashed, c.Restarts)
+		}
+		if c.Restarts >= 1 && c.State != nil && c.State.Waiting && c.State.Reason == "CrashLoopBackOff" {
+			return containerWaitsFor(c)
+		}
+	}
+	return ""
+}
+
+// recovering reports whether v is a Pod that is ready after a crash, and has not
+// been long enough to trust it.
+func recovering(v *version, now time.Time) bool {
+	if v.Pod == nil || now.Sub(v.seen) > steady {
+		return false
+	}
+	for _, c := range v.Pod.Containers {
+		if c.Restarts > 0 && exitMessage(c.Name, c.Last) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// failedSince returns the first version of the failure that lasts to now.
+func (r *reconciliation) failedSince() *version {
+	since := r.t.last()
+	for i := len(r.t.versions) - 1; i >= 0; i-- {
+		v := r.t.versions[i]
+		if v.ResourceVersion < r.last().rv || failure(v) == "" {
+			break
+		}
+		since = v
+	}
+	return since
+}
+
+// endOfOpaque ends a reconciliation whose kind does not tell: with the last
+// write that it caused, once it has been quiet.
+func (r *reconciliation) endOfOpaque(d *derivation, at moment) (end, bool) {
+	if d.now.Sub(r.activity) <= d.opts.Quiet {
+		return end{}, false
+	}
+	if r.activity.After(at.at().Time) {
+		at = moment{hi: r.activity, live: true}
+	}
+	return end{at: at, outcome: span.Converged}, true
+}
+
+// endOfDeletion: an object is deleted when it is gone and its dependants are
+// (rules C3b and L6).
+func (r *reconciliation) endOfDeletion(d *derivation) (end, bool) {
+	if r.t.removal == nil {
+		return end{}, false
+	}
+	at := moment{hi: r.t.removal.seen, live: !r.t.removal.listed}
+	if r.first().verb == deleted && r.first().rv == r.t.removal.rv && r.first().req != nil {
+		at = moment{lo: r.first().req.End, hi: r.first().req.End, exact: span.TimeRequest}
+	}
+	for _, dep := range d.dependants[r.t.ref.UID] {
+		if dep.removal == nil && owns(r.t.ref.UID, dep) {
+			return end{}, false
+		}
+	}
+	for _, c := range r.children {
+		d.conclude(c)
+		if !c.done {
+			return end{}, false
+		}
+		if c.ended.at.at().After(at.at().Time) {
+			at = c.ended.at
+		}
+	}
+	return end{at: at, outcome: span.Deleted}, true
+}
+
+// owns reports whether the newest version of t still names uid as an owner.
+func owns(uid types.UID, t *timeline) bool {
+	last := t.last()
+	if last == nil {
+		return false
+	}
+	for _, o := range last.Owners {
+		if o.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// exactlyEnd replaces m by the time at which the request was answered.
+func (m moment) exactlyEnd(req *observation.Write) moment {
+	if req == nil {
+		return m
+	}
+	return moment{lo: req.End, hi: req.End, exact: span.TimeRequest}
+}

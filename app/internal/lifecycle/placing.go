@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// place finds the reconciliation that w belongs to, or begins one.
+func (d *derivation) place(w *write) {
+	switch {
+	case w.part == desired && d.reconciled(w):
+		d.placeDesired(w)
+	case w.part == desired:
+		d.placeData(w)
+	default:
+		d.placeNote(w)
+	}
+	if w.verb != removed {
+		d.lose(w)
+	}
+}
+
+// reconciled reports whether somebody acts on the object that w wrote.
+func (d *derivation) reconciled(w *write) bool {
+	if w.verb == deleted && (w.v != nil || len(d.dependants[w.t.ref.UID]) > 0) {
+		return true // it goes in steps, or takes others with it
+	}
+	if last := w.t.last(); last != nil {
+		return last.Reconciled
+	}
+	return w.req != nil
+}
+
+func (d *derivation) placeDesired(w *write) {
+	c := d.cause(w)
+	now := d.current(w.t.ref.UID)
+	if now != nil && now.line == c.line && now.verb != deleted && w.verb != deleted && now.superseded == nil {
+		now.writes = append(now.writes, w)
+		now.links = append(now.links, c.links...)
+		d.stir(now, w)
+		return
+	}
+	r := &reconciliation{
+		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
+		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w},
+	}
+	if now != nil && now.superseded == nil {
+		if now.verb != deleted && now.convergedBy(w.rv) == nil {
+			now.superseded = w
+			now.line.latest = later(now.line.latest, w.heard())
+		}
+		if now.line != r.line {
+			r.links = append(r.links, now.link("previous"))
+		}
+	}
+	if len(r.line.recs) == 0 {
+		r.line.first = w.rv
+	}
+	r.line.recs = append(r.line.recs, r)
+	if r.parent != nil {
+		r.parent.children = append(r.parent.children, r)
+	}
+	d.recs[w.t.ref.UID] = append(d.recs[w.t.ref.UID], r)
+	if w.verb == deleted && w.t.ref.Is("", "Namespace") {
+		d.namespaces[w.t.ref.Name] = w.t.ref.UID
+	}
+	d.stir(r, w)
+}
+
+// placeData places a write to an object that nobody reconciles: it is a span if
+// its request was seen, a note on what caused it otherwise, and else nothing.
+func (d *derivation) placeData(w *write) {
+	if w.req != nil {
+		if l := d.lineOf(w.req); l != nil {
+			l.loose = append(l.loose, w.req)
+			l.latest = later(l.latest, w.req.End)
+		}
+		return
+	}
+	owner := d.openOwner(w)
+	if owner == nil && w.verb == deleted {
+		owner = d.endingNamespace(w)
+	}
+	if owner != nil {
+		owner.notes = append(owner.notes, w)
+	}
+}
+
+// placeNote places a write to status or bookkeeping: it belongs to the
+// reconciliation it is part of, or, once that has converged, to the one below
+// that made the owner speak up.
+func (d *derivation) placeNote(w *write) {
+	r := d.current(w.t.ref.UID)
+	if w.part == ownership {
+		if up := d.ownershipCause(w); up != nil {
+			up.notes = append(up.notes, w)
+			d.stir(up, w)
+			return
+		}
+	}
+	var arrived *version
+	if r != nil && r.verb != deleted {
+		arrived = r.convergedBy(w.rv)
+	}
+	if r == nil || arrived != nil {
+		if up := d.openOwner(w); up != nil && w.part == bookkeeping && d.byController(w) {
+			// Its owner's controller prepares it: a revision, a hash.
+			up.notes = append(up.notes, w)
+			d.stir(up, w)
+			return
+		}
+		if below := d.stirred[w.t.ref.UID]; below.rec != nil && (arrived == nil || below.rv > arrived.ResourceVersion) {
+			r = below.rec
+		}
+	}
+	if r == nil {
+		return
+	}
+	r.notes = append(r.notes, w)
+	if r.t != w.t || opaque(w.t) && w.v != nil && converged(w.v) {
+		// A status that says nothing new keeps nobody busy.
+		r.line.latest = later(r.line.latest, w.heard())
+		return
+	}
+	d.stir(r, w)
+}
+
+// stir notes that r wrote: its ancestors are alive, and what its owners say
+// next may be about it.
+func (d *derivation) stir(r *reconciliation, w *write) {
+	at := w.at.at().Time
+	r.line.latest = later(r.line.latest, w.heard())
+	for p := r; p != nil; p = p.parent {
+		p.activity = later(p.activity, at)
+	}
+	t := w.t
+	for range 16 {
+		o := object.ControllerOf(t.owners())
+		if o == nil {
+			return
+		}
+		d.stirred[o.UID] = stirring{r, w.rv}
+		if t = d.engine.objects[o.UID]; t == nil {
+			return
+		}
+	}
+}
+
+// lose remembers a dependant that went, or failed for good, without its
+// controller's doing: its replacement will be healing (rule C3).
+func (d *derivation) lose(w *write) {
+	o := object.ControllerOf(w.t.owners())
+	if o == nil {
+		return
+	}
+	failed := w.part == observed && w.v != nil && w.prev != nil && failure(w.v) != "" && failure(w.prev) == ""
+	if w.verb != deleted && !failed {
+		return
+	}
+	r := d.current(w.t.ref.UID)
+	if w.verb == deleted && r != nil && r.verb == deleted && r.parent != nil && r.parent.t.ref.UID == o.UID {
+		return // its controller took it away
+	}
+	for _, known := range d.departed[o.UID] {
+		if known.t == w.t {
+			return
+		}
+	}
+	d.departed[o.UID] = append(d.departed[o.UID], &departure{
+		t: w.t, rv: w.rv, rec: r, replaced: w.t.past != nil && w.t.past.replaced,
+	})
+}
