@@ -211,6 +211,9 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 			span.KeyVerb.String(req.Verb), span.KeyStatusCode.Int(req.Code),
 		},
 	}
+	if req.ResourceVersion > 0 {
+		s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(req.ResourceVersion))) //nolint:gosec // etcd revisions are int64
+	}
 	if req.AuditID != "" {
 		s.Attributes = append(s.Attributes, span.KeyAuditID.String(span.Bound(req.AuditID)))
 	}

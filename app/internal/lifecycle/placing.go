@@ -70,10 +70,7 @@ func (d *derivation) placeDesired(w *write) {
 // its request was seen, a note on what caused it otherwise, and else nothing.
 func (d *derivation) placeData(w *write) {
 	if w.req != nil {
-		if l := d.lineOf(w.req); l != nil {
-			l.loose = append(l.loose, w.req)
-			l.latest = later(l.latest, w.req.End)
-		}
+		d.placeRequest(w)
 		return
 	}
 	owner := d.openOwner(w)
@@ -85,10 +82,25 @@ func (d *derivation) placeData(w *write) {
 	}
 }
 
+// placeRequest makes a write whose request was seen a span of its own, in the
+// trace that the request names; false if it names none.
+func (d *derivation) placeRequest(w *write) bool {
+	l := d.lineOf(w.req)
+	if l == nil {
+		return false
+	}
+	l.loose = append(l.loose, w.req)
+	l.latest = later(l.latest, w.req.End)
+	return true
+}
+
 // placeNote places a write to status or bookkeeping: it belongs to the
 // reconciliation it is part of, or, once that has converged, to the one below
 // that made the owner speak up.
 func (d *derivation) placeNote(w *write) {
+	if w.req != nil && d.placeRequest(w) {
+		return
+	}
 	r := d.current(w.t.ref.UID)
 	if w.part == ownership {
 		if up := d.ownershipCause(w); up != nil {
