@@ -2,7 +2,11 @@
 
 package span
 
-import "go.opentelemetry.io/otel/attribute"
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
 
 // SchemaURL names the version of Lifeline's span names and attributes.
 const SchemaURL = "https://kube-lifeline.github.io/schemas/1.0.0"
@@ -47,17 +51,5 @@ const (
 // EventWrite is the name of the span event that records one stored write.
 const EventWrite = "write"
 
-// maxText bounds any text that a cluster supplies.
-const maxText = 1024
-
-// Bound cuts text from a cluster to a sane length, at a rune's boundary.
-func Bound(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	cut := maxText - len("…")
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+// Bound is object.Bound, for texts of spans.
+func Bound(s string) string { return object.Bound(s) }

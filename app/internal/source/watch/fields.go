@@ -6,7 +6,7 @@ import (
 	"time"
 	"unique"
 
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
 // maxItems bounds every list that a cluster supplies.
@@ -35,7 +35,7 @@ func raw(m fields, key string) string {
 }
 
 // text returns the string at key, bounded in length.
-func text(m fields, key string) string { return observation.Bound(raw(m, key)) }
+func text(m fields, key string) string { return object.Bound(raw(m, key)) }
 
 // word is text that repeats from object to object (a kind, a namespace, a
 // reason): all copies share their memory.
@@ -45,7 +45,7 @@ func intern(s string) string {
 	if s == "" {
 		return ""
 	}
-	return unique.Make(observation.Bound(s)).Value()
+	return unique.Make(object.Bound(s)).Value()
 }
 
 // words returns the strings in the list at key, or those at field of its

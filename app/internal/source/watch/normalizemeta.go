@@ -26,7 +26,7 @@ func NormalizeMetadata(kind object.Kind, m *metav1.PartialObjectMetadata) *obser
 		Ref: object.Ref{
 			Kind:      kind,
 			Namespace: intern(m.Namespace),
-			Name:      observation.Bound(m.Name),
+			Name:      object.Bound(m.Name),
 			UID:       m.UID,
 		},
 		ResourceVersion:    version,

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -25,18 +26,18 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	}
 	result, err := status.Compute(u)
 	if err != nil {
-		return observation.ProgressInProgress, observation.Bound("status is malformed: " + err.Error())
+		return observation.ProgressInProgress, object.Bound("status is malformed: " + err.Error())
 	}
 	switch result.Status {
 	case status.CurrentStatus:
 		// Its messages say no more than the verdict does.
 		return observation.ProgressCurrent, ""
 	case status.FailedStatus:
-		return observation.ProgressFailed, observation.Bound(result.Message)
+		return observation.ProgressFailed, object.Bound(result.Message)
 	case status.TerminatingStatus:
 		return observation.ProgressTerminating, ""
 	default:
-		return observation.ProgressInProgress, observation.Bound(result.Message)
+		return observation.ProgressInProgress, object.Bound(result.Message)
 	}
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observation
+package object
 
 // maxText bounds any text that a cluster supplies.
 const maxText = 1024
 
-// Bound cuts text from a cluster to a sane length, at a rune's boundary.
+// Bound cuts text from a cluster to a sane length of at most 1024 bytes, at a
+// rune's boundary.
 func Bound(s string) string {
 	if len(s) <= maxText {
 		return s
