@@ -28,6 +28,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if encoding := os.Getenv(clientEncoding); encoding != "" {
+		os.Exit(client(encoding))
+	}
 	os.Exit(withCollector(m))
 }
 
@@ -43,6 +46,9 @@ func withCollector(m *testing.M) int {
 		Users: []lab.User{{Name: alice}, {Name: bob}},
 		Tracing: map[lab.Component]lab.Tracing{
 			lab.APIServer: {Endpoint: apiserver.Endpoint},
+		},
+		ExtraArgs: map[lab.Component][]string{
+			lab.APIServer: {"--feature-gates=CBORServingAndStorage=true"},
 		},
 	}, &bench)
 }

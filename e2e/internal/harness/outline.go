@@ -4,6 +4,7 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -105,4 +106,14 @@ func (n Names) Of(name string) string {
 		return r
 	}
 	return name
+}
+
+// With returns the names and one more.
+func (n Names) With(name, readable string) Names {
+	replace := maps.Clone(n.replace)
+	if replace == nil {
+		replace = map[string]string{}
+	}
+	replace[name] = readable
+	return Names{replace: replace}
 }
