@@ -105,7 +105,9 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		if w.req != nil {
 			ws := writeSpan(r.line.id, w.req)
 			ws.Parent, ws.Object = s.ID, r.t.ref
-			ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
+			if w.req.ResourceVersion == 0 { // the answer did not tell, the watch did
+				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
+			}
 			out = append(out, ws)
 			continue
 		}
