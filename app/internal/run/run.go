@@ -145,6 +145,9 @@ func (x *execution) finish() (int, error) {
 	// Once more, so that a recording ends at the moment that is printed.
 	x.observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
 	traces := x.engine.Related(x.root.TraceID(), now)
+	if !x.screen.terminal {
+		_ = x.view.Draw(traces, now) // what happened since the last look
+	}
 	x.view.Close() //nolint:errcheck // a terminal that is gone
 	changed := x.changed(traces)
 	if !changed {
