@@ -22,13 +22,7 @@ func contexts(t *testing.T, namespace string) (config string, secrets []string) 
 	t.Helper()
 	bench.MustKubectl(t, "", "-n", namespace, "create", "serviceaccount", "robot")
 	token := strings.TrimSpace(bench.MustKubectl(t, "", "-n", namespace, "create", "token", "robot"))
-	apply(t, fmt.Sprintf(`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: edit, namespace: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-subjects: [{kind: User, name: alice}, {kind: User, name: bob}, {kind: ServiceAccount, name: robot, namespace: %[1]s}]
-`, namespace))
+	grantEdit(t, namespace, alice, bob, "system:serviceaccount:"+namespace+":robot")
 	plugin := write(t, "plugin", fmt.Sprintf("#!/bin/sh\necho '%s'\n",
 		`{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"`+token+`"}}`), 0o700)
 	certificate := harness.LoadKubeconfig(t, bench.KubeconfigFor(alice)).AuthInfos[alice]

@@ -34,6 +34,16 @@ subjects: [{kind: User, name: %[2]s}]
 `, namespace, user))
 }
 
+// grantEdit lets users edit what is in one namespace.
+func grantEdit(t *testing.T, namespace string, users ...string) {
+	t.Helper()
+	args := []string{"-n", namespace, "create", "rolebinding", "edit", "--clusterrole=edit"}
+	for _, user := range users {
+		args = append(args, "--user="+user)
+	}
+	bench.MustKubectl(t, "", args...)
+}
+
 func TestRightsInOneNamespace(t *testing.T) {
 	ns := bench.Namespace(t)
 	grant(t, ns, alice)

@@ -66,6 +66,7 @@ func TestWhatKubectlWrites(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ns := bench.Namespace(t)
 			apply(t, configMap(ns, "there", "a: b")+"---\n"+configMap(ns, "other", "a: b")+"---\n"+deployment(ns, "none", 0))
 			bench.MustKubectl(t, "", "-n", ns, "create", "service", "clusterip", "there", "--tcp=80")
