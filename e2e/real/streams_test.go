@@ -68,7 +68,7 @@ func TestStreams(t *testing.T) {
 		p.AwaitStdout(t, "Forwarding from 127.0.0.1:")
 		address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(p.Stdout())
 		for range 3 { // each is a stream of its own
-			resp, err := http.Get("http://" + address + "/ready") //nolint:noctx // bounded by the test
+			resp, err := http.Get("http://" + address + "/ready")
 			if err != nil {
 				t.Fatal(err)
 			}
