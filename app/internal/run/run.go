@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -126,7 +125,7 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 func (x *execution) execute(ctx context.Context, path, kubeconfig string, signals <-chan os.Signal) (int, error) {
 	run := observation.Run{
 		TraceParent: traceParent(x.root), Parent: x.parent,
-		Command: span.Bound(strings.Join(x.Args, " ")), Start: x.now(),
+		Command: commandText(x.Args), Start: x.now(),
 	}
 	x.observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
 	var err error
