@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 const runID = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -253,6 +256,48 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
     readiness a
 `,
 		},
+		"custom kind": {
+			"a kind that says nothing at first has not converged once it says Ready=False; its controller's writes in the quiet time belong to it",
+			func(s *story) {
+				says := func(ready string, p observation.Progress) func(*observation.State) {
+					return func(st *observation.State) {
+						kind("example.com", "Head")(st)
+						st.ObservedGeneration, st.Progress = -1, p
+						if ready != "" {
+							st.Conditions = []observation.Condition{{Type: "Ready", Status: ready}}
+						}
+					}
+				}
+				s.write("head", says("", observation.ProgressCurrent))
+				s.write("child", kind("example.com", "Child"), arrived, func(st *observation.State) {
+					st.Owners = []object.Owner{{Kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Head"}, Name: "head", UID: "uid-head", Controller: true}}
+				})
+				s.write("head", says("False", observation.ProgressInProgress))
+				s.write("head", says("True", observation.ProgressCurrent))
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+    condition head
+    reconcile Child child converged (owner)
+`,
+		},
+		"annotated": {
+			"a command's write to bookkeeping is a span of its own (C2)",
+			func(s *story) {
+				s.write("web", deployment(0), arrived)
+				s.before()
+				s.run(runID, "kubectl annotate")
+				s.write("web", func(st *observation.State) { st.Finalizers = []string{"x"} })
+				s.requested(runID, "patch", 200)
+				s.ran(runID, "kubectl annotate")
+			},
+			`
+trace 0 converged
+  run converged
+    update Deployment web (request)
+`,
+		},
 		"orphaned": {
 			"an owner reference taken away by the owner's deletion starts no trace",
 			func(s *story) {
@@ -283,5 +328,19 @@ trace 0 deleted
 				}
 			}
 		})
+	}
+}
+
+func TestFailedCommandIsAnError(t *testing.T) {
+	s := newStory()
+	s.run(runID, "kubectl apply")
+	s.write("web", deployment(0))
+	s.requested(runID, "create", 201)
+	s.write("web", arrived)
+	s.ran(runID, "kubectl apply")
+	s.seen[len(s.seen)-1].Run.ExitCode = 1
+	root := observe(s.seen).Traces(s.now().Add(time.Minute))[0].Root()
+	if root.Status != span.StatusError || root.Outcome != span.Converged {
+		t.Errorf("status %v, outcome %s: want an error, and that what was written has converged", root.Status, root.Outcome)
 	}
 }
