@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/scenario"
 )
 
 // BenchmarkApply compares kubectl apply alone with kubectl apply through
@@ -25,7 +26,7 @@ func BenchmarkApply(b *testing.B) {
 			return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {i: \"%d\"}\n", namespace, i)
 		},
 		"Deployment": func(namespace string, i int) string {
-			return web(namespace, fmt.Sprintf("web:%d", i), 0)
+			return scenario.Web(namespace, fmt.Sprintf("web:%d", i), 0)
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

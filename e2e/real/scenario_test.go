@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/scenario"
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
@@ -30,6 +31,8 @@ spec:
       terminationGracePeriodSeconds: 1
 %s`, namespace, podSpec)
 }
+
+func TestScenarios(t *testing.T) { scenario.All(t, bench) }
 
 func TestCreate(t *testing.T) {
 	ns := bench.Namespace(t)
