@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
-	"github.com/kube-lifeline/lifeline/e2e/internal/scenario"
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
@@ -32,7 +31,24 @@ spec:
 %s`, namespace, podSpec)
 }
 
-func TestScenarios(t *testing.T) { scenario.All(t, bench) }
+func TestCreate(t *testing.T) {
+	ns := bench.Namespace(t)
+	o := bench.Oracle(t, ns)
+	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, deployment(ns, `
+      containers:
+        - name: app
+          image: `+bench.Image("app:v1")+`
+`)))
+	o.Expect(t, r, `
+run converged
+  reconcile Deployment app converged (request)
+    create Deployment app (request)
+    reconcile ReplicaSet app-A converged (owner)
+      reconcile Pod app-A-* converged (owner)
+        [pull image, readiness, sandbox, schedule, start container]
+`)
+	o.Check(t, r, harness.All)
+}
 
 func TestInitAndSidecarContainers(t *testing.T) {
 	ns := bench.Namespace(t)
