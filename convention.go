@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifeline
+
+import (
+	"encoding/json"
+	"strings"
+
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Annotation keys of the Default convention.
+const (
+	// ContextKey holds a W3C traceparent:
+	// "00-<32 hex trace ID>-<16 hex span ID>-<2 hex flags>".
+	ContextKey = "trace.kubernetes.io/context"
+	// StateKey holds the W3C tracestate that belongs to ContextKey.
+	StateKey = "trace.kubernetes.io/tracestate"
+	// BaggageKey holds the W3C baggage that belongs to ContextKey.
+	BaggageKey = "trace.kubernetes.io/baggage"
+)
+
+// Bounds of what is read, in bytes. W3C asks everybody to carry 512 of a
+// tracestate and 8192 of a baggage.
+const (
+	maxParent  = 256
+	maxState   = 1024
+	maxBaggage = 8192
+	maxMap     = 16384
+)
+
+// Convention is a way to write a trace context into annotations: which keys,
+// and in which form. The zero value reads and writes nothing. Conventions can
+// be compared with ==.
+type Convention struct {
+	name                    string
+	context, state, baggage string
+	form                    form
+}
+
+// form is how the value of a convention's first key is written.
+type form uint8
+
+const (
+	// w3cText is a traceparent; tracestate and baggage have keys of their own.
+	w3cText form = iota
+	// jsonMap is a JSON object of the three, as a W3C propagator fills it.
+	jsonMap
+	// jaegerText is "trace:span:parent:flags" in hexadecimal.
+	jaegerText
+)
+
+// The conventions that are known.
+var (
+	// Default is that of the Kubernetes proposals, as W3C text. The base64
+	// form of an OpenCensus binary context, which early prototypes wrote under
+	// the same key, is read as well.
+	Default = Convention{"default", ContextKey, StateKey, BaggageKey, w3cText}
+	// KEP5915 is that of Kubernetes enhancement 5915 and of OVN-Kubernetes.
+	KEP5915 = Convention{"kep-5915", "tracing.k8s.io/traceparent", "tracing.k8s.io/tracestate", "tracing.k8s.io/baggage", w3cText}
+	// AzureOperatorTrace is that of Azure's operatortrace library.
+	AzureOperatorTrace = Convention{"azure-operatortrace", "operatortrace.azure.microsoft.com/traceparent", "operatortrace.azure.microsoft.com/tracestate", "", w3cText}
+	// TektonTaskRun is that of Tekton's TaskRuns.
+	TektonTaskRun = Convention{"tekton-taskrun", "tekton.dev/taskrunSpanContext", "", "", jsonMap}
+	// TektonPipelineRun is that of Tekton's PipelineRuns.
+	TektonPipelineRun = Convention{"tekton-pipelinerun", "tekton.dev/pipelinerunSpanContext", "", "", jsonMap}
+	// AgentSandbox is that of the Kubernetes agent-sandbox project.
+	AgentSandbox = Convention{"agent-sandbox", "opentelemetry.io/trace-context", "", "", jsonMap}
+	// W3C is the bare header names as keys, as Keptn, Kuadrant and HyperShift
+	// write them.
+	W3C = Convention{"w3c", "traceparent", "tracestate", "baggage", w3cText}
+	// Jaeger is Jaeger's own header name as key.
+	Jaeger = Convention{"jaeger", "uber-trace-id", "", "", jaegerText}
+)
+
+// known is the order of reading: ours and the standard's first, then those that
+// one project writes for its own kinds, the narrower before the wider, then the
+// keys that anything may have left.
+var known = [...]Convention{Default, KEP5915, AzureOperatorTrace, TektonTaskRun, TektonPipelineRun, AgentSandbox, W3C, Jaeger}
+
+// Conventions returns all conventions that are known, in the order in which
+// they are read.
+func Conventions() []Convention { return append([]Convention(nil), known[:]...) }
+
+// String returns the convention's name, for example "kep-5915"; "" for the zero
+// value.
+func (c Convention) String() string { return c.name }
+
+// Owns reports whether the convention writes this annotation key.
+func (c Convention) Owns(key string) bool {
+	return key != "" && (key == c.context || key == c.state || key == c.baggage)
+}
+
+// Encode returns the annotations that carry sc and b by the convention; nil if
+// sc is invalid. A tracestate or baggage over its bound, or for which the
+// convention has no place, is left out.
+func (c Convention) Encode(sc trace.SpanContext, b baggage.Baggage) map[string]string {
+	if !sc.IsValid() || c.context == "" {
+		return nil
+	}
+	state, bag := sc.TraceState().String(), b.String()
+	if len(state) > maxState {
+		state = ""
+	}
+	if len(bag) > maxBaggage {
+		bag = ""
+	}
+	switch c.form {
+	case jsonMap:
+		m := carried{Parent: formatParent(sc), State: state, Baggage: bag}
+		text, err := json.Marshal(m)
+		if err != nil {
+			return nil
+		}
+		return map[string]string{c.context: string(text)}
+	case jaegerText:
+		return map[string]string{c.context: formatJaeger(sc)}
+	case w3cText:
+	}
+	m := map[string]string{c.context: formatParent(sc)}
+	if c.state != "" && state != "" {
+		m[c.state] = state
+	}
+	if c.baggage != "" && bag != "" {
+		m[c.baggage] = bag
+	}
+	return m
+}
+
+// carried is the JSON form.
+type carried struct {
+	Parent  string `json:"traceparent"`
+	State   string `json:"tracestate,omitempty"`
+	Baggage string `json:"baggage,omitempty"`
+}
+
+// parse reads the value of the convention's first key.
+func (c *Convention) parse(value string, annotations map[string]string) trace.SpanContext {
+	var state string
+	var sc trace.SpanContext
+	switch c.form {
+	case jsonMap:
+		m := parseMap(value)
+		sc, state = parseParent(m.Parent), m.State
+	case jaegerText:
+		sc = parseJaeger(value)
+	case w3cText:
+		sc = parseParent(value)
+		if !sc.IsValid() && c.context == ContextKey {
+			sc = parseBinary(value)
+		}
+		if c.state != "" {
+			state = annotations[c.state]
+		}
+	}
+	if state == "" || len(state) > maxState || !sc.IsValid() {
+		return sc
+	}
+	ts, err := trace.ParseTraceState(state)
+	if err != nil {
+		return sc
+	}
+	return sc.WithTraceState(ts)
+}
+
+// bag reads the baggage beside a context; false if there is none worth having.
+func (c *Convention) bag(annotations map[string]string) (baggage.Baggage, bool) {
+	text := annotations[c.baggage]
+	if c.form == jsonMap {
+		text = parseMap(annotations[c.context]).Baggage
+	}
+	if text == "" || len(text) > maxBaggage {
+		return baggage.Baggage{}, false
+	}
+	b, err := baggage.Parse(text)
+	return b, err == nil && b.Len() > 0
+}
+
+// parseMap reads the JSON form; what is malformed is empty.
+func parseMap(text string) carried {
+	var m map[string]any
+	if len(text) > maxMap || json.Unmarshal([]byte(text), &m) != nil {
+		return carried{}
+	}
+	// Propagators write the header names in any case; Tekton adds keys of its own.
+	var c carried
+	for k, v := range m {
+		s, ok := v.(string)
+		if !ok {
+			continue
+		}
+		switch {
+		case strings.EqualFold(k, "traceparent"):
+			c.Parent = s
+		case strings.EqualFold(k, "tracestate"):
+			c.State = s
+		case strings.EqualFold(k, "baggage"):
+			c.Baggage = s
+		}
+	}
+	return c
+}
