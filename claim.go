@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,10 @@ import (
 
 // claimKey is the member of a tracestate that holds a Claim.
 const claimKey = "lifeline"
+
+// maxTime is the end of the year 9999, beyond which a claim has no time:
+// reckoning with it would overflow.
+const maxTime = 253402300799
 
 // Identity names an object as far as it is known: a UID does not exist before
 // the object does, nor does the name of one that is created with a
@@ -64,7 +69,9 @@ func hash64(s string) uint64 {
 //	s:<span>;p:<parent span>;o:<object>;d:<digest>;g:<generation>;t:<Unix seconds>
 //
 // in lower-case hexadecimal of 16 digits (g and t decimal); every field but s
-// may be missing. In link mode p is "<trace>-<span>".
+// may be missing. In link mode p is "<trace>-<span>", the trace of 32 digits.
+// Fields that are unknown are ignored, those that are malformed count as
+// missing, and of those that come twice the last counts.
 type Claim struct {
 	// Span is the context's own span.
 	Span trace.SpanID
@@ -79,12 +86,14 @@ type Claim struct {
 	// Generation is that which the write gave the object; 0 if not known.
 	Generation int64
 	// Time is when the change was made that all this follows from, in whole
-	// seconds; zero if not known.
+	// seconds, after 1970 and before 10000; zero if not known.
 	Time time.Time
 }
 
 // ClaimOf returns the claim beside a context, and whether it holds: its span
-// must be the context's, since another writer may have replaced only the one.
+// must be the context's, since another writer may have replaced only the one,
+// and since a span inherits the tracestate of its parent. One that does not
+// hold is returned all the same, for what it says of where it came from.
 func ClaimOf(sc trace.SpanContext) (Claim, bool) {
 	if sc.TraceState().Len() == 0 {
 		return Claim{}, false
@@ -117,12 +126,15 @@ func Unclaimed(sc trace.SpanContext) trace.SpanContext {
 }
 
 // Claimed returns sc with a claim beside it, in place of any other. The claim's
-// Span is set to the context's.
+// Span is set to the context's. An invalid sc is returned as it is.
 func Claimed(sc trace.SpanContext, c Claim) trace.SpanContext {
+	if !sc.IsValid() {
+		return sc
+	}
 	c.Span = sc.SpanID()
 	ts, err := sc.TraceState().Insert(claimKey, c.String())
-	if err != nil {
-		return sc
+	if err != nil { // no claim is as long as W3C allows a member to be
+		return Unclaimed(sc)
 	}
 	return sc.WithTraceState(ts)
 }
@@ -145,8 +157,8 @@ func (c Claim) String() string {
 	if c.Generation > 0 {
 		b = strconv.AppendInt(append(b, ";g:"...), c.Generation, 10)
 	}
-	if !c.Time.IsZero() {
-		b = strconv.AppendInt(append(b, ";t:"...), c.Time.Unix(), 10)
+	if t := c.Time.Unix(); t > 0 && t <= maxTime {
+		b = strconv.AppendInt(append(b, ";t:"...), t, 10)
 	}
 	return string(b)
 }
@@ -168,21 +180,16 @@ func parseClaim(text string) Claim {
 		case "s":
 			parseID(c.Span[:], value)
 		case "p":
-			if trace, span, ok := strings.Cut(value, "-"); ok {
-				parseID(c.ParentTrace[:], trace)
-				value = span
-			}
-			parseID(c.Parent[:], value)
+			c.ParentTrace, c.Parent = parseAbove(value)
 		case "o":
 			c.Object = ObjectHash(parseHash(value))
 		case "d":
 			c.Digest = Digest(parseHash(value))
 		case "g":
-			if g, err := strconv.ParseInt(value, 10, 64); err == nil && g > 0 {
-				c.Generation = g
-			}
+			c.Generation = parseNumber(value, math.MaxInt64)
 		case "t":
-			if t, err := strconv.ParseInt(value, 10, 64); err == nil && t > 0 {
+			c.Time = time.Time{}
+			if t := parseNumber(value, maxTime); t > 0 {
 				c.Time = time.Unix(t, 0)
 			}
 		}
@@ -190,10 +197,36 @@ func parseClaim(text string) Claim {
 	return c
 }
 
+// parseAbove reads "<span>" or "<trace>-<span>"; both are missing if one is
+// malformed, since a span means nothing in another trace.
+func parseAbove(value string) (traceID trace.TraceID, spanID trace.SpanID) {
+	t, s, linked := strings.Cut(value, "-")
+	if !linked {
+		parseID(spanID[:], value)
+		return traceID, spanID
+	}
+	parseID(traceID[:], t)
+	parseID(spanID[:], s)
+	if !traceID.IsValid() || !spanID.IsValid() {
+		return trace.TraceID{}, trace.SpanID{}
+	}
+	return traceID, spanID
+}
+
+// parseID decodes an ID into dst; a malformed one leaves zeros there.
 func parseID(dst []byte, value string) {
 	if len(value) != 2*len(dst) || !unhex(dst, value) {
 		clear(dst)
 	}
+}
+
+// parseNumber reads a decimal from 1 to most; 0 is anything else.
+func parseNumber(value string, most int64) int64 {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return 0
+	}
+	return n
 }
 
 func parseHash(value string) uint64 {

@@ -3,7 +3,6 @@
 package lifeline
 
 import (
-	"encoding/json"
 	"strings"
 
 	"go.opentelemetry.io/otel/baggage"
@@ -21,18 +20,18 @@ const (
 	BaggageKey = "trace.kubernetes.io/baggage"
 )
 
-// Bounds of what is read, in bytes. W3C asks everybody to carry 512 of a
-// tracestate and 8192 of a baggage.
+// Bounds of what is read and written, in bytes. W3C asks everybody to carry 512
+// of a tracestate and 8192 of a baggage. A map holds one of each, escaped.
 const (
 	maxParent  = 256
 	maxState   = 1024
 	maxBaggage = 8192
-	maxMap     = 16384
+	maxMap     = 2 * (maxState + maxBaggage)
 )
 
 // Convention is a way to write a trace context into annotations: which keys,
-// and in which form. The zero value reads and writes nothing. Conventions can
-// be compared with ==.
+// and in which form. The ones that are known are variables of this package; the
+// zero value reads and writes nothing. Conventions can be compared with ==.
 type Convention struct {
 	name                    string
 	context, state, baggage string
@@ -87,36 +86,28 @@ func Conventions() []Convention { return append([]Convention(nil), known[:]...) 
 // value.
 func (c Convention) String() string { return c.name }
 
-// Owns reports whether the convention writes this annotation key.
+// Owns reports whether the convention writes to this annotation key.
 func (c Convention) Owns(key string) bool {
 	return key != "" && (key == c.context || key == c.state || key == c.baggage)
 }
 
 // Encode returns the annotations that carry sc and b by the convention; nil if
-// sc is invalid. A tracestate or baggage over its bound, or for which the
-// convention has no place, is left out.
+// sc is invalid. A tracestate that is too long loses its last members, which
+// are the oldest. A baggage that is too long is left out, as is what the
+// convention has no place for.
 func (c Convention) Encode(sc trace.SpanContext, b baggage.Baggage) map[string]string {
 	if !sc.IsValid() || c.context == "" {
 		return nil
 	}
-	state, bag := sc.TraceState().String(), b.String()
-	if len(state) > maxState {
-		state = ""
+	if c.form == jaegerText {
+		return map[string]string{c.context: formatJaeger(sc)}
 	}
+	state, bag := shorten(sc.TraceState().String()), b.String()
 	if len(bag) > maxBaggage {
 		bag = ""
 	}
-	switch c.form {
-	case jsonMap:
-		m := carried{Parent: formatParent(sc), State: state, Baggage: bag}
-		text, err := json.Marshal(m)
-		if err != nil {
-			return nil
-		}
-		return map[string]string{c.context: string(text)}
-	case jaegerText:
-		return map[string]string{c.context: formatJaeger(sc)}
-	case w3cText:
+	if c.form == jsonMap {
+		return map[string]string{c.context: formatMap(carried{formatParent(sc), state, bag})}
 	}
 	m := map[string]string{c.context: formatParent(sc)}
 	if c.state != "" && state != "" {
@@ -128,11 +119,12 @@ func (c Convention) Encode(sc trace.SpanContext, b baggage.Baggage) map[string]s
 	return m
 }
 
-// carried is the JSON form.
-type carried struct {
-	Parent  string `json:"traceparent"`
-	State   string `json:"tracestate,omitempty"`
-	Baggage string `json:"baggage,omitempty"`
+// shorten drops members from the end of a tracestate until it fits.
+func shorten(state string) string {
+	for len(state) > maxState {
+		state = state[:max(strings.LastIndexByte(state, ','), 0)]
+	}
+	return state
 }
 
 // parse reads the value of the convention's first key.
@@ -140,11 +132,6 @@ func (c *Convention) parse(value string, annotations map[string]string) trace.Sp
 	var state string
 	var sc trace.SpanContext
 	switch c.form {
-	case jsonMap:
-		m := parseMap(value)
-		sc, state = parseParent(m.Parent), m.State
-	case jaegerText:
-		sc = parseJaeger(value)
 	case w3cText:
 		sc = parseParent(value)
 		if !sc.IsValid() && c.context == ContextKey {
@@ -153,6 +140,11 @@ func (c *Convention) parse(value string, annotations map[string]string) trace.Sp
 		if c.state != "" {
 			state = annotations[c.state]
 		}
+	case jsonMap:
+		m := parseMap(value)
+		sc, state = parseParent(m.Parent), m.State
+	case jaegerText:
+		sc = parseJaeger(value)
 	}
 	if state == "" || len(state) > maxState || !sc.IsValid() {
 		return sc
@@ -166,38 +158,16 @@ func (c *Convention) parse(value string, annotations map[string]string) trace.Sp
 
 // bag reads the baggage beside a context; false if there is none worth having.
 func (c *Convention) bag(annotations map[string]string) (baggage.Baggage, bool) {
-	text := annotations[c.baggage]
-	if c.form == jsonMap {
+	var text string
+	switch {
+	case c.form == jsonMap:
 		text = parseMap(annotations[c.context]).Baggage
+	case c.baggage != "":
+		text = annotations[c.baggage]
 	}
 	if text == "" || len(text) > maxBaggage {
 		return baggage.Baggage{}, false
 	}
 	b, err := baggage.Parse(text)
 	return b, err == nil && b.Len() > 0
-}
-
-// parseMap reads the JSON form; what is malformed is empty.
-func parseMap(text string) carried {
-	var m map[string]any
-	if len(text) > maxMap || json.Unmarshal([]byte(text), &m) != nil {
-		return carried{}
-	}
-	// Propagators write the header names in any case; Tekton adds keys of its own.
-	var c carried
-	for k, v := range m {
-		s, ok := v.(string)
-		if !ok {
-			continue
-		}
-		switch {
-		case strings.EqualFold(k, "traceparent"):
-			c.Parent = s
-		case strings.EqualFold(k, "tracestate"):
-			c.State = s
-		case strings.EqualFold(k, "baggage"):
-			c.Baggage = s
-		}
-	}
-	return c
 }

@@ -5,6 +5,7 @@ package lifeline
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -33,6 +34,8 @@ func Derive(parent trace.SpanContext, child Child) trace.SpanContext {
 	if !parent.IsValid() {
 		return trace.SpanContext{}
 	}
+	// A reconcile's span has inherited the claim of its object: it does not hold
+	// for the span, but the time is that of the change all the same.
 	above, _ := ClaimOf(parent)
 	claim := Claim{
 		Parent: parent.SpanID(), Object: child.Hash(), Digest: child.Digest,
@@ -40,8 +43,8 @@ func Derive(parent trace.SpanContext, child Child) trace.SpanContext {
 	}
 	if child.Linked.IsValid() {
 		claim.Parent, claim.ParentTrace = child.Linked.SpanID(), child.Linked.TraceID()
-		if above, ok := ClaimOf(child.Linked); ok {
-			claim.Time = above.Time
+		if linked, _ := ClaimOf(child.Linked); !linked.Time.IsZero() {
+			claim.Time = linked.Time
 		}
 	}
 	sc := parent.WithSpanID(deriveSpanID(parent, claim.Object, child)).WithRemote(true)
@@ -55,7 +58,7 @@ func deriveSpanID(parent trace.SpanContext, object ObjectHash, child Child) trac
 	b = append(b, spanID[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(object))
 	b = binary.BigEndian.AppendUint64(b, uint64(child.Digest))
-	b = binary.BigEndian.AppendUint64(b, uint64(child.Attempt))
+	b = strconv.AppendInt(b, int64(child.Attempt), 10)
 	sum := sha256.Sum256(b)
 	id := trace.SpanID(sum[:8])
 	if !id.IsValid() {

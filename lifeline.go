@@ -7,16 +7,18 @@
 // Extract and Inject are the two halves of it; Start and StartLinked begin a
 // span from what an object carries, and Derive makes the context for a child.
 // What stands on an object is a hint and never authority: a value that is
-// missing, malformed, over-long or hostile is treated as absent. Nothing here
-// returns an error, panics or blocks.
+// missing, malformed, over-long or hostile is treated as absent: no value makes
+// a function here return an error, panic or block.
 //
 // The package knows nothing of clients, controllers or exporters; an object is
 // anything that has annotations. All functions may be called at the same time
-// as long as nobody writes to the object's annotations meanwhile.
+// as long as nobody writes to the object's annotations meanwhile, and none
+// writes to a map that an object already holds: it may be shared with a cache.
 package lifeline
 
 import (
 	"context"
+	"maps"
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
@@ -37,45 +39,58 @@ type Object interface {
 // first of the conventions that gives a valid one, or by all of Conventions if
 // none is named. Without one the result is invalid (IsValid reports false).
 func Extract(obj Annotated, conventions ...Convention) trace.SpanContext {
-	sc, _ := Find(obj, conventions...)
+	sc, _ := find(obj.GetAnnotations(), conventions)
 	return sc
 }
 
-// Find is Extract and tells, beside the span context, whose convention it came
-// by.
+// Find is Extract and tells, beside the span context, by which convention it
+// was found: the zero Convention if there is none.
 func Find(obj Annotated, conventions ...Convention) (trace.SpanContext, Convention) {
-	annotations := obj.GetAnnotations()
-	if len(annotations) == 0 {
+	sc, c := find(obj.GetAnnotations(), conventions)
+	if c == nil {
 		return trace.SpanContext{}, Convention{}
 	}
-	if len(conventions) == 0 {
-		return find(annotations, known[:])
-	}
-	return find(annotations, conventions)
+	return sc, *c
 }
 
-func find(annotations map[string]string, conventions []Convention) (trace.SpanContext, Convention) {
+// find reads by the first convention that gives a valid span context; without
+// one, the convention is nil.
+func find(annotations map[string]string, conventions []Convention) (trace.SpanContext, *Convention) {
+	if len(annotations) == 0 {
+		return trace.SpanContext{}, nil
+	}
+	if len(conventions) == 0 {
+		conventions = known[:]
+	}
 	for i := range conventions {
 		c := &conventions[i]
 		value, ok := annotations[c.context]
-		if !ok {
+		if !ok || c.context == "" {
 			continue
 		}
 		if sc := c.parse(value, annotations); sc.IsValid() {
-			return sc, *c
+			return sc, c
 		}
 	}
-	return trace.SpanContext{}, Convention{}
+	return trace.SpanContext{}, nil
 }
 
-// Context returns ctx with the span context and the baggage that obj carries;
-// ctx itself if it carries none. It reads as Extract does.
+// Context returns ctx with the span context and the baggage that obj carries.
+// It reads as Extract does: without a span context ctx is returned as it is,
+// and the baggage is that of the convention by which the span context was
+// found. If there is none beside it, the baggage of ctx stays.
 func Context(ctx context.Context, obj Annotated, conventions ...Convention) context.Context {
-	sc, c := Find(obj, conventions...)
-	if !sc.IsValid() {
+	annotations := obj.GetAnnotations()
+	sc, c := find(annotations, conventions)
+	if c == nil {
 		return ctx
 	}
-	if b, ok := c.bag(obj.GetAnnotations()); ok {
+	return c.enter(ctx, sc, annotations)
+}
+
+// enter returns ctx with what was found by the convention.
+func (c *Convention) enter(ctx context.Context, sc trace.SpanContext, annotations map[string]string) context.Context {
+	if b, ok := c.bag(annotations); ok {
 		ctx = baggage.ContextWithBaggage(ctx, b)
 	}
 	return trace.ContextWithRemoteSpanContext(ctx, sc)
@@ -83,62 +98,70 @@ func Context(ctx context.Context, obj Annotated, conventions ...Convention) cont
 
 // Inject puts the span context and the baggage of ctx on obj, by the first of
 // the conventions or by Default. What stood there by that convention is
-// replaced, what ctx does not have is removed; other annotations stay. Without
-// a valid span context in ctx the object is left as it is. The map that obj
-// held before is not written to: it may be shared with a cache.
+// replaced, what ctx does not have is removed; other annotations stay, those of
+// other conventions included, which Extract may prefer. Without a valid span
+// context in ctx the object is left as it is. The map that obj held before is
+// not written to: it may be shared with a cache.
 func Inject(ctx context.Context, obj Object, conventions ...Convention) {
-	sc := trace.SpanContextFromContext(ctx)
-	if !sc.IsValid() {
+	c := &Default
+	if len(conventions) > 0 {
+		c = &conventions[0]
+	}
+	encoded := c.Encode(trace.SpanContextFromContext(ctx), baggage.FromContext(ctx))
+	if len(encoded) == 0 {
 		return
 	}
-	c := Default
-	if len(conventions) > 0 {
-		c = conventions[0]
-	}
 	before := obj.GetAnnotations()
-	annotations := make(map[string]string, len(before)+2)
+	after := make(map[string]string, len(before)+len(encoded))
 	for k, v := range before {
 		if !c.Owns(k) {
-			annotations[k] = v
+			after[k] = v
 		}
 	}
-	for k, v := range c.Encode(sc, baggage.FromContext(ctx)) {
-		annotations[k] = v
-	}
-	obj.SetAnnotations(annotations)
+	maps.Copy(after, encoded)
+	obj.SetAnnotations(after)
 }
 
 // Remove takes off obj what the conventions put there, all of Conventions if
-// none is named. The map that obj held before is not written to.
+// none is named. If nothing is left, the annotations are set to nil; if nothing
+// stood there, the object is left as it is. The map that obj held before is not
+// written to.
 func Remove(obj Object, conventions ...Convention) {
 	if len(conventions) == 0 {
 		conventions = known[:]
 	}
-	owned := func(key string) bool {
-		for i := range conventions {
-			if conventions[i].Owns(key) {
-				return true
-			}
-		}
-		return false
-	}
+	var after map[string]string
 	before := obj.GetAnnotations()
-	after := make(map[string]string, len(before))
+	removed := false
+	for k := range before {
+		removed = removed || owned(k, conventions)
+	}
+	if !removed {
+		return
+	}
 	for k, v := range before {
-		if !owned(k) {
-			after[k] = v
+		if owned(k, conventions) {
+			continue
 		}
+		if after == nil {
+			after = make(map[string]string, len(before))
+		}
+		after[k] = v
 	}
-	switch {
-	case len(after) == len(before):
-	case len(after) == 0:
-		obj.SetAnnotations(nil)
-	default:
-		obj.SetAnnotations(after)
-	}
+	obj.SetAnnotations(after)
 }
 
-// Annotations makes an Object of a bare map, which Inject and Remove replace.
+func owned(key string, conventions []Convention) bool {
+	for i := range conventions {
+		if conventions[i].Owns(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// Annotations makes an Object of a bare map. A pointer to it is the Object;
+// Inject and Remove replace the map that it points to.
 type Annotations map[string]string
 
 // GetAnnotations returns the map.

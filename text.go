@@ -13,6 +13,9 @@ import (
 // parentSize is the length of a W3C traceparent of version 00.
 const parentSize = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
+// definedFlags are those that W3C gives a meaning to; others do not travel.
+const definedFlags = trace.FlagsSampled | trace.FlagsRandom
+
 // parseParent reads a W3C traceparent; what is malformed is an invalid span
 // context. Of a later version the known fields are read, as W3C asks.
 func parseParent(s string) trace.SpanContext {
@@ -28,12 +31,12 @@ func parseParent(s string) trace.SpanContext {
 	case version[0] == 0xff, version[0] == 0 && len(s) != parentSize, len(s) > parentSize && s[parentSize] != '-':
 		return trace.SpanContext{}
 	}
-	cfg.TraceFlags = trace.TraceFlags(flags[0]) & trace.FlagsSampled
+	cfg.TraceFlags = trace.TraceFlags(flags[0]) & definedFlags
 	cfg.Remote = true
 	return trace.NewSpanContext(cfg)
 }
 
-// unhex decodes lower-case hexadecimal of exactly dst's size.
+// unhex decodes lower-case hexadecimal; s must have two bytes for each of dst.
 func unhex(dst []byte, s string) bool {
 	for i := range dst {
 		hi, lo := nibble[s[2*i]], nibble[s[2*i+1]]
@@ -64,10 +67,8 @@ func formatParent(sc trace.SpanContext) string {
 	hex.Encode(b[3:35], traceID[:])
 	b[35] = '-'
 	hex.Encode(b[36:52], spanID[:])
-	copy(b[52:], "-00")
-	if sc.IsSampled() {
-		b[54] = '1'
-	}
+	copy(b[52:], "-0")
+	b[54] = '0' + byte(sc.TraceFlags()&definedFlags)
 	return string(b[:])
 }
 
@@ -96,7 +97,7 @@ func parseJaeger(s string) trace.SpanContext {
 		return trace.SpanContext{}
 	}
 	if !strings.Contains(s, ":") {
-		s = strings.NewReplacer("%3A", ":", "%3a", ":").Replace(s)
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "%3A", ":"), "%3a", ":")
 	}
 	part := strings.Split(s, ":")
 	if len(part) != 4 {
@@ -112,14 +113,24 @@ func parseJaeger(s string) trace.SpanContext {
 	return trace.NewSpanContext(cfg)
 }
 
-// unhexPadded decodes hexadecimal whose leading zeros may be missing.
+// unhexPadded decodes hexadecimal, in either case, whose leading zeros may be
+// missing.
 func unhexPadded(dst []byte, s string) bool {
 	if s == "" || len(s) > 2*len(dst) {
 		return false
 	}
-	return unhex(dst, strings.Repeat("0", 2*len(dst)-len(s))+strings.ToLower(s))
+	// Not strings.ToLower: it changes the length of letters beyond ASCII.
+	padded := []byte(strings.Repeat("0", 2*len(dst)-len(s)) + s)
+	for i, c := range padded {
+		if 'A' <= c && c <= 'F' {
+			padded[i] = c + 'a' - 'A'
+		}
+	}
+	return unhex(dst, string(padded))
 }
 
+// formatJaeger writes "trace:span:0:flags". Of the flags only sampled has the
+// same meaning in Jaeger.
 func formatJaeger(sc trace.SpanContext) string {
 	flags := "0"
 	if sc.IsSampled() {
