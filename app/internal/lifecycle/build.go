@@ -152,6 +152,9 @@ func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
 	if a := r.first().actor(); a != "" {
 		out = append(out, span.KeyActor.String(a))
 	}
+	if v := r.first().v; r.evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
+		out = append(out, keyConvention.String(span.Bound(v.TraceConvention)))
+	}
 	if r.heals != nil {
 		out = append(out, span.KeyHeals.String(span.Bound(r.heals.ref.Kind.Kind+" "+r.heals.ref.Name)))
 	}

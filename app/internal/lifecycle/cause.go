@@ -4,9 +4,6 @@ package lifecycle
 
 import (
 	"context"
-	"strconv"
-	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -15,9 +12,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
-
-// stale is the age from which a context on an object starts nothing (rule P4).
-const stale = time.Hour
 
 // cause is where a write belongs: its trace and its parent there.
 type cause struct {
@@ -67,52 +61,10 @@ func (d *derivation) byRequest(w *write) (cause, bool) {
 	c := cause{line: l, above: parseContext(l.run.TraceParent, "").SpanID(), evidence: span.ByRequest}
 	if w.v != nil && w.v.TraceParent != "" {
 		if sc := parseContext(w.v.TraceParent, w.v.TraceState); sc.IsValid() && sc.TraceID() != l.id && (w.prev == nil || w.prev.TraceParent != w.v.TraceParent) {
-			c.links = append(c.links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason("annotation")})
+			c.links = append(c.links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(linkAnnotation)})
 		}
 	}
 	return c, true
-}
-
-// byAnnotation is rule C1, as far as P4 accepts the context; one that it does
-// not accept becomes a link.
-func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
-	if w.v == nil || w.v.TraceParent == "" || w.prev != nil && w.prev.TraceParent == w.v.TraceParent {
-		return cause{}, false, nil
-	}
-	sc := parseContext(w.v.TraceParent, w.v.TraceState)
-	if !sc.IsValid() {
-		return cause{}, false, nil
-	}
-	link := func(why string) []span.Link {
-		return []span.Link{{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(why)}}
-	}
-	if at, ok := claimTime(sc); ok && w.at.at().Sub(at) > stale {
-		return cause{}, false, link("stale")
-	}
-	if _, ended := d.engine.taken[sc.TraceID()]; ended {
-		return cause{}, false, link("stale")
-	}
-	l := d.lines[sc.TraceID()]
-	if l == nil {
-		l = &lineage{id: sc.TraceID()}
-		d.lines[l.id] = l
-		return cause{line: l, above: sc.SpanID(), remote: true, evidence: span.ByAnnotation}, true, nil
-	}
-	if owner := d.openOwner(w); owner != nil && owner.line == l {
-		return cause{line: l, parent: owner, evidence: span.ByAnnotation}, true, nil
-	}
-	open := false
-	for _, r := range l.recs {
-		if r.remote && r.above == sc.SpanID() {
-			// The same outside parent put its context on several objects.
-			return cause{line: l, above: sc.SpanID(), remote: true, evidence: span.ByAnnotation}, true, nil
-		}
-		open = open || r.openAt(w, d.opts.Quiet)
-	}
-	if open {
-		return cause{}, false, link("unverified")
-	}
-	return cause{}, false, link("stale")
 }
 
 // byOwnersEnd is rule C3b: a dependant that goes after its owner.
@@ -172,14 +124,20 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 // which names what it reacted to. owner is nil if its last reconciliation is not
 // known.
 func (d *derivation) healing(w *write, owner *reconciliation, o *object.Owner) cause {
-	l := d.newLine(w)
-	c := cause{line: l}
+	c := cause{line: d.newLine(w)}
+	d.heal(&c, w, owner, o)
+	return c
+}
+
+// heal notes in c what healing refers to: the owner's last trace, and what w
+// replaces.
+func (d *derivation) heal(c *cause, w *write, owner *reconciliation, o *object.Owner) {
 	if owner != nil {
 		c.links = append(c.links, owner.link("owner"))
 	}
 	lost := d.lost(w, o)
 	if w.verb != created || lost == nil {
-		return c
+		return
 	}
 	lost.replaced = true
 	c.heals = lost.t
@@ -187,9 +145,8 @@ func (d *derivation) healing(w *write, owner *reconciliation, o *object.Owner) c
 		if owner == nil || lost.rec.line != owner.line {
 			c.links = append(c.links, lost.rec.link("heals"))
 		}
-		l.follows = append(l.follows, lost.rec.line)
+		c.line.follows = append(c.line.follows, lost.rec.line)
 	}
-	return c
 }
 
 // lost is the dependant that w replaces: the first that went before it and that
@@ -286,19 +243,6 @@ func parseContext(parent, state string) trace.SpanContext {
 	}
 	carrier := propagation.MapCarrier{"traceparent": parent, "tracestate": state}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
-}
-
-// claimTime reads the time at which a context was made from its tracestate:
-// member lifeline, field t, in Unix seconds ("lifeline=t:1767225600").
-func claimTime(sc trace.SpanContext) (time.Time, bool) {
-	for _, field := range strings.Split(sc.TraceState().Get("lifeline"), ";") {
-		if s, ok := strings.CutPrefix(field, "t:"); ok {
-			if sec, err := strconv.ParseInt(s, 10, 64); err == nil {
-				return time.Unix(sec, 0), true
-			}
-		}
-	}
-	return time.Time{}, false
 }
 
 func linkReason(why string) []attribute.KeyValue {

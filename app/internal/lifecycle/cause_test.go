@@ -179,7 +179,7 @@ trace 0 converged
 			func(s *story) {
 				s.write("web", deployment(0), func(st *observation.State) {
 					st.TraceParent = "00-" + runID + "-00f067aa0ba902b7-01"
-					st.TraceState = fmt.Sprintf("lifeline=t:%d", epoch.Unix()-7200)
+					st.TraceState = fmt.Sprintf("lifeline=s:00f067aa0ba902b7;t:%d", epoch.Unix()-7200)
 				})
 				s.write("web", arrived)
 			},

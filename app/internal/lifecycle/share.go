@@ -85,11 +85,22 @@ func (s *shared) version(t *timeline, o *observation.Observation, before *versio
 	}
 }
 
+// origin is the context on o: none, as a rule.
+func (s *shared) origin(o *observation.State, before *origin) *origin {
+	if o.TraceParent == "" {
+		return s.origins.share(origin{}, before)
+	}
+	return s.origins.share(origin{
+		TraceParent: o.TraceParent, TraceState: o.TraceState,
+		TraceConvention: s.str(o.TraceConvention), GenerateName: s.str(o.GenerateName),
+	}, before)
+}
+
 func (s *shared) intent(t *timeline, o *observation.State, before *intent) *intent {
 	i := intent{
 		Ref:     &t.ref,
 		leave:   s.leaves.share(leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.leave),
-		origin:  s.origins.share(origin{TraceParent: o.TraceParent, TraceState: o.TraceState}, before.origin),
+		origin:  s.origin(o, before.origin),
 		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
 		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
 	}

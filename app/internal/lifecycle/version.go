@@ -45,8 +45,10 @@ type leave struct {
 
 // origin is the context that the object carries; the same for all without one.
 type origin struct {
-	TraceParent string
-	TraceState  string
+	TraceParent     string
+	TraceState      string
+	TraceConvention string
+	GenerateName    string
 }
 
 // status is how far the object has come.

@@ -35,9 +35,15 @@ type State struct {
 	Owners   []object.Owner `json:"owners,omitempty"`
 	Managers []Manager      `json:"managers,omitempty"`
 
-	// TraceParent and TraceState are the context that the object carries.
-	TraceParent string `json:"traceParent,omitempty"`
-	TraceState  string `json:"traceState,omitempty"`
+	// TraceParent and TraceState are the context that the object carries, as
+	// W3C text whatever its form there; TraceConvention names the convention it
+	// came by, such as "kep-5915".
+	TraceParent     string `json:"traceParent,omitempty"`
+	TraceState      string `json:"traceState,omitempty"`
+	TraceConvention string `json:"traceConvention,omitempty"`
+	// GenerateName is kept of an object that carries a context: what was made
+	// for it before it had a name knows it by this.
+	GenerateName string `json:"generateName,omitempty"`
 
 	// ObservedGeneration is status.observedGeneration; -1 if absent.
 	ObservedGeneration int64       `json:"observedGeneration"`

@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -56,7 +54,7 @@ func Normalize(u *unstructured.Unstructured) *observation.State {
 		d.value(template)
 		s.Template = d.sum()
 	}
-	s.TraceParent, s.TraceState = carried(sub(meta, "annotations"))
+	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
 	case schema.GroupKind{Kind: "Pod"}:
 		s.Pod = pod(obj)
@@ -134,30 +132,4 @@ func conditions(list []any) []observation.Condition {
 		})
 	}
 	return out
-}
-
-// annotated lets the library read two annotations without a copy of all.
-type annotated map[string]string
-
-// GetAnnotations implements lifeline.Annotated.
-func (a annotated) GetAnnotations() map[string]string { return a }
-
-// carried returns the trace context on an object, if a valid one is there.
-func carried(annotations fields) (parent, state string) {
-	if raw(annotations, lifeline.ContextKey) == "" {
-		return "", ""
-	}
-	return written(lifeline.Extract(annotated{
-		lifeline.ContextKey: raw(annotations, lifeline.ContextKey),
-		lifeline.StateKey:   raw(annotations, lifeline.StateKey),
-	}))
-}
-
-// written gives a span context as W3C text.
-func written(sc trace.SpanContext) (parent, state string) {
-	if !sc.IsValid() {
-		return "", ""
-	}
-	parent = "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + sc.TraceFlags().String()
-	return parent, sc.TraceState().String()
 }

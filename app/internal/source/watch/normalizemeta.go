@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -69,6 +68,6 @@ func NormalizeMetadata(kind object.Kind, m *metav1.PartialObjectMetadata) *obser
 		}
 		s.Managers = append(s.Managers, manager)
 	}
-	s.TraceParent, s.TraceState = written(lifeline.Extract(m))
+	carry(s, m, m.GenerateName)
 	return s
 }

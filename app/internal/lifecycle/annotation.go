@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// stale is the age from which a context on an object starts nothing (rule P4).
+const stale = time.Hour
+
+// Why a context on an object is a link and no parent: the value of
+// lifeline.link.
+const (
+	// linkAnnotation: it is of another trace than the one the write belongs to,
+	// that of an operator in link mode for example.
+	linkAnnotation = "annotation"
+	// linkStale: it is of a trace that is over, of an object that this one was
+	// copied from, or older than an hour.
+	linkStale = "stale"
+	// linkSuperseded: it was made for a desired state that has been replaced.
+	linkSuperseded = "superseded"
+	// linkUnverified: it names an open trace that has nothing to do with the
+	// object.
+	linkUnverified = "unverified"
+)
+
+// keyConvention names the convention by which the context came that evidence
+// "annotation" rests on.
+const keyConvention = attribute.Key("lifeline.context.convention")
+
+// origination is a write together with the context that it put on its object.
+type origination struct {
+	*write
+	trace.SpanContext
+	// claim is zero unless it holds.
+	claim lifeline.Claim
+	// owner is the controller owner, if the write may be its controller's, else
+	// nil; above is the owner's newest reconciliation, nil if there is none;
+	// open says that it is under way.
+	owner *object.Owner
+	above *reconciliation
+	open  bool
+}
+
+// origination returns the context that w put on its object, or nil if there is
+// none. What was there before is no cause (rule C1), and who deletes writes no
+// annotation.
+func (d *derivation) origination(w *write) *origination {
+	if w.v == nil || w.v.TraceParent == "" || w.verb == deleted || w.prev != nil && w.prev.TraceParent == w.v.TraceParent {
+		return nil
+	}
+	o := &origination{write: w, SpanContext: parseContext(w.v.TraceParent, w.v.TraceState)}
+	if !o.IsValid() {
+		return nil
+	}
+	if claim, holds := lifeline.ClaimOf(o.SpanContext); holds {
+		o.claim = claim
+	}
+	if owner := object.ControllerOf(w.t.owners()); owner != nil && d.byController(w) {
+		o.owner, o.above = owner, d.current(owner.UID)
+		o.open = o.above != nil && o.above.openAt(w, d.opts.Quiet)
+	}
+	return o
+}
+
+func (o *origination) link(why string) []span.Link {
+	return []span.Link{{TraceID: o.TraceID(), SpanID: o.SpanID(), Attributes: linkReason(why)}}
+}
+
+// below is the cause of a write whose context leads to the reconciliation r,
+// which may be in another trace than the context is.
+func (o *origination) below(r *reconciliation) cause {
+	c := cause{line: r.line, parent: r, evidence: span.ByAnnotation}
+	if o.TraceID() != r.line.id {
+		c.links = o.link(linkAnnotation)
+	}
+	return c
+}
+
+// byAnnotation is rule C1, as far as P4 accepts the context; one that it does
+// not accept becomes a link.
+func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
+	o := d.origination(w)
+	if o == nil {
+		return cause{}, false, nil
+	}
+	if o.open && d.leads(o) {
+		// P2; before all that asks for its age: a reconciliation may be long.
+		return o.below(o.above), true, nil
+	}
+	if why := d.foreign(o); why != "" {
+		return cause{}, false, o.link(why)
+	}
+	if _, ended := d.engine.taken[o.TraceID()]; ended {
+		return cause{}, false, o.link(linkStale)
+	}
+	if !o.open && d.resumes(o) {
+		if o.above == nil || !d.alive(d.lines[o.above.line.id], w) || w.verb == created && d.lost(w, o.owner) != nil {
+			return cause{}, false, o.link(linkStale)
+		}
+		return o.below(o.above), true, nil
+	}
+	l := d.lines[o.TraceID()]
+	if l == nil {
+		return d.byOutside(o)
+	}
+	return d.byKnown(o, l)
+}
+
+// byOutside is for a context of a trace that is not known: an outside parent
+// (rule L5), unless the owner's controller made the write for an owner under
+// way. Then the controller has traces of its own.
+func (d *derivation) byOutside(o *origination) (cause, bool, []span.Link) {
+	if o.open {
+		return cause{}, false, o.link(linkAnnotation)
+	}
+	l := &lineage{id: o.TraceID()}
+	d.lines[l.id] = l
+	return d.outside(o, l), true, nil
+}
+
+// outside is the cause of a write that a span outside made. The owner's
+// controller that starts a trace heals what had converged (rule C3).
+func (d *derivation) outside(o *origination, l *lineage) cause {
+	c := cause{line: l, above: o.SpanID(), remote: true, evidence: span.ByAnnotation}
+	if o.owner != nil && (o.above != nil || o.verb == created) {
+		d.heal(&c, o.write, o.above, o.owner)
+	}
+	return c
+}
+
+// byKnown is for a context of the trace l, which must have to do with the
+// object: the object is in that trace already, or the trace is one from outside
+// in which the same component, or the same owner's controller, writes on. What
+// an owner's controller writes for an owner under way belongs to the owner.
+func (d *derivation) byKnown(o *origination, l *lineage) (cause, bool, []span.Link) {
+	own := d.current(o.t.ref.UID)
+	switch {
+	case o.open && d.replaced(o, l):
+		return cause{}, false, o.link(linkSuperseded)
+	case !d.alive(l, o.write) && !l.named(o.SpanID()):
+		return cause{}, false, o.link(linkStale)
+	case own != nil && own.line == l && (!o.open || own.openAt(o.write, d.opts.Quiet)):
+		return cause{line: l, parent: own.parent, above: own.above, remote: own.remote, evidence: span.ByAnnotation}, true, nil
+	case o.open && l.outside() && l.recs[0].akin(o.write):
+		return cause{}, false, o.link(linkAnnotation)
+	case o.open:
+		return cause{}, false, o.link(linkUnverified)
+	case l.named(o.SpanID()), l.outside() && l.recs[0].akin(o.write):
+		return d.outside(o, l), true, nil
+	}
+	return cause{}, false, o.link(linkUnverified)
+}
+
+// leads reports whether the context was made for what its owner's controller is
+// doing: it, or the context that it says it was linked to, is of the trace of the
+// owner's reconciliation or of that which the owner carries.
+func (d *derivation) leads(o *origination) bool {
+	for _, id := range [...]trace.TraceID{o.TraceID(), o.claim.ParentTrace} {
+		if id.IsValid() && (id == o.above.line.id || id == d.carries(o.above.t, o.rv)) {
+			return true
+		}
+	}
+	return false
+}
+
+// resumes reports whether the context is of the trace in which the owner had
+// converged, before the observer began perhaps.
+func (d *derivation) resumes(o *origination) bool {
+	if o.owner == nil {
+		return false
+	}
+	if o.above != nil && o.above.line.id == o.TraceID() {
+		return true
+	}
+	t := d.engine.objects[o.owner.UID]
+	return t != nil && t.last() != nil && t.last().Reconciled && d.carries(t, o.rv) == o.TraceID()
+}
+
+// carries is the trace whose context the object carried just before rv.
+func (d *derivation) carries(t *timeline, rv uint64) trace.TraceID {
+	i, _ := t.position(rv)
+	if i == 0 {
+		return trace.TraceID{}
+	}
+	return parseContext(t.versions[i-1].TraceParent, "").TraceID()
+}
+
+// replaced reports whether l is the trace of an older desired state of the
+// owner.
+func (d *derivation) replaced(o *origination, l *lineage) bool {
+	return slices.ContainsFunc(d.recs[o.owner.UID], func(r *reconciliation) bool { return r.line == l && r.superseded != nil })
+}
+
+// foreign says by its claim why a context is not for this write, or is empty:
+// it was made for another object, another desired state or another time.
+func (d *derivation) foreign(o *origination) string {
+	c := o.claim
+	if c.Object != 0 {
+		mine, generation := c.Names(identity(o.t, o.v.GenerateName)), o.v.Generation
+		switch counted := mine && c.Generation > 0 && generation > 0; {
+		case !mine && !d.namesOwner(c, o.t):
+			return linkStale
+		case counted && c.Generation < generation:
+			return linkSuperseded
+		case counted && c.Generation > generation:
+			return linkStale // it was saved, and the object made anew
+		}
+	}
+	if !c.Time.IsZero() && o.at.at().Sub(c.Time) > stale {
+		return linkStale
+	}
+	return ""
+}
+
+// namesOwner reports whether the claim was made for an object above t, whose
+// controllers have copied it.
+func (d *derivation) namesOwner(c lifeline.Claim, t *timeline) bool {
+	for range 16 {
+		owners := t.owners()
+		for _, o := range owners {
+			id := lifeline.Identity{Group: o.Group, Kind: o.Kind.Kind, Namespace: t.ref.Namespace, Name: o.Name, UID: string(o.UID)}
+			if c.Names(id) {
+				return true
+			}
+			if id.Namespace = ""; c.Names(id) { // a dependant in a Namespace may have an owner in none
+				return true
+			}
+		}
+		up := object.ControllerOf(owners)
+		if up == nil {
+			return false
+		}
+		if t = d.engine.objects[up.UID]; t == nil {
+			return false
+		}
+	}
+	return false
+}
+
+func identity(t *timeline, generateName string) lifeline.Identity {
+	return lifeline.Identity{
+		Group: t.ref.Group, Kind: t.ref.Kind.Kind, Namespace: t.ref.Namespace,
+		Name: t.ref.Name, GenerateName: generateName, UID: string(t.ref.UID),
+	}
+}
+
+// alive reports whether the trace had not ended, or not been quiet for long
+// enough to say so, just before w.
+func (d *derivation) alive(l *lineage, w *write) bool {
+	if l == nil {
+		return false
+	}
+	return w.heard().Sub(l.latest) < d.opts.Settle ||
+		slices.ContainsFunc(l.recs, func(r *reconciliation) bool { return r.openAt(w, d.opts.Quiet) })
+}
+
+// outside reports whether the trace began with a context from outside.
+func (l *lineage) outside() bool { return len(l.recs) > 0 && l.recs[0].remote }
+
+// named reports whether the span outside is a parent in the trace.
+func (l *lineage) named(id trace.SpanID) bool {
+	return slices.ContainsFunc(l.recs, func(r *reconciliation) bool { return r.remote && r.above == id })
+}
+
+// akin reports whether w was made by the component that began r, or to an
+// object of the same owner.
+func (r *reconciliation) akin(w *write) bool {
+	if by := r.first().actor(); by != "" && by == w.actor() {
+		return true
+	}
+	owners := r.t.owners()
+	return slices.ContainsFunc(w.t.owners(), func(o object.Owner) bool {
+		return slices.ContainsFunc(owners, func(other object.Owner) bool { return o.UID == other.UID })
+	})
+}
