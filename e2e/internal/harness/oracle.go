@@ -21,8 +21,8 @@ type Oracle struct {
 	since int
 }
 
-// calm is how long nothing must have been written for what came before to be
-// over.
+// calm is how long nothing must have been written, and nothing be on its way
+// out, for what came before to be over.
 const calm = time.Second
 
 // Oracle begins to count the writes in the namespace, once what went on there
@@ -41,15 +41,30 @@ func (o *Oracle) Calm(t testing.TB) []audit.Write {
 	var all []audit.Write
 	Eventually(t, "calm in namespace "+o.namespace, func() bool {
 		all = o.bench.stored(t, o.namespace)
-		return len(all) == 0 || time.Since(all[len(all)-1].Completed) > calm
+		if len(all) == 0 {
+			return true
+		}
+		return time.Since(all[len(all)-1].Completed) > calm && !o.going(t) &&
+			len(o.bench.stored(t, o.namespace)) == len(all)
 	})
 	return all
+}
+
+// going reports whether something in the namespace is being deleted: a kubelet
+// may write nothing of a Pod for longer than calm while its containers stop.
+func (o *Oracle) going(t testing.TB) bool {
+	t.Helper()
+	return o.bench.MustKubectl(t, "", "-n", o.namespace, "get", strings.Join(counted, ","),
+		"-o", "jsonpath={.items[*].metadata.deletionTimestamp}") != ""
 }
 
 // Somewhere says that a write belongs to exactly one of the traces, whichever.
 const Somewhere = -2
 
-// stored returns the writes to Deployments, ReplicaSets and Pods.
+// counted are the resources whose writes an oracle knows.
+var counted = []string{"deployments", "replicasets", "pods"}
+
+// stored returns the writes to what is counted.
 func (b *Bench) stored(t testing.TB, namespace string) []audit.Write {
 	t.Helper()
 	all, err := audit.Read(b.AuditLog())
@@ -57,7 +72,7 @@ func (b *Bench) stored(t testing.TB, namespace string) []audit.Write {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(all, func(w audit.Write) bool {
-		return w.Namespace != namespace || w.Resource != "deployments" && w.Resource != "replicasets" && w.Resource != "pods"
+		return w.Namespace != namespace || !slices.Contains(counted, w.Resource)
 	})
 }
 
