@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func (b *Bench) Env(kubeconfig string) []string {
 // ends the test.
 func (b *Bench) Run(t testing.TB, want int, flags []string, command ...string) Result {
 	t.Helper()
-	args := append([]string{"run", "-o", "json"}, flags...)
+	args := slices.Concat([]string{"run", "-o", "json"}, b.kept(t, flags), flags)
 	r := b.Exec(t, append(append(args, "--"), command...)...)
 	if r.Code != want {
 		t.Fatalf("lifeline run -- %s: exit code %d, want %d\n%s\n%s", strings.Join(command, " "), r.Code, want, r.Stderr, r.Stdout)
