@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups=demo.lifeline.dev,resources=heads,verbs=get;list;watch
+// +kubebuilder:rbac:groups=demo.lifeline.dev,resources=heads/status,verbs=update
+// +kubebuilder:rbac:groups=demo.lifeline.dev,resources=heads/finalizers,verbs=update
+// +kubebuilder:rbac:groups=demo.lifeline.dev,resources=childas,verbs=get;list;watch;create;update
+
+// HeadReconciler keeps one ChildA for each Head and mirrors its readiness.
+type HeadReconciler struct {
+	client.Client
+}
+
+// SetupWithManager starts the reconciler with the manager.
+func (r *HeadReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.Client = client.WithFieldOwner(mgr.GetClient(), "head-controller")
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("head-controller").
+		For(&demov1alpha1.Head{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&demov1alpha1.ChildA{})
+	return b.Complete(r)
+}
+
+// Reconcile brings the ChildA of one Head, and then the Head's status, up to
+// date. A conflict is an error like any other: the request comes back.
+func (r *HeadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var head demov1alpha1.Head
+	if err := r.Get(ctx, req.NamespacedName, &head); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !head.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil // the garbage collector takes the ChildA
+	}
+
+	child := &demov1alpha1.ChildA{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
+	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, child, func() error {
+		child.Spec.Image = head.Spec.Image
+		child.Spec.Replicas = ptr.Deref(head.Spec.Replicas, demov1alpha1.DefaultReplicas)
+		return controllerutil.SetControllerReference(&head, child, r.Scheme())
+	})
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("cannot bring ChildA %s up to date: %w", child.Name, err)
+	}
+	logWrite(ctx, child, result)
+
+	return ctrl.Result{}, r.updateStatus(ctx, &head, child)
+}
+
+// updateStatus writes the Head's status if it has changed.
+func (r *HeadReconciler) updateStatus(ctx context.Context, head *demov1alpha1.Head, child *demov1alpha1.ChildA) error {
+	status := head.Status.DeepCopy()
+	setStatus(status, head.Generation, child.Status.ReadyReplicas, childAReadiness(child))
+	if equality.Semantic.DeepEqual(status, &head.Status) {
+		return nil
+	}
+	head.Status = *status
+	if err := r.Status().Update(ctx, head); err != nil {
+		return fmt.Errorf("cannot update the status of Head %s: %w", head.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/kube-lifeline/lifeline/examples/head-operator/internal/controller"
+	"github.com/kube-lifeline/lifeline/examples/head-operator/internal/webhook"
+)
+
+// managerOptions are the flags of the operator.
+type managerOptions struct {
+	webhook       ctrlwebhook.Options
+	metrics       string
+	health        string
+	leaderElect   bool
+	leaderElectNS string
+}
+
+func (o *managerOptions) register(flags *flag.FlagSet) {
+	config.RegisterFlags(flags)
+	flags.StringVar(&o.webhook.Host, "webhook-host", "", "address that the webhook listens on (default all)")
+	flags.IntVar(&o.webhook.Port, "webhook-port", 9443, "port that the webhook listens on; 0 means no webhook")
+	flags.StringVar(&o.webhook.CertDir, "webhook-cert-dir", "", "directory of the webhook's tls.crt and tls.key")
+	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address that metrics are served on; 0 means none")
+	flags.StringVar(&o.health, "health-probe-bind-address", "0", "address that /healthz and /readyz are served on; 0 means none")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several copies work at a time")
+	flags.StringVar(&o.leaderElectNS, "leader-elect-namespace", "", "namespace of the lease (default in a cluster: the operator's own)")
+}
+
+// managerCommand runs the operator until the context ends.
+func managerCommand(ctx context.Context, args []string, talk io.Writer) error {
+	var o managerOptions
+	flags := flag.NewFlagSet("head-operator", flag.ContinueOnError)
+	o.register(flags)
+	if err := parse(flags, args, talk); err != nil {
+		return err
+	}
+	mgr, err := o.manager()
+	if err != nil {
+		return err
+	}
+	if err := o.setup(mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// manager returns a manager that has nothing to do yet.
+func (o *managerOptions) manager() (ctrl.Manager, error) {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find a cluster: %w", err)
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
+		HealthProbeBindAddress:        o.health,
+		WebhookServer:                 ctrlwebhook.NewServer(o.webhook),
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "head-operator.demo.lifeline.dev",
+		LeaderElectionNamespace:       o.leaderElectNS,
+		LeaderElectionReleaseOnCancel: true, // the process ends with the manager
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// setup gives the manager its controllers, its webhook and its probes.
+func (o *managerOptions) setup(mgr ctrl.Manager) error {
+	if err := (&controller.HeadReconciler{}).SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("cannot set up the Head controller: %w", err)
+	}
+	if err := (&controller.ChildAReconciler{}).SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("cannot set up the ChildA controller: %w", err)
+	}
+	ready := healthz.Ping
+	if o.webhook.Port != 0 {
+		webhook.HeadDefaulter{}.SetupWithManager(mgr)
+		ready = mgr.GetWebhookServer().StartedChecker()
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("cannot add the liveness probe: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhook", ready); err != nil {
+		return fmt.Errorf("cannot add the readiness probe: %w", err)
+	}
+	return nil
+}
