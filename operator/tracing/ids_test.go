@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracing_test
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	tracingapi "k8s.io/component-base/tracing/api/v1"
+
+	"github.com/kube-lifeline/lifeline/operator/internal/planned"
+	"github.com/kube-lifeline/lifeline/operator/tracing"
+)
+
+func TestPlannedIDs(t *testing.T) {
+	rootID, spanID := trace.TraceID{7}, trace.SpanID{8}
+	cases := map[string]struct {
+		reason  string
+		parent  trace.SpanContext
+		options []trace.SpanStartOption
+		traceID trace.TraceID
+		spanID  trace.SpanID
+		want    trace.TraceID // zero: random
+	}{
+		"root":               {reason: "both count", traceID: rootID, spanID: spanID, want: rootID},
+		"below a parent":     {reason: "the trace is the parent's", parent: remote(trace.FlagsSampled), traceID: rootID, spanID: spanID, want: trace.TraceID{1}},
+		"root despite one":   {reason: "a new root leaves the parent's trace", parent: remote(trace.FlagsSampled), options: []trace.SpanStartOption{trace.WithNewRoot()}, traceID: rootID, spanID: spanID, want: rootID},
+		"no trace planned":   {reason: "a random one", spanID: spanID},
+		"no span planned":    {reason: "a random one", traceID: rootID, want: rootID},
+		"neither is planned": {reason: "zero is no ID"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spans := tracetest.NewSpanRecorder()
+			c := &tracingapi.TracingConfiguration{SamplingRatePerMillion: new(int32)}
+			*c.SamplingRatePerMillion = all
+			tr := start(t, tracing.Options{Enabled: true, Configuration: c, SpanProcessor: spans})
+			tracer := tr.Tracer("test")
+
+			ctx := planned.WithIDs(trace.ContextWithSpanContext(t.Context(), tc.parent), tc.traceID, tc.spanID)
+			ctx, first := tracer.Start(ctx, "planned", tc.options...)
+			got := first.SpanContext()
+			if !got.IsValid() || tc.want.IsValid() && got.TraceID() != tc.want {
+				t.Errorf("%s: trace %s, want %s", tc.reason, got.TraceID(), tc.want)
+			}
+			if tc.spanID.IsValid() && got.SpanID() != tc.spanID {
+				t.Errorf("%s: span %s, want %s", tc.reason, got.SpanID(), tc.spanID)
+			}
+			ctx, second := tracer.Start(ctx, "below it")
+			_, third := tracer.Start(ctx, "below that")
+			seen := map[trace.SpanID]bool{}
+			for _, s := range []trace.Span{first, second, third} {
+				s.End()
+				seen[s.SpanContext().SpanID()] = true
+				if s.SpanContext().TraceID() != got.TraceID() {
+					t.Errorf("%s: a span below is in trace %s", tc.reason, s.SpanContext().TraceID())
+				}
+			}
+			if len(seen) != 3 || seen[trace.SpanID{}] {
+				t.Errorf("%s: a plan counts once, but the spans are %v", tc.reason, seen)
+			}
+			if got := len(spans.Ended()); got != 3 {
+				t.Errorf("%s: %d spans, want 3", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestSampleRootAgreesWithTheSampler(t *testing.T) {
+	tr := start(t, tracing.Options{SpanProcessor: tracetest.NewSpanRecorder()})
+	tracer := tr.Tracer("test")
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, perMillion := range []int32{0, 1, 100, 10_000, 500_000, 999_999, all} {
+		set(t, tr, true, &tracingapi.TracingConfiguration{SamplingRatePerMillion: &perMillion})
+		const roots = 5000
+		sampled := 0
+		for range roots {
+			var id trace.TraceID
+			binary.NativeEndian.PutUint64(id[:8], random.Uint64())
+			binary.NativeEndian.PutUint64(id[8:], random.Uint64())
+			_, span := tracer.Start(planned.WithIDs(t.Context(), id, trace.SpanID{1}), "root")
+			span.End()
+			want := tr.SampleRoot(id)
+			if got := span.SpanContext().IsSampled(); got != want {
+				t.Fatalf("at rate %d, trace %s is sampled: %v; SampleRoot said %v", perMillion, id, got, want)
+			}
+			if want {
+				sampled++
+			}
+		}
+		if share := sampled * (all / roots); share < int(perMillion)-30_000 || share > int(perMillion)+30_000 {
+			t.Errorf("at rate %d, %d of %d roots were sampled", perMillion, sampled, roots)
+		}
+	}
+}
