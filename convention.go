@@ -96,27 +96,40 @@ func (c Convention) Owns(key string) bool {
 // are the oldest. A baggage that is too long is left out, as is what the
 // convention has no place for.
 func (c Convention) Encode(sc trace.SpanContext, b baggage.Baggage) map[string]string {
-	if !sc.IsValid() || c.context == "" {
+	if !c.writes(sc) {
 		return nil
 	}
+	m := make(map[string]string, 3)
+	c.write(m, sc, b)
+	return m
+}
+
+// writes reports whether there is anything to write.
+func (c *Convention) writes(sc trace.SpanContext) bool {
+	return c.context != "" && sc.IsValid()
+}
+
+// write is Encode into a map in which nothing stands by this convention.
+func (c *Convention) write(m map[string]string, sc trace.SpanContext, b baggage.Baggage) {
 	if c.form == jaegerText {
-		return map[string]string{c.context: formatJaeger(sc)}
+		m[c.context] = formatJaeger(sc)
+		return
 	}
 	state, bag := shorten(sc.TraceState().String()), b.String()
 	if len(bag) > maxBaggage {
 		bag = ""
 	}
 	if c.form == jsonMap {
-		return map[string]string{c.context: formatMap(carried{formatParent(sc), state, bag})}
+		m[c.context] = formatMap(carried{formatParent(sc), state, bag})
+		return
 	}
-	m := map[string]string{c.context: formatParent(sc)}
+	m[c.context] = formatParent(sc)
 	if c.state != "" && state != "" {
 		m[c.state] = state
 	}
 	if c.baggage != "" && bag != "" {
 		m[c.baggage] = bag
 	}
-	return m
 }
 
 // shorten drops members from the end of a tracestate until it fits.

@@ -18,7 +18,6 @@ package lifeline
 
 import (
 	"context"
-	"maps"
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
@@ -107,18 +106,18 @@ func Inject(ctx context.Context, obj Object, conventions ...Convention) {
 	if len(conventions) > 0 {
 		c = &conventions[0]
 	}
-	encoded := c.Encode(trace.SpanContextFromContext(ctx), baggage.FromContext(ctx))
-	if len(encoded) == 0 {
+	sc := trace.SpanContextFromContext(ctx)
+	if !c.writes(sc) {
 		return
 	}
 	before := obj.GetAnnotations()
-	after := make(map[string]string, len(before)+len(encoded))
+	after := make(map[string]string, len(before)+2)
 	for k, v := range before {
 		if !c.Owns(k) {
 			after[k] = v
 		}
 	}
-	maps.Copy(after, encoded)
+	c.write(after, sc, baggage.FromContext(ctx))
 	obj.SetAnnotations(after)
 }
 

@@ -3,55 +3,238 @@
 package lifeline
 
 import (
-	"strings"
+	"context"
+	"maps"
 	"testing"
+
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
 )
 
+const (
+	goodTrace  = "4bf92f3577b34da6a3ce929d0e0e4736"
+	goodSpan   = "00f067aa0ba902b7"
+	goodParent = "00-" + goodTrace + "-" + goodSpan + "-01"
+	// twin is another context, to tell which of two was read.
+	twinTrace  = "0af7651916cd43dd8448eb211c80319c"
+	twinParent = "00-" + twinTrace + "-b7ad6b7169203331-01"
+)
+
+// annotated is an object that can be read only.
 type annotated map[string]string
 
 func (a annotated) GetAnnotations() map[string]string { return a }
 
-func TestExtract(t *testing.T) {
-	const good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+// good is the span context of goodParent, with a tracestate.
+func good(t testing.TB, state string) trace.SpanContext {
+	t.Helper()
+	sc := Extract(annotated{ContextKey: goodParent, StateKey: state})
+	if !sc.IsValid() || sc.TraceState().String() != state {
+		t.Fatalf("cannot make a span context with tracestate %q", state)
+	}
+	return sc
+}
+
+func bag(t testing.TB, text string) baggage.Baggage {
+	t.Helper()
+	b, err := baggage.Parse(text)
+	if err != nil {
+		t.Fatalf("cannot parse baggage %q: %v", text, err)
+	}
+	return b
+}
+
+// carrying is a context with a span context and a baggage.
+func carrying(t testing.TB, state, members string) context.Context {
+	t.Helper()
+	ctx := trace.ContextWithSpanContext(context.Background(), good(t, state))
+	return baggage.ContextWithBaggage(ctx, bag(t, members))
+}
+
+func TestFindPrecedence(t *testing.T) {
+	every := func(parent string) annotated {
+		a := annotated{}
+		sc := Extract(annotated{ContextKey: parent})
+		for _, c := range Conventions() {
+			maps.Copy(a, c.Encode(sc, baggage.Baggage{}))
+		}
+		return a
+	}
+	order := []Convention{Default, KEP5915, AzureOperatorTrace, TektonTaskRun, TektonPipelineRun, AgentSandbox, W3C, Jaeger}
+	all := Conventions()
+	if len(all) != len(order) {
+		t.Fatalf("%d conventions are known, want %d", len(all), len(order))
+	}
+	left, broken := every(goodParent), every(goodParent)
+	for i, want := range order {
+		if all[i] != want {
+			t.Errorf("convention %d is %s, want %s", i, all[i], want)
+		}
+		if _, got := Find(left); got != want {
+			t.Errorf("without those before it, %s is read, want %s", got, want)
+		}
+		if _, got := Find(broken); got != want {
+			t.Errorf("with those before it malformed, %s is read, want %s", got, want)
+		}
+		delete(left, want.context)
+		broken[want.context] = "broken"
+	}
+	if sc, c := Find(left); sc.IsValid() || c != (Convention{}) {
+		t.Errorf("nothing is left, and yet %s gave %v", c, sc)
+	}
+	if sc, c := Find(broken); sc.IsValid() || c != (Convention{}) {
+		t.Errorf("all is malformed, and yet %s gave %v", c, sc)
+	}
+	all[0] = Jaeger
+	if Conventions()[0] != Default {
+		t.Error("the order of reading can be changed from outside")
+	}
+}
+
+func TestFindChosen(t *testing.T) {
+	obj := annotated{ContextKey: goodParent, "traceparent": twinParent, "": goodParent}
 	tests := map[string]struct {
-		reason string
-		obj    annotated
-		trace  string
-		state  string
+		reason      string
+		conventions []Convention
+		trace       string
+		by          Convention
 	}{
-		"none":      {"an object without annotations has no context", nil, "", ""},
-		"good":      {"a W3C traceparent is read", annotated{ContextKey: good}, "4bf92f3577b34da6a3ce929d0e0e4736", ""},
-		"state":     {"tracestate travels beside it", annotated{ContextKey: good, StateKey: "lifeline=x"}, "4bf92f3577b34da6a3ce929d0e0e4736", "lifeline=x"},
-		"malformed": {"a malformed value counts as absent", annotated{ContextKey: "00-zz-1"}, "", ""},
-		"zero":      {"an all-zero trace ID counts as absent", annotated{ContextKey: "00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01"}, "", ""},
-		"long state": {
-			"an over-long tracestate is dropped, the context kept",
-			annotated{ContextKey: good, StateKey: "a=" + strings.Repeat("x", 2000)}, "4bf92f3577b34da6a3ce929d0e0e4736", "",
-		},
+		"All":     {"without a choice all are read, ours first", nil, goodTrace, Default},
+		"One":     {"only what is named is read", []Convention{W3C}, twinTrace, W3C},
+		"Order":   {"those named are read in their order", []Convention{Jaeger, W3C, Default}, twinTrace, W3C},
+		"Missing": {"others are not read", []Convention{KEP5915}, "00000000000000000000000000000000", Convention{}},
+		"Zero":    {"the zero value reads nothing, not even an empty key", []Convention{{}}, "00000000000000000000000000000000", Convention{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Extract(tt.obj)
-			if got.IsValid() != (tt.trace != "") {
-				t.Fatalf("%s: valid = %v", tt.reason, got.IsValid())
+			sc, by := Find(obj, tt.conventions...)
+			if sc.TraceID().String() != tt.trace || by != tt.by {
+				t.Errorf("%s: trace %s by %q, want %s by %q", tt.reason, sc.TraceID(), by, tt.trace, tt.by)
 			}
-			if tt.trace != "" && got.TraceID().String() != tt.trace {
-				t.Errorf("%s: trace = %s, want %s", tt.reason, got.TraceID(), tt.trace)
+			if got := Extract(obj, tt.conventions...); !got.Equal(sc) {
+				t.Errorf("%s: Extract gave %v, Find %v", tt.reason, got, sc)
 			}
-			if got.TraceState().String() != tt.state {
-				t.Errorf("%s: tracestate = %q, want %q", tt.reason, got.TraceState(), tt.state)
+			if link, ok := Link(obj, tt.conventions...); !link.SpanContext.Equal(sc) || ok != sc.IsValid() {
+				t.Errorf("%s: Link gave %v, %v, Find %v", tt.reason, link.SpanContext, ok, sc)
 			}
 		})
 	}
 }
 
-func FuzzExtract(f *testing.F) {
-	f.Add("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "lifeline=x")
-	f.Add("", "")
-	f.Fuzz(func(t *testing.T, parent, state string) {
-		sc := Extract(annotated{ContextKey: parent, StateKey: state})
-		if sc.IsValid() && !strings.Contains(strings.ToLower(parent), sc.TraceID().String()) {
-			t.Errorf("trace ID %s does not come from %q", sc.TraceID(), parent)
-		}
-	})
+func TestContext(t *testing.T) {
+	held := baggage.ContextWithBaggage(context.Background(), bag(t, "mine=1"))
+	tests := map[string]struct {
+		reason  string
+		obj     annotated
+		valid   bool
+		baggage string
+	}{
+		"None":      {"ctx stays as it is", nil, false, "mine=1"},
+		"Plain":     {"without a baggage beside the context, that of ctx stays", annotated{ContextKey: goodParent}, true, "mine=1"},
+		"Baggage":   {"baggage travels", annotated{ContextKey: goodParent, BaggageKey: "k=v"}, true, "k=v"},
+		"Malformed": {"malformed baggage is absent", annotated{ContextKey: goodParent, BaggageKey: "k=v,===;"}, true, "mine=1"},
+		"Alone":     {"baggage without a context is not read", annotated{BaggageKey: "k=v"}, false, "mine=1"},
+		"Other": {
+			"baggage of another convention than the context's is not read",
+			annotated{ContextKey: goodParent, "baggage": "k=v"}, true, "mine=1",
+		},
+		"Map":     {"baggage in a JSON map travels", annotated{AgentSandbox.context: `{"traceparent":"` + goodParent + `","baggage":"k=v"}`}, true, "k=v"},
+		"NoPlace": {"Jaeger's form has no place for it", annotated{"uber-trace-id": goodTrace + ":1:0:1", "": "k=v"}, true, "mine=1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ctx := Context(held, tt.obj)
+			sc := trace.SpanContextFromContext(ctx)
+			if sc.IsValid() != tt.valid || sc.IsRemote() != tt.valid {
+				t.Errorf("%s: valid = %v, remote = %v, want %v", tt.reason, sc.IsValid(), sc.IsRemote(), tt.valid)
+			}
+			if got := baggage.FromContext(ctx).String(); got != tt.baggage {
+				t.Errorf("%s: baggage = %q, want %q", tt.reason, got, tt.baggage)
+			}
+			if !tt.valid && ctx != held {
+				t.Errorf("%s: ctx is another", tt.reason)
+			}
+		})
+	}
+}
+
+func TestInject(t *testing.T) {
+	tests := map[string]struct {
+		reason      string
+		ctx         context.Context
+		before      Annotations
+		conventions []Convention
+		want        Annotations
+	}{
+		"Empty": {
+			"an object without annotations gets some",
+			carrying(t, "", ""), nil, nil, Annotations{ContextKey: goodParent},
+		},
+		"All": {
+			"tracestate and baggage travel, other annotations stay",
+			carrying(t, "a=1", "k=v"), Annotations{"x": "y"}, nil,
+			Annotations{"x": "y", ContextKey: goodParent, StateKey: "a=1", BaggageKey: "k=v"},
+		},
+		"Stale": {
+			"what the context does not have is taken off",
+			carrying(t, "", ""), Annotations{"x": "y", ContextKey: twinParent, StateKey: "old=1", BaggageKey: "old=1"}, nil,
+			Annotations{"x": "y", ContextKey: goodParent},
+		},
+		"Chosen": {
+			"the first convention named is written, others stay",
+			carrying(t, "a=1", ""), Annotations{ContextKey: twinParent}, []Convention{KEP5915, W3C},
+			Annotations{ContextKey: twinParent, KEP5915.context: goodParent, KEP5915.state: "a=1"},
+		},
+		"Nothing": {
+			"without a span context the object stays as it is",
+			context.Background(), Annotations{ContextKey: twinParent}, nil, Annotations{ContextKey: twinParent},
+		},
+		"Zero": {
+			"the zero convention writes nothing",
+			carrying(t, "", ""), nil, []Convention{{}}, nil,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			obj, kept := tt.before, maps.Clone(tt.before)
+			Inject(tt.ctx, &obj, tt.conventions...)
+			if !maps.Equal(obj, tt.want) || (obj == nil) != (tt.want == nil) {
+				t.Errorf("%s:\n got %q\nwant %q", tt.reason, obj, tt.want)
+			}
+			if !maps.Equal(tt.before, kept) {
+				t.Errorf("%s: the map that the object held was written to: %q", tt.reason, tt.before)
+			}
+		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	tests := map[string]struct {
+		reason      string
+		before      Annotations
+		conventions []Convention
+		want        Annotations
+	}{
+		"All": {
+			"every convention is taken off, other annotations stay",
+			Annotations{"x": "y", ContextKey: "any", StateKey: "any", BaggageKey: "any", "uber-trace-id": "any", TektonTaskRun.context: "any", "baggage": "any"},
+			nil, Annotations{"x": "y"},
+		},
+		"One":  {"only what is named is taken off", Annotations{ContextKey: "any", "traceparent": "any", "tracestate": "any"}, []Convention{W3C}, Annotations{ContextKey: "any"}},
+		"Last": {"if nothing is left there are no annotations", Annotations{StateKey: "any"}, nil, nil},
+		"None": {"an object that carries none stays as it is", Annotations{}, nil, Annotations{}},
+		"Zero": {"the zero convention takes nothing off", Annotations{"": "any", ContextKey: "any"}, []Convention{{}}, Annotations{"": "any", ContextKey: "any"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			obj, kept := tt.before, maps.Clone(tt.before)
+			Remove(&obj, tt.conventions...)
+			if !maps.Equal(obj, tt.want) || (obj == nil) != (tt.want == nil) {
+				t.Errorf("%s:\n got %q\nwant %q", tt.reason, obj, tt.want)
+			}
+			if !maps.Equal(tt.before, kept) {
+				t.Errorf("%s: the map that the object held was written to: %q", tt.reason, tt.before)
+			}
+		})
+	}
 }
