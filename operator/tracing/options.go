@@ -25,7 +25,8 @@ type Options struct {
 	// Attributes are added to the resource of every span.
 	Attributes []attribute.KeyValue
 	// Exporter is used in place of OTLP; the configuration's endpoint then has no
-	// meaning. It is shut down by Tracing.Shutdown, not by switching tracing off.
+	// meaning. It is shut down by Tracing.Shutdown, not by switching tracing off,
+	// and should return when its context ends: Shutdown waits a second, no more.
 	Exporter sdktrace.SpanExporter
 	// SpanProcessor is used in place of the queue and the exporter, with the same
 	// life as Exporter. Its OnEnd is called by who ends a span and should not

@@ -96,7 +96,8 @@ func (p *pipeline) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// lose counts what the batch processor took no more.
+// lose counts what is pending as lost. What comes back later has made pending
+// negative, so that it is taken off again.
 func (p *pipeline) lose() { p.dropped.Add(p.pending.Swap(0)) }
 
 // counted is the exporter as the batch processor sees it.
@@ -115,6 +116,9 @@ func (c *counted) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan
 		c.dropped.Add(int64(len(spans)))
 	}
 	c.pending.Add(-int64(len(spans)))
+	if c.closed.Load() {
+		(*pipeline)(c).lose() // they were counted as lost: it came back too late
+	}
 	return err
 }
 

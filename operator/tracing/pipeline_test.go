@@ -145,3 +145,27 @@ func TestQueueIsBoundedAndDropsAreCounted(t *testing.T) {
 		t.Errorf("%d delivered and %d dropped, want 100 and 910", h.got, tr.Dropped())
 	}
 }
+
+func TestExporterThatHangsIsNotWaitedFor(t *testing.T) {
+	h := &held{entered: make(chan struct{}, 1), release: make(chan struct{})}
+	tr, err := tracing.New(tracing.Options{
+		Enabled: true, Exporter: h,
+		Configuration: &tracingapi.TracingConfiguration{SamplingRatePerMillion: ptr.To[int32](all)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_, s := tr.Tracer("test").Start(t.Context(), "root")
+		s.End()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := tr.Shutdown(ctx); err == nil {
+		t.Error("spans that were given up are no error")
+	}
+	if got := tr.Dropped(); got != 3 {
+		t.Errorf("%d dropped, want 3", got)
+	}
+	close(h.release)
+}

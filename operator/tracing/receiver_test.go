@@ -27,14 +27,14 @@ type receiver struct {
 	resource *resourcepb.Resource
 }
 
-func newReceiver(t *testing.T) *receiver {
+func newReceiver(t *testing.T, options ...grpc.ServerOption) *receiver {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &receiver{Listener: l, accepted: make(chan net.Addr, 1000)}
-	server := grpc.NewServer()
+	server := grpc.NewServer(options...)
 	collectorpb.RegisterTraceServiceServer(server, r)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(r) }()

@@ -35,5 +35,8 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 		}
 	}
 	span := noop.Span{}
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, span // nothing to take away
+	}
 	return trace.ContextWithSpan(ctx, span), span
 }

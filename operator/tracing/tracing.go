@@ -88,9 +88,9 @@ func (t *Tracing) Dropped() int64 { return t.dropped.Load() }
 
 // Set switches tracing on or off, or to another configuration. Tracers that
 // exist follow at once. Set then flushes the exporter that is no longer used and
-// closes its connection, until ctx ends; spans that are lost so are counted by
-// Dropped, and the error goes to OpenTelemetry's error handler. A change of the
-// rate alone keeps the exporter.
+// closes its connection, until ctx ends: give it a deadline, as to Shutdown.
+// Spans that are lost so are counted by Dropped, and the error goes to
+// OpenTelemetry's error handler. A change of the rate alone keeps the exporter.
 //
 // If Set returns an error, the configuration was refused or Shutdown was called
 // before, and everything is as it was.

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// described returns an apply configuration as an object of its own; nil if it
+// is none.
+func described(obj runtime.ApplyConfiguration) *unstructured.Unstructured {
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	if u.UnmarshalJSON(text) != nil {
+		return nil
+	}
+	return u
+}
+
+// apply sends an apply configuration, which sent describes, with the context
+// that it is to carry, and puts the answer where the caller looks for it.
+func (c *call) apply(to client.Client, obj runtime.ApplyConfiguration, sent *unstructured.Unstructured, opts ...client.ApplyOption) error {
+	if !c.opine(sent) {
+		return to.Apply(c.ctx, obj, opts...)
+	}
+	if err := to.Apply(c.ctx, client.ApplyConfigurationFromUnstructured(sent), opts...); err != nil {
+		return err
+	}
+	if u, ok := obj.(interface{ SetUnstructuredContent(map[string]any) }); ok {
+		u.SetUnstructuredContent(sent.Object)
+		return nil
+	}
+	text, err := sent.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, obj)
+}
+
+// patchApply decides for a server-side apply that is sent as a patch.
+func (c *call) patchApply(obj client.Object, data []byte) []byte {
+	u := &unstructured.Unstructured{}
+	if json.Unmarshal(data, &u.Object) != nil || u.Object == nil {
+		return data
+	}
+	u.SetName(obj.GetName())
+	u.SetNamespace(obj.GetNamespace())
+	if !c.opine(u) {
+		return data
+	}
+	text, err := json.Marshal(u.Object)
+	if err != nil {
+		return data
+	}
+	return text
+}
+
+// opine puts on sent the context that it is to carry and reports whether that
+// changed it. What an applier leaves out is removed, so a context that it has
+// once sent it must send again.
+func (c *call) opine(sent *unstructured.Unstructured) bool {
+	if c.work.owns(c.gvk, c.key.ObjectKey) {
+		return false
+	}
+	s := c.supply(sent)
+	now := content{annotations: sent.GetAnnotations(), desired: stateOf(sent).desired()}
+	digest := now.desired.digest()
+	before, known := c.before()
+	switch {
+	case known:
+		c.stamped(s.updated(before, now, true))
+	case c.remembered && c.last.sent == digest:
+		c.decided = verdict{carry: c.last.carried, digest: digest, attempts: c.last.attempts}
+	case c.work.loose:
+		// Its context differs each time, and what is there is not known.
+		c.decided = verdict{carry: s.own(now.annotations), digest: digest}
+	default:
+		c.stamped(s.created(now, c.work.context, 0))
+	}
+	after := s.with(now.annotations, c.decided.carry)
+	changed := len(after) != len(now.annotations)
+	for k, v := range after {
+		changed = changed || now.annotations[k] != v
+	}
+	if changed {
+		sent.SetAnnotations(after)
+	}
+	return changed
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// call is one write, from before its request is sent to after it was answered.
+type call struct {
+	work      *work
+	ctx       context.Context //nolint:containedctx // of this very request
+	gvk       schema.GroupVersionKind
+	key       objectKey
+	verb, sub string
+	start     time.Time
+
+	cached     client.Object // what the informer holds, if there is one; not written to
+	whole      bool
+	last       written // what this process wrote last
+	remembered bool
+
+	version    string // resourceVersion before the write; "" if not known
+	uid        types.UID
+	collection bool
+	decided    verdict
+	context    trace.SpanContext // of the write's span
+}
+
+// begin prepares a write; nil if it is not to be traced.
+func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.Object, dryRun bool) *call {
+	mode := t.kit.mode()
+	if dryRun || mode == Off {
+		return nil
+	}
+	w := workOf(ctx)
+	if w == nil {
+		if w = t.kit.loose(ctx, mode); w == nil {
+			return nil
+		}
+	}
+	gvk, err := t.GroupVersionKindFor(obj)
+	if err != nil {
+		return nil
+	}
+	c := &call{
+		work: w, gvk: gvk, verb: verb, sub: sub, start: t.kit.clock.Now(), version: obj.GetResourceVersion(), uid: obj.GetUID(),
+		key: objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
+	}
+	c.cached, c.whole = t.kit.informers.object(gvk, c.key.ObjectKey)
+	c.last, c.remembered = t.kit.writes.of(c.key)
+	if c.cached != nil && c.uid == "" {
+		c.uid = c.cached.GetUID()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.place()
+	c.use(ctx, w.next())
+	return c
+}
+
+// use makes sc the span context of the write and of its request.
+func (c *call) use(ctx context.Context, sc trace.SpanContext) {
+	c.context = sc
+	ctx = trace.ContextWithSpanContext(ctx, sc)
+	if c.work.bag.Len() > 0 {
+		ctx = baggage.ContextWithBaggage(ctx, c.work.bag)
+	}
+	c.ctx = ctx
+}
+
+// stamped takes up what was decided; a new context is that of the write's span.
+func (c *call) stamped(v verdict) {
+	c.decided = v
+	if v.context.IsValid() {
+		c.use(c.ctx, lifeline.Unclaimed(v.context))
+	}
+}
+
+// supply returns the rules for this write.
+func (c *call) supply(obj client.Object) supply {
+	id := identity(c.gvk, obj)
+	if id.UID == "" && c.verb != "create" {
+		id.UID = string(c.uid)
+	}
+	return supply{convention: c.work.kit.convention, gvk: c.gvk, id: id, bag: c.work.bag, offer: c.work.offer}
+}
+
+// create decides for an object that is created.
+func (c *call) create(obj client.Object) {
+	s := c.supply(obj)
+	sent := content{annotations: obj.GetAnnotations(), desired: stateOf(obj).desired()}
+	attempt := 0
+	if c.remembered && c.last.sent == sent.desired.digest() {
+		attempt = c.last.attempts
+	}
+	c.stamped(s.created(sent, c.work.context, attempt))
+	c.decided.attempts = attempt + 1
+	obj.SetAnnotations(s.with(sent.annotations, c.decided.carry))
+}
+
+// update decides for an object that is written as a whole. The work's own
+// object is not given a context by its own controller.
+func (c *call) update(obj client.Object) {
+	s := c.supply(obj)
+	sent := content{annotations: obj.GetAnnotations(), desired: stateOf(obj).desired()}
+	if c.work.owns(c.gvk, c.key.ObjectKey) {
+		s.offer = noOffer
+	}
+	before, known := c.before()
+	switch {
+	case known:
+		c.stamped(s.updated(before, sent, false))
+	case c.remembered && (c.version == "" || c.version == c.last.version):
+		c.stamped(s.recalled(c.last, sent))
+	default:
+		c.decided = verdict{carry: s.own(sent.annotations), digest: sent.desired.digest()}
+	}
+	obj.SetAnnotations(s.with(sent.annotations, c.decided.carry))
+}
+
+func noOffer(lifeline.Child) trace.SpanContext { return trace.SpanContext{} }
+
+// before is what the object was before the write, if that is known for certain:
+// from an informer that is neither behind this process's own last write nor
+// other than what the caller has read.
+func (c *call) before() (content, bool) {
+	if c.cached == nil || !c.whole {
+		return content{}, false
+	}
+	cached := c.cached.GetResourceVersion()
+	if c.version != "" && c.version != cached || c.remembered && newer(c.last.version, cached) {
+		return content{}, false
+	}
+	return content{
+		annotations: c.cached.GetAnnotations(), desired: stateOf(c.cached).desired(), generation: c.cached.GetGeneration(),
+	}, true
+}
+
+// newer reports whether a resourceVersion is later than another; of two that
+// cannot be compared, each counts as later.
+func newer(a, b string) bool {
+	x, err1 := strconv.ParseUint(a, 10, 64)
+	y, err2 := strconv.ParseUint(b, 10, 64)
+	if err1 != nil || err2 != nil {
+		return a != b
+	}
+	return x > y
+}
+
+// end takes up what the write came to. answer is the object as the API server
+// returned it, nil if it did not.
+func (c *call) end(err error, answer client.Object) {
+	k := c.work.kit
+	now := k.clock.Now()
+	e := c.effect(err, answer)
+	if err == nil && answer != nil && c.sub == "" {
+		c.remember(answer, now)
+	} else if err == nil && answer != nil && c.remembered {
+		c.last.version, c.last.at = answer.GetResourceVersion(), now
+		k.writes.keep(c.key, c.last)
+	}
+	if e == nothing {
+		return
+	}
+	name := c.verb + " " + c.gvk.Kind
+	if c.sub != "" {
+		name += "/" + c.sub
+	}
+	r := record{name: name, context: c.context, start: c.start, end: now, err: err}
+	if c.context.IsSampled() || !c.work.exact() {
+		r.attributes = c.attributes(err, answer)
+	}
+	c.work.write(r, e)
+}
+
+// effect tells what the write came to.
+func (c *call) effect(err error, answer client.Object) effect {
+	switch {
+	case apierrors.IsNotFound(err), c.verb == "create" && apierrors.IsAlreadyExists(err):
+		return benign
+	case err != nil:
+		return failed
+	case c.collection:
+		return benign
+	case c.verb == "delete" && c.cached != nil && !c.cached.GetDeletionTimestamp().IsZero() && (c.uid == "" || c.uid == c.cached.GetUID()):
+		return nothing // it was going already
+	case c.verb == "delete", c.verb == "create" && c.sub == "":
+		return changed
+	case answer != nil && !c.differs(answer):
+		return nothing
+	case c.sub != "":
+		return status
+	}
+	return changed
+}
+
+// differs reports whether the answer is of another version than the object was
+// before the write.
+func (c *call) differs(answer client.Object) bool {
+	after := answer.GetResourceVersion()
+	if c.version != "" {
+		return after != c.version
+	}
+	if c.cached != nil && after == c.cached.GetResourceVersion() || c.remembered && after == c.last.version {
+		return false
+	}
+	// What was there is not known, or was changed by others meanwhile. The
+	// server notes the time of a change, in whole seconds.
+	for _, m := range answer.GetManagedFields() {
+		if m.Time != nil && !m.Time.Time.Before(c.start.Truncate(time.Second)) {
+			return true
+		}
+	}
+	return len(answer.GetManagedFields()) == 0
+}
+
+// remember keeps what the write left.
+func (c *call) remember(answer client.Object, now time.Time) {
+	s := c.supply(answer)
+	c.work.kit.writes.keep(objectKey{c.gvk.GroupKind(), client.ObjectKeyFromObject(answer)}, written{
+		version: answer.GetResourceVersion(), answered: stateOf(answer).desired().digest(), sent: c.decided.digest,
+		carried: s.own(answer.GetAnnotations()), at: now, attempts: c.decided.attempts,
+	})
+}
+
+func (c *call) attributes(err error, answer client.Object) []attribute.KeyValue {
+	uid, name, generation := c.uid, c.key.Name, int64(0)
+	if answer != nil {
+		uid, name, generation = answer.GetUID(), answer.GetName(), answer.GetGeneration()
+	}
+	a := objectAttributes(c.gvk, c.key.Namespace, name, string(uid), generation)
+	if apierrors.IsConflict(err) {
+		a = append(a, attribute.Bool("lifeline.conflict", true))
+	}
+	return a
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Client decorates c: a write that is made within a reconcile, an admission
+// request or any other span becomes a span if it changed something or failed,
+// and what it writes carries a context (P1). It makes no request of its own and
+// causes no write: what is sent is sent by the caller, and what would have been
+// a no-op stays one (P3). Dry runs pass untouched.
+func (k *Kit) Client(c client.Client) client.Client { return &tracedClient{Client: c, kit: k} }
+
+type tracedClient struct {
+	client.Client
+	kit *Kit
+}
+
+// Create writes a new object, with a context.
+func (t *tracedClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	o := client.CreateOptions{}
+	c := t.begin(ctx, "create", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
+	if c == nil {
+		return t.Client.Create(ctx, obj, opts...)
+	}
+	before := obj.GetAnnotations()
+	c.create(obj)
+	err := t.Client.Create(c.ctx, obj, opts...)
+	if err != nil {
+		obj.SetAnnotations(before)
+	}
+	c.end(err, obj)
+	return err
+}
+
+// Update writes a whole object; its context is new if its desired state is, and
+// stays what it was otherwise.
+func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	o := client.UpdateOptions{}
+	o.ApplyOptions(opts)
+	c := t.begin(ctx, "update", "", obj, len(o.DryRun) > 0)
+	if c == nil {
+		return t.Client.Update(ctx, obj, opts...)
+	}
+	before := obj.GetAnnotations()
+	c.update(obj)
+	err := t.Client.Update(c.ctx, obj, opts...)
+	if err != nil {
+		obj.SetAnnotations(before)
+	}
+	c.end(err, obj)
+	return err
+}
+
+// Patch writes a part of an object, with a context if that changes its desired
+// state.
+func (t *tracedClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	o := client.PatchOptions{}
+	c := t.begin(ctx, "patch", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
+	if c == nil {
+		return t.Client.Patch(ctx, obj, patch, opts...)
+	}
+	err := t.Client.Patch(c.ctx, obj, c.patch(obj, patch), opts...)
+	c.end(err, obj)
+	return err
+}
+
+// Apply writes what the caller has an opinion on, with a context that stays the
+// same as long as the opinion does.
+func (t *tracedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	o := client.ApplyOptions{}
+	o.ApplyOptions(opts)
+	sent := described(obj)
+	if sent == nil {
+		return t.Client.Apply(ctx, obj, opts...)
+	}
+	c := t.begin(ctx, "apply", "", sent, len(o.DryRun) > 0)
+	if c == nil {
+		return t.Client.Apply(ctx, obj, opts...)
+	}
+	err := c.apply(t.Client, obj, sent, opts...)
+	c.end(err, described(obj))
+	return err
+}
+
+// Delete removes an object.
+func (t *tracedClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	o := client.DeleteOptions{}
+	c := t.begin(ctx, "delete", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
+	if c == nil {
+		return t.Client.Delete(ctx, obj, opts...)
+	}
+	err := t.Client.Delete(c.ctx, obj, opts...)
+	c.end(err, nil)
+	return err
+}
+
+// DeleteAllOf removes objects. Whether there were any is not in the answer, so
+// it is a span only in a reconcile that leaves one anyway.
+func (t *tracedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
+	o := client.DeleteAllOfOptions{}
+	c := t.begin(ctx, "delete", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
+	if c == nil {
+		return t.Client.DeleteAllOf(ctx, obj, opts...)
+	}
+	c.collection = true
+	err := t.Client.DeleteAllOf(c.ctx, obj, opts...)
+	c.end(err, nil)
+	return err
+}
+
+// Get reads one object; with WithReads, a read that no informer answers is a
+// span.
+func (t *tracedClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	ctx, done := t.read(ctx, "get", obj)
+	err := t.Client.Get(ctx, key, obj, opts...)
+	done(err)
+	return err
+}
+
+// List reads many objects, as Get does one.
+func (t *tracedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	ctx, done := t.read(ctx, "list", list)
+	err := t.Client.List(ctx, list, opts...)
+	done(err)
+	return err
+}
+
+// Status returns a client of the status subresource.
+func (t *tracedClient) Status() client.SubResourceWriter {
+	return &tracedSubresource{reader: t.Client.SubResource("status"), writer: t.Client.Status(), parent: t, name: "status"}
+}
+
+// SubResource returns a client of a subresource.
+func (t *tracedClient) SubResource(name string) client.SubResourceClient {
+	c := t.Client.SubResource(name)
+	return &tracedSubresource{reader: c, writer: c, parent: t, name: name}
+}

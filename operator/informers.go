@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// form is how objects of a kind are held: a kind may have an informer of each.
+type form uint8
+
+const (
+	typed form = iota
+	untyped
+	metadataOnly
+)
+
+// informers knows which informers exist, so that what the cluster held before a
+// write can be looked up without ever starting one.
+type informers struct {
+	stores sync.Map // of informerKey to toolscache.Store
+}
+
+type informerKey struct {
+	gvk  schema.GroupVersionKind
+	form form
+}
+
+// object returns the cached object, which must not be written to, and whether
+// it is whole: of a kind with a metadata-only informer only metadata is known.
+// nil if there is no informer or no such object.
+func (i *informers) object(gvk schema.GroupVersionKind, key client.ObjectKey) (obj client.Object, whole bool) {
+	for _, f := range [...]form{typed, untyped, metadataOnly} {
+		s, ok := i.stores.Load(informerKey{gvk, f})
+		if !ok {
+			continue
+		}
+		name := key.Name
+		if key.Namespace != "" {
+			name = key.Namespace + "/" + name
+		}
+		found, ok, err := s.(toolscache.Store).GetByKey(name)
+		if err != nil || !ok {
+			continue
+		}
+		if obj, ok := found.(client.Object); ok {
+			return obj, f != metadataOnly
+		}
+	}
+	return nil, false
+}
+
+// watchedCache is a cache that tells which informers it has.
+type watchedCache struct {
+	cache.Cache
+	known  *informers
+	scheme *runtime.Scheme
+}
+
+func (k *Kit) watched(c cache.Cache, scheme *runtime.Scheme) cache.Cache {
+	return &watchedCache{Cache: c, known: &k.informers, scheme: scheme}
+}
+
+// key returns what obj's informer goes by.
+func (c *watchedCache) key(obj runtime.Object) (informerKey, bool) {
+	gvk, err := apiutil.GVKForObject(obj, c.scheme)
+	if err != nil {
+		return informerKey{}, false
+	}
+	return informerKey{gvk, formOf(obj)}, true
+}
+
+func formOf(obj runtime.Object) form {
+	switch obj.(type) {
+	case runtime.Unstructured:
+		return untyped
+	case *metav1.PartialObjectMetadata:
+		return metadataOnly
+	}
+	return typed
+}
+
+func (c *watchedCache) note(obj runtime.Object, informer cache.Informer) {
+	// An informer of several namespaces has no store of its own; without one
+	// the kit knows less, and never wrongly.
+	s, ok := informer.(interface{ GetStore() toolscache.Store })
+	if !ok {
+		return
+	}
+	if key, ok := c.key(obj); ok {
+		c.known.stores.Store(key, s.GetStore())
+	}
+}
+
+// Get notes the informer that a read has started.
+func (c *watchedCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Cache.Get(ctx, key, obj, opts...)
+	ik, ok := c.key(obj)
+	if !ok {
+		return err
+	}
+	if _, known := c.known.stores.Load(ik); !known && client.IgnoreNotFound(err) == nil {
+		if informer, gone := c.Cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); gone == nil {
+			c.note(obj, informer)
+		}
+	}
+	return err
+}
+
+// GetInformer notes the informer.
+func (c *watchedCache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	informer, err := c.Cache.GetInformer(ctx, obj, opts...)
+	if err == nil {
+		c.note(obj, informer)
+	}
+	return informer, err
+}
+
+// GetInformerForKind notes the informer.
+func (c *watchedCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	informer, err := c.Cache.GetInformerForKind(ctx, gvk, opts...)
+	if err == nil {
+		obj, unknown := c.scheme.New(gvk)
+		if unknown != nil {
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(gvk)
+			obj = u
+		}
+		c.note(obj, informer)
+	}
+	return informer, err
+}
+
+// RemoveInformer forgets the informer.
+func (c *watchedCache) RemoveInformer(ctx context.Context, obj client.Object) error {
+	if key, ok := c.key(obj); ok {
+		c.known.stores.Delete(key)
+	}
+	return c.Cache.RemoveInformer(ctx, obj)
+}

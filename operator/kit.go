@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// scope names the kit in the spans that it makes.
+const scope = "github.com/kube-lifeline/lifeline/operator"
+
+// Kit is what the parts of an operator share: where spans go, how contexts are
+// written, and what is remembered of the objects. One serves a whole process.
+// Its methods may be called from any goroutine.
+type Kit struct {
+	provider   trace.TracerProvider
+	exact      Provider // nil if the provider takes no planned IDs
+	tracer     trace.Tracer
+	convention lifeline.Convention
+	links      bool
+	reads      bool
+	converged  func(client.Object) bool
+	clock      clock.PassiveClock
+	scheme     *runtime.Scheme // the manager's; nil before there is one
+
+	informers informers
+	writes    memory
+	episodes  episodes
+	triggers  triggers
+}
+
+// Option changes what New makes.
+type Option func(*Kit)
+
+// WithTracerProvider sends spans there; by default to OpenTelemetry's global
+// provider. With a Provider, which package tracing makes, a child carries the
+// span context of the very write that made it; with any other it carries its
+// parent's context, and the trace of a healing ends with the operator that
+// began it.
+func WithTracerProvider(p trace.TracerProvider) Option {
+	return func(k *Kit) { k.provider = p }
+}
+
+// WithConvention writes contexts by this convention instead of the default one.
+// All conventions are read.
+func WithConvention(c lifeline.Convention) Option { return func(k *Kit) { k.convention = c } }
+
+// WithLinks is link mode: each reconcile is the root of a trace of its own that
+// links to the context of its object, in place of one trace for all.
+func WithLinks() Option { return func(k *Kit) { k.links = true } }
+
+// WithReads makes spans of the requests that read from the API server, too.
+func WithReads() Option { return func(k *Kit) { k.reads = true } }
+
+// WithConverged replaces the test whether an object has reached its desired
+// state. By default it has if its status is of its generation and a condition
+// Ready or Available is True.
+func WithConverged(converged func(client.Object) bool) Option {
+	return func(k *Kit) { k.converged = converged }
+}
+
+// WithClock replaces the clock, for tests.
+func WithClock(c clock.PassiveClock) Option { return func(k *Kit) { k.clock = c } }
+
+// New returns a kit. NewManager makes one where none is needed by name.
+func New(opts ...Option) *Kit {
+	k := &Kit{convention: lifeline.Default, converged: converged, clock: clock.RealClock{}}
+	for _, o := range opts {
+		o(k)
+	}
+	if k.provider == nil {
+		k.provider = otel.GetTracerProvider()
+	}
+	k.exact, _ = k.provider.(Provider)
+	k.tracer = k.provider.Tracer(scope)
+	k.writes = newMemory()
+	k.episodes = newEpisodes()
+	return k
+}
+
+// mode is what the kit may do now.
+func (k *Kit) mode() Mode {
+	if k.exact != nil {
+		return k.exact.Mode()
+	}
+	if _, none := k.provider.(noop.TracerProvider); none {
+		return Off
+	}
+	return Record
+}

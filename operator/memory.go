@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// remembered is how many objects the kit remembers something of; the least
+// recently used are forgotten first, which costs exactness and nothing else.
+const remembered = 16384
+
+// objectKey names an object by kind and name.
+type objectKey struct {
+	kind schema.GroupKind
+	client.ObjectKey
+}
+
+// written is what the last write of this process left.
+type written struct {
+	version  string            // resourceVersion of the answer
+	answered lifeline.Digest   // of the desired state in the answer
+	sent     lifeline.Digest   // of the desired state as it was sent
+	carried  map[string]string // the context that the answer carried
+	at       time.Time
+	attempts int // how often this very state was created
+}
+
+// memory holds the last write of each object.
+type memory struct{ last *lru.Cache }
+
+func newMemory() memory { return memory{lru.New(remembered)} }
+
+func (m memory) of(key objectKey) (written, bool) {
+	v, ok := m.last.Get(key)
+	if !ok {
+		return written{}, false
+	}
+	return v.(written), true
+}
+
+func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
+
+// episode is a stretch of work on an object that no context on the object
+// stands for: the healing of what had converged, a deletion, a change whose
+// writer supplied none. Its reconciles are one trace, for as long as the object
+// stays as it was: an episode is held in memory, not written (L4).
+type episode struct {
+	root       trace.SpanContext
+	generation int64
+	context    trace.SpanID // of the context that does not stand for it
+	deleting   bool
+}
+
+// episodes holds the open episode of each object.
+type episodes struct{ open *lru.Cache }
+
+func newEpisodes() episodes { return episodes{lru.New(remembered)} }
+
+func (e episodes) of(uid types.UID) (episode, bool) {
+	if e.open.Len() == 0 {
+		return episode{}, false
+	}
+	v, ok := e.open.Get(uid)
+	if !ok {
+		return episode{}, false
+	}
+	return v.(episode), true
+}
+
+func (e episodes) begin(uid types.UID, ep episode) { e.open.Add(uid, ep) }
+
+func (e episodes) end(uid types.UID) {
+	if e.open.Len() > 0 {
+		e.open.Remove(uid)
+	}
+}

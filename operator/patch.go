@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"encoding/json"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// patch decides for an object of which a part is written, and returns what is
+// to be sent. What cannot be understood is sent as it is.
+func (c *call) patch(obj client.Object, p client.Patch) client.Patch {
+	data, err := p.Data(obj)
+	if err != nil {
+		return p // the client will meet the same error
+	}
+	var sent []byte
+	switch p.Type() {
+	case types.ApplyPatchType:
+		sent = c.patchApply(obj, data)
+	case types.MergePatchType, types.StrategicMergePatchType:
+		sent = c.patchMerge(obj, p.Type(), data)
+	case types.JSONPatchType:
+		sent = c.patchJSON(obj, data)
+	default:
+		sent = data
+	}
+	return client.RawPatch(p.Type(), sent)
+}
+
+// patchMerge decides for a merge patch.
+func (c *call) patchMerge(obj client.Object, kind types.PatchType, data []byte) []byte {
+	var body map[string]any
+	if json.Unmarshal(data, &body) != nil {
+		return data
+	}
+	s := c.supply(obj)
+	// Leaving the context out of the modified object is no wish to remove it.
+	edited := dropContext(s, body)
+	carry := c.decidePatch(s, obj, func(old []byte) ([]byte, error) {
+		if kind == types.MergePatchType {
+			return jsonpatch.MergePatch(old, data)
+		}
+		return strategicpatch.StrategicMergePatch(old, data, obj)
+	})
+	for k, v := range carry {
+		annotations(body)[k] = v
+		edited = true
+	}
+	if !edited {
+		return data
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return data
+	}
+	return text
+}
+
+// dropContext takes out of a merge patch what it says of the context, but for
+// one that the writer brings itself, and reports whether there was something.
+func dropContext(s supply, body map[string]any) bool {
+	meta, _ := body["metadata"].(map[string]any)
+	all, _ := meta["annotations"].(map[string]any)
+	brought, dropped := map[string]string{}, false
+	for k, v := range all {
+		if text, ok := v.(string); ok && s.convention.Owns(k) {
+			brought[k] = text
+		}
+	}
+	if sc := s.context(brought); sc.IsValid() {
+		if _, ours := lifeline.ClaimOf(sc); !ours {
+			return false
+		}
+	}
+	for k := range all {
+		if s.convention.Owns(k) {
+			delete(all, k)
+			dropped = true
+		}
+	}
+	if dropped && len(all) == 0 {
+		delete(meta, "annotations")
+		if len(meta) == 0 {
+			delete(body, "metadata")
+		}
+	}
+	return dropped
+}
+
+// annotations returns the annotations of a patch's body, made if there are none.
+func annotations(body map[string]any) map[string]any {
+	meta, ok := body["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		body["metadata"] = meta
+	}
+	all, ok := meta["annotations"].(map[string]any)
+	if !ok {
+		all = map[string]any{}
+		meta["annotations"] = all
+	}
+	return all
+}
+
+// patchJSON decides for a JSON patch.
+func (c *call) patchJSON(obj client.Object, data []byte) []byte {
+	p, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		return data
+	}
+	carry := c.decidePatch(c.supply(obj), obj, p.Apply)
+	if len(carry) == 0 {
+		return data
+	}
+	var ops []map[string]any
+	if json.Unmarshal(data, &ops) != nil {
+		return data
+	}
+	if c.cached.GetAnnotations() == nil {
+		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations", "value": map[string]string{}})
+	}
+	for k, v := range carry {
+		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations/" + pointer(k), "value": v})
+	}
+	text, err := json.Marshal(ops)
+	if err != nil {
+		return data
+	}
+	return text
+}
+
+// pointer escapes a key for a JSON pointer.
+var pointer = strings.NewReplacer("~", "~0", "/", "~1").Replace
+
+// decidePatch returns the context to add to a patch; none unless it is certain
+// that the patch changes the desired state.
+func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte) ([]byte, error)) map[string]string {
+	before, known := c.before()
+	if !known || c.work.owns(c.gvk, c.key.ObjectKey) {
+		return nil
+	}
+	if formOf(obj) != formOf(c.cached) {
+		return nil
+	}
+	text, err := json.Marshal(c.cached)
+	if err != nil {
+		return nil
+	}
+	after, err := patched(text)
+	if err != nil {
+		return nil
+	}
+	sent := content{annotations: before.annotations, desired: parseState(after).desired()}
+	v := s.updated(before, sent, false)
+	c.stamped(v)
+	if !v.context.IsValid() {
+		return nil
+	}
+	return v.carry
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// Predicate lets all events pass but updates that changed nothing except a
+// trace context: they wake nobody. A resync passes.
+func Predicate() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld == nil || e.ObjectNew == nil || !onlyContext(e.ObjectOld, e.ObjectNew)
+	}}
+}
+
+// onlyContext reports whether two versions of an object differ, and only in
+// their contexts.
+func onlyContext(before, after client.Object) bool {
+	if before.GetResourceVersion() == after.GetResourceVersion() || sameContext(before, after) {
+		return false
+	}
+	return reflect.DeepEqual(withoutContext(before), withoutContext(after))
+}
+
+// sameContext reports whether two versions carry the same under all keys of a
+// context.
+func sameContext(before, after client.Object) bool {
+	a, b := before.GetAnnotations(), after.GetAnnotations()
+	for k, v := range b {
+		if a[k] != v && isContext(k) {
+			return false
+		}
+	}
+	for k := range a {
+		if _, kept := b[k]; !kept && isContext(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutContext copies an object without its contexts and without what any
+// write changes. A Deployment's generation counts its annotations, too.
+func withoutContext(obj client.Object) client.Object {
+	c, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return obj
+	}
+	lifeline.Remove(c)
+	if len(c.GetAnnotations()) == 0 {
+		c.SetAnnotations(nil)
+	}
+	c.SetResourceVersion("")
+	c.SetManagedFields([]metav1.ManagedFieldsEntry(nil))
+	if isDeployment(c.GetObjectKind().GroupVersionKind()) {
+		c.SetGeneration(0)
+	}
+	return c
+}

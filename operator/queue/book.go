@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// large is the size from which an emptied map is given back: Go's maps never
+// shrink.
+const large = 1024
+
+// book keeps what is known of the items that are in the queue or in progress.
+// The zero value is ready.
+type book[T comparable] struct {
+	// merges is whether the queue holds an item once, with the earlier of its
+	// times, as a priority queue does. client-go's holds it twice if it was
+	// added both at once and for later, and hands it out twice.
+	merges bool
+
+	mu      sync.Mutex
+	closed  bool
+	entries map[T]*entry
+	peak    int // the size that entries once had
+}
+
+// entry is one item. One that holds nothing is deleted.
+type entry struct {
+	ready asked  // what the next turn answers
+	later *asked // what asked for a turn that is not due yet; nil if nothing did
+	turn  *Wait  // the turn in progress; nil if none is
+}
+
+// asked is the sum of the adds that one turn answers. The zero value is none.
+type asked struct {
+	due    time.Time
+	adds   int
+	causes *causes // nil if no add named any
+}
+
+type causes struct {
+	contexts []trace.SpanContext
+	dropped  int
+}
+
+// add notes that the item was asked for.
+func (b *book[T]) add(item T, now time.Time, after time.Duration, triggers []trace.SpanContext) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return // the queue does not take it either
+	}
+	e := b.entry(item)
+	if after <= 0 || b.merges {
+		e.ready.add(now.Add(max(after, 0)), triggers)
+		return
+	}
+	if e.later == nil {
+		e.later = &asked{}
+	} else if !e.later.due.After(now) { // this one is in the queue by now
+		e.ready.absorb(e.later)
+		e.later = &asked{}
+	}
+	e.later.add(now.Add(after), triggers)
+}
+
+// take begins a turn.
+func (b *book[T]) take(item T, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.entry(item)
+	if e.later != nil && !e.later.due.After(now) {
+		e.ready.absorb(e.later)
+		e.later = nil
+	}
+	turn := &Wait{Due: e.ready.due, Dequeued: now, Adds: e.ready.adds}
+	if turn.Adds == 0 || turn.Due.After(now) {
+		turn.Due = now
+	}
+	if c := e.ready.causes; c != nil {
+		turn.Triggers, turn.Dropped = c.contexts, c.dropped
+	}
+	e.ready, e.turn = asked{}, turn
+}
+
+// turn returns the turn in progress.
+func (b *book[T]) turn(item T) (Wait, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.entries[item]; e != nil && e.turn != nil {
+		return *e.turn, true
+	}
+	return Wait{}, false
+}
+
+// done ends a turn.
+func (b *book[T]) done(item T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.entries[item]; e != nil {
+		e.turn = nil
+		b.tidy(item, e)
+	}
+}
+
+// shut takes no more adds and forgets turns that will never be: those that are
+// not due, and with a queue that hands out nothing from now on all of them.
+func (b *book[T]) shut(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for item, e := range b.entries {
+		if b.merges {
+			e.ready = asked{}
+		}
+		if e.later != nil && e.later.due.After(now) {
+			e.later = nil
+		}
+		b.tidy(item, e)
+	}
+}
+
+// drained forgets what has not begun, except for items in progress: they go
+// back into the queue with Done if they were asked for again.
+func (b *book[T]) drained() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for item, e := range b.entries {
+		if e.turn == nil {
+			e.ready, e.later = asked{}, nil
+			b.tidy(item, e)
+		}
+	}
+}
+
+func (b *book[T]) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.entries)
+}
+
+func (b *book[T]) entry(item T) *entry {
+	e := b.entries[item]
+	if e == nil {
+		e = &entry{}
+		if b.entries == nil {
+			b.entries = map[T]*entry{}
+		}
+		b.entries[item] = e
+		b.peak = max(b.peak, len(b.entries))
+	}
+	return e
+}
+
+func (b *book[T]) tidy(item T, e *entry) {
+	if e.turn != nil || e.later != nil || e.ready.adds > 0 {
+		return
+	}
+	delete(b.entries, item)
+	if len(b.entries) == 0 && b.peak >= large {
+		b.entries, b.peak = nil, 0
+	}
+}
+
+func (a *asked) add(due time.Time, triggers []trace.SpanContext) {
+	if a.adds == 0 || due.Before(a.due) {
+		a.due = due
+	}
+	a.adds++
+	if len(triggers) > 0 {
+		a.cause(triggers, 0)
+	}
+}
+
+func (a *asked) absorb(other *asked) {
+	if a.adds == 0 || other.due.Before(a.due) {
+		a.due = other.due
+	}
+	a.adds += other.adds
+	if c := other.causes; c != nil {
+		a.cause(c.contexts, c.dropped)
+	}
+}
+
+func (a *asked) cause(contexts []trace.SpanContext, dropped int) {
+	if a.causes == nil {
+		a.causes = &causes{}
+	}
+	a.causes.dropped += dropped
+	for _, sc := range contexts {
+		a.causes.add(sc)
+	}
+}
+
+func (c *causes) add(sc trace.SpanContext) {
+	for _, have := range c.contexts {
+		if same(have, sc) {
+			return
+		}
+	}
+	if len(c.contexts) == MaxTriggers {
+		c.dropped++
+		return
+	}
+	c.contexts = append(c.contexts, sc)
+}
+
+func same(a, b trace.SpanContext) bool {
+	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID()
+}

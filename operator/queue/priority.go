@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+)
+
+// prioritized is a tracked priority queue. controller-runtime asks for the
+// interface at run time, so that a queue must not have it unless it is one.
+type prioritized[T comparable] struct{ *tracked[T] }
+
+var _ priorityqueue.PriorityQueue[string] = (*prioritized[string])(nil)
+
+// AddWithOpts is priorityqueue's.
+func (q *prioritized[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
+	q.addWithOpts(o, nil, items)
+}
+
+// GetWithPriority is priorityqueue's.
+func (q *prioritized[T]) GetWithPriority() (T, int, bool) { return q.getWithPriority() }
+
+// prioritizedFrom is from on a priority queue.
+type prioritizedFrom[T comparable] struct{ *from[T] }
+
+var _ priorityqueue.PriorityQueue[string] = (*prioritizedFrom[string])(nil)
+
+// AddWithOpts is priorityqueue's.
+func (f *prioritizedFrom[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
+	f.addWithOpts(o, f.triggers, items)
+}
+
+// GetWithPriority is priorityqueue's.
+func (f *prioritizedFrom[T]) GetWithPriority() (T, int, bool) { return f.getWithPriority() }
+
+func (q *tracked[T]) getWithPriority() (T, int, bool) {
+	item, priority, shutdown := q.priority.GetWithPriority()
+	q.got(item, shutdown)
+	return item, priority, shutdown
+}
+
+func (q *tracked[T]) addWithOpts(o priorityqueue.AddOpts, triggers []trace.SpanContext, items []T) {
+	now := q.clock.Now()
+	if !o.RateLimited {
+		for _, item := range items {
+			q.book.add(item, now, o.After, triggers)
+		}
+		q.priority.AddWithOpts(o, items...)
+		return
+	}
+	for _, item := range items {
+		after := shorter(o.After, q.limiter.When(item))
+		q.book.add(item, now, after, triggers)
+		q.priority.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: o.Priority}, item)
+	}
+}
+
+// shorter joins a delay that was asked for with the rate limiter's, as the
+// priority queue does: no delay asked for is none.
+func shorter(asked, limited time.Duration) time.Duration {
+	if asked == 0 || limited < asked {
+		return limited
+	}
+	return asked
+}

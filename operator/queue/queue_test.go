@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+)
+
+const s = time.Second
+
+func TestWait(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		do       func(r *trial)
+		want     []turn            // of both kinds
+		wantOf   map[string][]turn // where they differ
+		wantAsks int               // of the rate limiter, whose delay is 7 s
+	}{
+		"Add": {
+			reason: "an item is due when it is added",
+			do: func(r *trial) {
+				r.pass(1 * s)
+				r.q.Add("a")
+				r.pass(2 * s)
+				r.work()
+			},
+			want: []turn{{1 * s, 3 * s, 1}},
+		},
+		"AddTwice": {
+			reason: "merged adds are due with the first",
+			do: func(r *trial) {
+				r.q.Add("a")
+				r.pass(1 * s)
+				r.q.Add("a")
+				r.pass(1 * s)
+				r.work()
+			},
+			want: []turn{{0, 2 * s, 2}},
+		},
+		"AddAfter": {
+			reason: "a delay that was asked for is no wait",
+			do: func(r *trial) {
+				r.q.AddAfter("a", 5*s)
+				r.work()
+			},
+			want: []turn{{5 * s, 5 * s, 1}},
+		},
+		"AddAfterNothing": {
+			reason: "no delay, or one below it, is an add",
+			do: func(r *trial) {
+				r.q.AddAfter("a", -1*s)
+				r.q.AddAfter("a", 0)
+				r.work()
+			},
+			want: []turn{{0, 0, 2}},
+		},
+		"AddAfterTwice": {
+			reason: "the earlier of two delays counts, whichever came first",
+			do: func(r *trial) {
+				r.q.AddAfter("a", 5*s)
+				r.q.AddAfter("a", 3*s)
+				r.q.AddAfter("a", 4*s)
+				r.work()
+			},
+			want: []turn{{3 * s, 3 * s, 3}},
+		},
+		"AddRateLimited": {
+			reason: "the rate limiter is asked once, and its delay is no wait",
+			do: func(r *trial) {
+				r.q.AddRateLimited("a")
+				r.pass(8 * s)
+				r.work()
+			},
+			want: []turn{{7 * s, 8 * s, 1}}, wantAsks: 1,
+		},
+		"AddInProgress": {
+			reason: "due when added, though it cannot be had before Done",
+			do: func(r *trial) {
+				r.q.Add("a")
+				item := r.get()
+				r.pass(1 * s)
+				r.q.Add("a")
+				r.pass(1 * s)
+				r.q.Add("a")
+				r.pass(1 * s)
+				r.q.Done(item)
+				r.work()
+			},
+			want: []turn{{0, 0, 1}, {1 * s, 3 * s, 2}},
+		},
+		"RequeueInProgress": {
+			reason: "as a failed reconcile does: before Done, with a delay",
+			do: func(r *trial) {
+				r.q.Add("a")
+				item := r.get()
+				r.pass(1 * s)
+				r.q.AddRateLimited("a")
+				r.q.Done(item)
+				r.work()
+			},
+			want: []turn{{0, 0, 1}, {8 * s, 8 * s, 1}}, wantAsks: 1,
+		},
+		"ReplacedDelay": {
+			reason: "an add comes before an earlier delay; client-go's queue hands the item out twice",
+			do: func(r *trial) {
+				r.q.AddAfter("a", 5*s)
+				r.pass(1 * s)
+				r.q.Add("a")
+				r.pass(1 * s)
+				r.work()
+				r.q.Add("end")
+				r.pass(8 * s)
+				for r.q.Len() > 0 {
+					r.work()
+				}
+			},
+			wantOf: map[string][]turn{
+				"plain":    {{1 * s, 2 * s, 1}, {2 * s, 10 * s, 1}, {5 * s, 10 * s, 1}},
+				"priority": {{1 * s, 2 * s, 2}, {2 * s, 10 * s, 1}},
+			},
+		},
+		"DelayBehindAnAdd": {
+			reason: "a delay on an item that is in the queue; client-go's queue hands it out again",
+			do: func(r *trial) {
+				r.q.Add("a")
+				r.q.AddAfter("a", 5*s)
+				r.pass(1 * s)
+				r.work()
+				r.pass(5 * s)
+				for r.q.Len() > 0 {
+					r.work()
+				}
+			},
+			wantOf: map[string][]turn{
+				"plain":    {{0, 1 * s, 1}, {5 * s, 6 * s, 1}},
+				"priority": {{0, 1 * s, 2}},
+			},
+		},
+		"DelayOver": {
+			reason: "a second delay, when the first is over and nobody has taken the item",
+			do: func(r *trial) {
+				r.q.AddAfter("a", 1*s)
+				r.pass(2 * s)
+				r.q.AddAfter("a", 3*s)
+				r.pass(1 * s)
+				r.work()
+				r.pass(3 * s)
+				for r.q.Len() > 0 {
+					r.work()
+				}
+			},
+			wantOf: map[string][]turn{
+				"plain":    {{1 * s, 3 * s, 1}, {5 * s, 6 * s, 1}},
+				"priority": {{1 * s, 3 * s, 2}},
+			},
+		},
+		"DelayMeetsAdd": {
+			reason: "a delay that is over and an add are one turn",
+			do: func(r *trial) {
+				r.q.AddAfter("a", 1*s)
+				r.pass(2 * s)
+				r.q.Add("a")
+				r.pass(1 * s)
+				r.work()
+			},
+			want: []turn{{1 * s, 3 * s, 2}},
+		},
+	}
+	for name, tc := range cases {
+		for kind, inner := range kinds {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limiter := &fixed{delay: 7 * s}
+					r := &trial{t: t, q: Wrap(inner(limiter), limiter), begun: time.Now()}
+					tc.do(r)
+					want := tc.want
+					if want == nil {
+						want = tc.wantOf[kind]
+					}
+					if diff := cmp.Diff(want, r.turns); diff != "" {
+						t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+					}
+					if limiter.asked != tc.wantAsks {
+						t.Errorf("the rate limiter was asked %d times, not %d", limiter.asked, tc.wantAsks)
+					}
+					if n := bookOf(r.q).size(); n != 0 {
+						t.Errorf("%d entries are left", n)
+					}
+					r.q.ShutDown()
+				})
+			})
+		}
+	}
+}
+
+// What was added past the wrapper has a turn, too.
+func TestUntold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := kinds["plain"](&fixed{})
+		r := &trial{t: t, q: Wrap(inner, &fixed{}), begun: time.Now()}
+		inner.Add("a")
+		r.pass(1 * s)
+		r.work()
+		if diff := cmp.Diff([]turn{{1 * s, 1 * s, 0}}, r.turns); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		r.q.ShutDown()
+	})
+}
+
+// The wrapper must delay as the priority queue does.
+func TestAddWithOpts(t *testing.T) {
+	high := 100
+	cases := map[string]struct {
+		reason string
+		opts   priorityqueue.AddOpts
+		want   turn
+	}{
+		"Now":              {"as Add", priorityqueue.AddOpts{}, turn{0, 0, 1}},
+		"After":            {"as AddAfter", priorityqueue.AddOpts{After: 5 * s}, turn{5 * s, 5 * s, 1}},
+		"RateLimited":      {"as AddRateLimited", priorityqueue.AddOpts{RateLimited: true}, turn{7 * s, 7 * s, 1}},
+		"LimitedAfter":     {"the shorter delay: the one asked for", priorityqueue.AddOpts{After: 5 * s, RateLimited: true}, turn{5 * s, 5 * s, 1}},
+		"LimitedLongAfter": {"the shorter delay: the limiter's", priorityqueue.AddOpts{After: 9 * s, RateLimited: true}, turn{7 * s, 7 * s, 1}},
+		"Priority":         {"the priority is handed on", priorityqueue.AddOpts{RateLimited: true, Priority: &high}, turn{7 * s, 7 * s, 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &fixed{delay: 7 * s}
+				q := Wrap(kinds["priority"](limiter), limiter)
+				bare := kinds["priority"](&fixed{delay: 7 * s}).(priorityqueue.PriorityQueue[string])
+				begun := time.Now()
+
+				q.(priorityqueue.PriorityQueue[string]).AddWithOpts(tc.opts, "a", "b")
+				bare.AddWithOpts(tc.opts, "a", "b")
+				for range 2 {
+					item, priority, _ := q.(priorityqueue.PriorityQueue[string]).GetWithPriority()
+					at := time.Since(begun)
+					wait, _ := q.Wait(item)
+					if diff := cmp.Diff(tc.want, turn{wait.Due.Sub(begun), wait.Dequeued.Sub(begun), wait.Adds}); diff != "" {
+						t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+					}
+					q.Done(item)
+					bareItem, barePriority, _ := bare.GetWithPriority()
+					if item != bareItem || priority != barePriority || at != time.Since(begun) {
+						t.Errorf("got %q with %d after %s; the bare queue gives %q with %d after %s",
+							item, priority, at, bareItem, barePriority, time.Since(begun))
+					}
+					bare.Done(bareItem)
+				}
+				q.ShutDown()
+				bare.ShutDown()
+			})
+		})
+	}
+}
+
+// controller-runtime asks at run time what a queue is.
+func TestDynamicType(t *testing.T) {
+	for kind, inner := range kinds {
+		q := Wrap(inner(&fixed{}), &fixed{})
+		for what, got := range map[string]any{"Wrap": q, "From": q.From()} {
+			if _, is := got.(priorityqueue.PriorityQueue[string]); is != (kind == "priority") {
+				t.Errorf("%s of a %s queue: is a PriorityQueue: %v", what, kind, is)
+			}
+		}
+		q.ShutDown()
+	}
+}
+
+func TestForget(t *testing.T) {
+	for kind, inner := range kinds {
+		limiter := &fixed{}
+		q := Wrap(inner(limiter), limiter)
+		q.AddRateLimited("a")
+		if got := q.NumRequeues("a"); got != 1 {
+			t.Errorf("%s: requeues: want 1, got %d", kind, got)
+		}
+		item, _ := q.Get()
+		q.Forget(item)
+		if _, ok := q.Wait(item); !ok || limiter.forgotten != 1 {
+			t.Errorf("%s: Forget clears the limiter (%d times) and leaves the turn (%v)", kind, limiter.forgotten, ok)
+		}
+		q.Done(item)
+		q.ShutDown()
+	}
+}
+
+func TestTriggers(t *testing.T) {
+	var many []trace.SpanContext
+	for n := range byte(10) {
+		many = append(many, spanContext(n+1))
+	}
+	cases := map[string]struct {
+		reason  string
+		add     func(q Queue[string])
+		want    []trace.SpanContext
+		dropped int
+	}{
+		"None":      {reason: "an add need not say why", add: func(q Queue[string]) { q.Add("a") }},
+		"Invalid":   {reason: "an object without a context is no trigger", add: func(q Queue[string]) { q.From(trace.SpanContext{}).Add("a") }},
+		"One":       {reason: "the trigger is kept", add: func(q Queue[string]) { q.From(many[0]).Add("a") }, want: many[:1]},
+		"Delayed":   {reason: "also with a delay", add: func(q Queue[string]) { q.From(many[0]).AddAfter("a", s) }, want: many[:1]},
+		"Limited":   {reason: "also with the limiter's", add: func(q Queue[string]) { q.From(many[0]).AddRateLimited("a") }, want: many[:1]},
+		"Ambiguous": {reason: "the other adds do not count", add: func(q Queue[string]) { q.From(many[0]).Add("b"); q.From(many[1]).Add("a") }, want: many[1:2]},
+		"Distinct": {
+			reason: "one that comes again is one",
+			add: func(q Queue[string]) {
+				q.From(many[1], many[0]).Add("a")
+				q.From(many[1]).Add("a")
+				q.From(many[2]).Add("a")
+			},
+			want: []trace.SpanContext{many[1], many[0], many[2]},
+		},
+		"Bounded": {
+			reason: "the first are kept, the rest counted",
+			add: func(q Queue[string]) {
+				for _, sc := range many {
+					q.From(sc).Add("a")
+				}
+			},
+			want: many[:MaxTriggers], dropped: 2,
+		},
+		"BoundedAtOnce": {
+			reason: "also in one add",
+			add:    func(q Queue[string]) { q.From(many...).Add("a") },
+			want:   many[:MaxTriggers], dropped: 2,
+		},
+		"DelayOver": {
+			reason: "those of a delay that is over come with those of an add",
+			add: func(q Queue[string]) {
+				q.From(many[0]).AddAfter("a", s)
+				time.Sleep(2 * s)
+				synctest.Wait()
+				q.From(many[1]).Add("a")
+			},
+			want: many[1:2], // and many[0], in the order of the kind; see below
+		},
+	}
+	for name, tc := range cases {
+		for kind, inner := range kinds {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limiter := &fixed{delay: s}
+					q := Wrap(inner(limiter), limiter)
+					tc.add(q)
+					var got Wait
+					for item := ""; item != "a"; q.Done(item) {
+						synctest.Wait()
+						item, _ = q.Get()
+						got, _ = q.Wait(item)
+					}
+					want := tc.want
+					if name == "DelayOver" {
+						want = map[string][]trace.SpanContext{"plain": {many[1], many[0]}, "priority": {many[0], many[1]}}[kind]
+					}
+					if diff := cmp.Diff(want, got.Triggers); diff != "" {
+						t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+					}
+					if got.Dropped != tc.dropped {
+						t.Errorf("dropped: want %d, got %d", tc.dropped, got.Dropped)
+					}
+					q.ShutDown()
+				})
+			})
+		}
+	}
+}
+
+func TestPriorityFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := Wrap(kinds["priority"](&fixed{}), &fixed{})
+		high := 7
+		q.From(spanContext(1)).(priorityqueue.PriorityQueue[string]).AddWithOpts(priorityqueue.AddOpts{Priority: &high}, "a")
+		item, priority, _ := q.From().(priorityqueue.PriorityQueue[string]).GetWithPriority()
+		wait, ok := q.Wait(item)
+		if !ok || priority != high {
+			t.Errorf("priority: want %d, got %d (turn: %v)", high, priority, ok)
+		}
+		if diff := cmp.Diff([]trace.SpanContext{spanContext(1)}, wait.Triggers); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		q.Done(item)
+		q.ShutDown()
+	})
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+)
+
+// tracked keeps the book of a queue. Each add is noted before the queue hears
+// of it, so that no turn begins before its add is known.
+type tracked[T comparable] struct {
+	inner    workqueue.TypedRateLimitingInterface[T]
+	priority priorityqueue.PriorityQueue[T] // inner, if it is one
+	limiter  workqueue.TypedRateLimiter[T]
+	settings
+	book book[T]
+}
+
+// Add is workqueue's.
+func (q *tracked[T]) Add(item T) { q.add(item, nil) }
+
+// AddAfter is workqueue's.
+func (q *tracked[T]) AddAfter(item T, after time.Duration) { q.addAfter(item, after, nil) }
+
+// AddRateLimited is workqueue's.
+func (q *tracked[T]) AddRateLimited(item T) { q.addAfter(item, q.limiter.When(item), nil) }
+
+// Forget is workqueue's: it clears the rate limiter. The item's turn goes on
+// until Done.
+func (q *tracked[T]) Forget(item T) { q.limiter.Forget(item) }
+
+// NumRequeues is workqueue's.
+func (q *tracked[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
+
+// Get is workqueue's.
+func (q *tracked[T]) Get() (T, bool) {
+	item, shutdown := q.inner.Get()
+	q.got(item, shutdown)
+	return item, shutdown
+}
+
+// Done is workqueue's.
+func (q *tracked[T]) Done(item T) {
+	q.book.done(item) // before another worker can get the item
+	q.inner.Done(item)
+}
+
+// Len is workqueue's.
+func (q *tracked[T]) Len() int { return q.inner.Len() }
+
+// ShutDown is workqueue's.
+func (q *tracked[T]) ShutDown() {
+	q.book.shut(q.clock.Now())
+	q.inner.ShutDown()
+}
+
+// ShutDownWithDrain is workqueue's.
+func (q *tracked[T]) ShutDownWithDrain() {
+	q.book.shut(q.clock.Now())
+	q.inner.ShutDownWithDrain()
+}
+
+// ShuttingDown is workqueue's.
+func (q *tracked[T]) ShuttingDown() bool { return q.inner.ShuttingDown() }
+
+// Wait implements Queue.
+func (q *tracked[T]) Wait(item T) (Wait, bool) { return q.book.turn(item) }
+
+// From implements Queue.
+func (q *tracked[T]) From(triggers ...trace.SpanContext) workqueue.TypedRateLimitingInterface[T] {
+	valid := slices.DeleteFunc(slices.Clone(triggers), func(sc trace.SpanContext) bool { return !sc.IsValid() })
+	v := &from[T]{tracked: q, triggers: valid}
+	if q.priority != nil {
+		return &prioritizedFrom[T]{v}
+	}
+	return v
+}
+
+func (q *tracked[T]) add(item T, triggers []trace.SpanContext) {
+	q.book.add(item, q.clock.Now(), 0, triggers)
+	q.inner.Add(item)
+}
+
+func (q *tracked[T]) addAfter(item T, after time.Duration, triggers []trace.SpanContext) {
+	q.book.add(item, q.clock.Now(), after, triggers)
+	q.inner.AddAfter(item, after)
+}
+
+func (q *tracked[T]) got(item T, shutdown bool) {
+	if shutdown {
+		q.book.drained()
+		return
+	}
+	q.book.take(item, q.clock.Now())
+}
+
+// from is a queue all of whose adds have the same triggers.
+type from[T comparable] struct {
+	*tracked[T]
+	triggers []trace.SpanContext
+}
+
+// Add is workqueue's.
+func (f *from[T]) Add(item T) { f.add(item, f.triggers) }
+
+// AddAfter is workqueue's.
+func (f *from[T]) AddAfter(item T, after time.Duration) { f.addAfter(item, after, f.triggers) }
+
+// AddRateLimited is workqueue's.
+func (f *from[T]) AddRateLimited(item T) { f.addAfter(item, f.limiter.When(item), f.triggers) }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// read begins a read; what it returns ends it. Only a read that goes to the API
+// server, with WithReads, becomes a span, in a work that leaves one.
+func (t *tracedClient) read(ctx context.Context, verb string, obj runtime.Object) (context.Context, func(error)) {
+	none := func(error) {}
+	if !t.kit.reads {
+		return ctx, none
+	}
+	w := workOf(ctx)
+	if w == nil {
+		return ctx, none
+	}
+	gvk, err := apiutil.GVKForObject(obj, t.Scheme())
+	if err != nil {
+		return ctx, none
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	if _, cached := t.kit.informers.stores.Load(informerKey{gvk, formOf(obj)}); cached {
+		return ctx, none
+	}
+	w.mu.Lock()
+	w.place()
+	r := record{name: verb + " " + gvk.Kind, context: w.next(), start: t.kit.clock.Now()}
+	w.mu.Unlock()
+	return trace.ContextWithSpanContext(ctx, r.context), func(err error) {
+		r.end, r.err = t.kit.clock.Now(), err
+		r.attributes = objectAttributes(gvk, "", "", "", 0)
+		w.write(r, benign)
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-lifeline/lifeline/operator/queue"
+)
+
+// reconciler decorates a Reconciler.
+type reconciler struct {
+	kit   *Kit
+	inner reconcile.Reconciler
+	name  string // of the controller
+	span  string
+	kind  schema.GroupVersionKind
+	wait  func(reconcile.Request) (queue.Wait, bool)
+}
+
+// Reconcile runs the inner reconciler within a work that leaves a span if it
+// wrote something or failed.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
+	k := r.kit
+	mode := k.mode()
+	if mode == Off {
+		return r.inner.Reconcile(ctx, req)
+	}
+	w := &work{kit: k, name: r.span, mode: mode, kind: r.kind, key: req.NamespacedName, start: k.clock.Now()}
+	w.obj, _ = k.informers.object(r.kind, req.NamespacedName)
+	p := k.triggers.take(triggerKey{r.name, req})
+	w.triggered, w.missed = p.events, p.missed
+	returned := false
+	defer func() {
+		if !returned {
+			// The inner reconciler panics; what that means is for others to decide.
+			err = fmt.Errorf("panic in the reconciler of %s", r.name)
+		}
+		r.end(w, req, result, err)
+	}()
+	result, err = r.inner.Reconcile(withWork(withTraceLog(ctx, w), w), req)
+	returned = true
+	return result, err
+}
+
+// end leaves the spans of a work that is over.
+func (r *reconciler) end(w *work, req reconcile.Request, result reconcile.Result, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.place()
+		w.left = true
+	}
+	if !w.left {
+		r.rest(w)
+		return
+	}
+	w.place()
+	rec := record{name: w.name, context: w.self, start: w.start, end: w.kit.clock.Now(), err: err}
+	if w.mode == Record && (!w.exact() || w.self.IsSampled()) {
+		rec.attributes = r.attributes(w, result, err)
+		self := w.emit(w.parent, rec, trace.WithLinks(w.links...))
+		w.flush(self)
+		r.waits(w, req, self)
+	}
+	if w.begins && w.exact() && w.obj != nil {
+		w.episode.root = w.self
+		w.kit.episodes.begin(w.obj.GetUID(), w.episode)
+	}
+}
+
+// rest closes the episode of an object that is found converged, with nothing to
+// do.
+func (r *reconciler) rest(w *work) {
+	if w.wrote || w.obj == nil {
+		return
+	}
+	uid := w.obj.GetUID()
+	if _, open := w.kit.episodes.of(uid); open && w.kit.converged(w.obj) {
+		w.kit.episodes.end(uid)
+	}
+}
+
+func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []attribute.KeyValue {
+	var a []attribute.KeyValue
+	if w.obj != nil {
+		a = objectAttributes(w.kind, w.key.Namespace, w.key.Name, string(w.obj.GetUID()), w.obj.GetGeneration())
+	} else {
+		a = objectAttributes(w.kind, w.key.Namespace, w.key.Name, "", 0)
+	}
+	a = append(a, attribute.String("lifeline.controller", r.name))
+	switch {
+	case err != nil:
+		a = append(a, attribute.String("lifeline.result", "error"))
+	case result.RequeueAfter > 0:
+		a = append(a, attribute.String("lifeline.result", "requeue"), attribute.Float64("lifeline.requeue_after", result.RequeueAfter.Seconds()))
+	case result.Requeue: //nolint:staticcheck // as long as controller-runtime heeds it
+		a = append(a, attribute.String("lifeline.result", "requeue"))
+	default:
+		a = append(a, attribute.String("lifeline.result", "done"))
+	}
+	if w.missed > 0 {
+		a = append(a, attribute.Int("lifeline.triggers.dropped", w.missed))
+	}
+	return a
+}
+
+// waits leaves the spans of the time before the reconcile: beside it, or below
+// it if it is a root.
+func (r *reconciler) waits(w *work, req reconcile.Request, self trace.SpanContext) {
+	above := w.parent
+	if !above.IsValid() {
+		above = self
+	}
+	sibling := func(name string, start, end time.Time, source string) {
+		rec := record{name: name, context: above.WithSpanID(randomSpanID()), start: start, end: end}
+		rec.attributes = append(objectAttributes(w.kind, w.key.Namespace, w.key.Name, "", 0), attribute.String("lifeline.controller", r.name))
+		if source != "" {
+			rec.attributes = append(rec.attributes, attribute.String("lifeline.time.source", source))
+		}
+		w.emit(above, rec)
+	}
+	if r.wait != nil {
+		if q, ok := r.wait(req); ok && q.Dequeued.After(q.Due) {
+			sibling("queue wait", q.Due, q.Dequeued, "")
+		}
+	}
+	for _, t := range w.triggered {
+		if written, source := w.kit.writtenAt(t.obj); !written.IsZero() && t.at.After(written) {
+			sibling("watch lag", written, t.at, source)
+			return
+		}
+	}
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// work is one reconcile or one admission request, from its begin to its return.
+// It decides where it belongs as late as it can: most reconciles find nothing
+// to do and cost nothing (L3).
+type work struct {
+	kit   *Kit
+	name  string // of its span
+	mode  Mode
+	kind  schema.GroupVersionKind
+	key   client.ObjectKey
+	obj   client.Object // as it was at the begin, from the cache: not written to; nil if unknown
+	start time.Time
+
+	mu        sync.Mutex
+	placed    bool
+	settled   bool // the object had converged at the begin
+	context   trace.SpanContext
+	parent    trace.SpanContext // invalid: self is a root
+	self      trace.SpanContext
+	linked    trace.SpanContext // in link mode: the context that self's trace links to
+	links     []trace.Link
+	bag       baggage.Baggage
+	loose     bool // of no reconcile: only a span that the caller has begun
+	episode   episode
+	begins    bool // self is the root of the episode
+	held      []record
+	left      bool // a span is left
+	wrote     bool // something was written, be it only a status
+	triggered []trigger
+	missed    int
+}
+
+type workKey struct{}
+
+func withWork(ctx context.Context, w *work) context.Context {
+	return context.WithValue(ctx, workKey{}, w)
+}
+
+// workOf returns the work that ctx belongs to; nil if it belongs to none.
+func workOf(ctx context.Context) *work {
+	w, _ := ctx.Value(workKey{}).(*work)
+	return w
+}
+
+// place decides which trace the work belongs to. The caller holds mu.
+func (w *work) place() {
+	if w.placed {
+		return
+	}
+	w.placed = true
+	why := ""
+	if w.obj != nil {
+		w.context, why = read(w.kind, w.obj)
+		w.bag = baggage.FromContext(lifeline.Context(context.Background(), w.obj))
+	}
+	deleting := w.obj != nil && !w.obj.GetDeletionTimestamp().IsZero()
+	w.settled = w.obj != nil && !deleting && w.kit.converged(w.obj)
+	switch {
+	case why != "":
+	case deleting:
+		why = linkDeletion
+	case w.settled:
+		why = linkHealing
+	}
+	w.adopt(why, deleting)
+	w.linkTriggers()
+	if w.kit.links && w.mode == Record && w.parent.IsValid() {
+		w.detach()
+	}
+	w.identify()
+}
+
+// adopt chooses parent and links: the object's context if it stands for what is
+// being done, else the open episode, else a new one.
+func (w *work) adopt(why string, deleting bool) {
+	if w.obj == nil {
+		return
+	}
+	w.episode = episode{generation: w.obj.GetGeneration(), context: w.context.SpanID(), deleting: deleting}
+	ep, open := w.kit.episodes.of(w.obj.GetUID())
+	same := open && ep.generation == w.episode.generation && ep.context == w.episode.context && ep.deleting == deleting
+	switch {
+	case same:
+		w.parent, w.episode = ep.root, ep
+	case w.context.IsValid() && why == "":
+		w.parent = w.context
+	default:
+		w.begins = true
+		if w.context.IsValid() {
+			w.link(w.context, why)
+		}
+	}
+}
+
+// detach makes a root of what would be a child, linked to what would be its
+// parent. All reconciles for one context share a trace, so that the contexts
+// derived from it stay the same.
+func (w *work) detach() {
+	why := linkObject
+	if w.parent.SpanID() == w.episode.root.SpanID() {
+		why = linkEpisode
+	}
+	w.link(w.parent, why)
+	w.linked = w.parent
+	w.parent = trace.SpanContext{}
+}
+
+// identify fixes the work's own span context.
+func (w *work) identify() {
+	cfg := trace.SpanContextConfig{SpanID: randomSpanID()}
+	switch {
+	case w.parent.IsValid():
+		cfg.TraceID, cfg.TraceFlags, cfg.TraceState = w.parent.TraceID(), w.parent.TraceFlags(), w.parent.TraceState()
+	case w.linked.IsValid():
+		cfg.TraceID, cfg.TraceFlags = linkedTraceID(w.linked, w.name, w.key), w.linked.TraceFlags()
+	default:
+		cfg.TraceID = randomTraceID()
+		if w.context.IsSampled() || w.kit.exact != nil && w.kit.exact.SampleRoot(cfg.TraceID) {
+			cfg.TraceFlags = trace.FlagsSampled
+		}
+	}
+	w.self = trace.NewSpanContext(cfg)
+}
+
+// link adds a link, once for each span.
+func (w *work) link(sc trace.SpanContext, why string) {
+	for _, l := range w.links {
+		if l.SpanContext.SpanID() == sc.SpanID() {
+			return
+		}
+	}
+	w.links = append(w.links, trace.Link{
+		SpanContext: lifeline.Unclaimed(sc),
+		Attributes:  []attribute.KeyValue{attribute.String("lifeline.link", why)},
+	})
+}
+
+// linkTriggers links what else set off this work: several changes merged into
+// one reconcile (L2).
+func (w *work) linkTriggers() {
+	for _, t := range w.triggered {
+		if t.context.IsValid() && t.context.SpanID() != w.parent.SpanID() && t.context.TraceID() != w.parent.TraceID() &&
+			t.context.SpanID() != w.context.SpanID() {
+			w.link(t.context, linkTrigger)
+		}
+	}
+}
+
+// logged is the span context that a line of the log belongs to: as long as
+// nothing was written, that of the object.
+func (w *work) logged() trace.SpanContext {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.placed && w.exact():
+		return w.self
+	case w.placed:
+		return w.parent
+	case w.obj != nil:
+		return lifeline.Extract(w.obj)
+	}
+	return trace.SpanContext{}
+}
+
+// exact reports whether spans can have the IDs that the kit plans for them.
+func (w *work) exact() bool { return w.kit.exact != nil && w.mode == Record }
+
+// next is the span context for a write that gives no object a new context. The
+// caller holds mu.
+func (w *work) next() trace.SpanContext {
+	switch {
+	case w.exact():
+		return w.self.WithSpanID(randomSpanID())
+	case w.parent.IsValid():
+		return lifeline.Unclaimed(w.parent)
+	}
+	return lifeline.Unclaimed(w.linked)
+}
+
+// owns reports whether an object is the one that is being reconciled.
+func (w *work) owns(gvk schema.GroupVersionKind, key client.ObjectKey) bool {
+	return !w.loose && gvk.GroupKind() == w.kind.GroupKind() && key == w.key
+}
+
+// loose is the work of a caller outside any reconcile that has begun a span of
+// its own; nil without one.
+func (k *Kit) loose(ctx context.Context, mode Mode) *work {
+	sc := trace.SpanContextFromContext(ctx)
+	if !sc.IsValid() {
+		return nil
+	}
+	return &work{
+		kit: k, mode: mode, start: k.clock.Now(), placed: true, loose: true, left: true,
+		parent: sc, self: sc, bag: baggage.FromContext(ctx),
+	}
+}
+
+// offer makes the context of a write of this work. Without exact IDs it is the
+// context that the work itself follows from: there is a span behind that one.
+func (w *work) offer(child lifeline.Child) trace.SpanContext {
+	if !w.exact() {
+		from := w.parent
+		if !from.IsValid() {
+			from = w.linked
+		}
+		if !from.IsValid() {
+			return trace.SpanContext{}
+		}
+		above, _ := lifeline.ClaimOf(from)
+		return lifeline.Claimed(from, lifeline.Claim{
+			Parent: from.SpanID(), Object: child.Hash(), Digest: child.Digest, Generation: child.Generation, Time: above.Time,
+		})
+	}
+	// Derived from what the work follows from and not from its own span, which
+	// is another one in each reconcile: the same child written again for the
+	// same reason carries the same context.
+	switch {
+	case w.parent.IsValid():
+		return lifeline.Derive(w.parent, child)
+	case w.linked.IsValid():
+		child.Linked = w.linked
+		above := trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: w.self.TraceID(), SpanID: w.linked.SpanID(), TraceFlags: w.self.TraceFlags(),
+		})
+		return lifeline.Derive(above, child)
+	}
+	sc := lifeline.Derive(w.self, child)
+	claim, _ := lifeline.ClaimOf(sc)
+	if claim.Time.IsZero() {
+		claim.Time = w.start
+	}
+	return lifeline.Claimed(sc, claim)
+}
+
+func randomSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		putUint64(id[:], rand.Uint64())
+	}
+	return id
+}
+
+func randomTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		putUint64(id[:8], rand.Uint64())
+		putUint64(id[8:], rand.Uint64())
+	}
+	return id
+}
+
+func putUint64(b []byte, v uint64) {
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+}
+
+// linkedTraceID is the trace of all reconciles of one object for one context in
+// link mode.
+func linkedTraceID(sc trace.SpanContext, name string, key client.ObjectKey) trace.TraceID {
+	traceID, spanID := sc.TraceID(), sc.SpanID()
+	b := make([]byte, 0, 128)
+	b = append(b, traceID[:]...)
+	b = append(b, spanID[:]...)
+	b = append(b, name...)
+	b = append(append(append(b, 0), key.Namespace...), 0)
+	b = append(b, key.Name...)
+	sum := sha256.Sum256(b)
+	id := trace.TraceID(sum[:16])
+	if !id.IsValid() {
+		id[15] = 1
+	}
+	return id
+}
