@@ -60,8 +60,7 @@ func (b *book[T]) add(item T, now time.Time, after time.Duration, triggers []tra
 	}
 	if e.later == nil {
 		e.later = &asked{}
-	} else if !e.later.due.After(now) { // this one is in the queue by now
-		e.ready.absorb(e.later)
+	} else if e.ripen(now) {
 		e.later = &asked{}
 	}
 	e.later.add(now.Add(after), triggers)
@@ -72,10 +71,7 @@ func (b *book[T]) take(item T, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.entry(item)
-	if e.later != nil && !e.later.due.After(now) {
-		e.ready.absorb(e.later)
-		e.later = nil
-	}
+	e.ripen(now)
 	turn := &Wait{Due: e.ready.due, Dequeued: now, Adds: e.ready.adds}
 	if turn.Adds == 0 || turn.Due.After(now) {
 		turn.Due = now
@@ -166,6 +162,24 @@ func (b *book[T]) tidy(item T, e *entry) {
 	}
 }
 
+// ripen moves what was asked for later, and is due, to where the queue has it
+// by now.
+func (e *entry) ripen(now time.Time) bool {
+	if e.later == nil || e.later.due.After(now) {
+		return false
+	}
+	first, second := *e.later, e.ready
+	if second.adds > 0 && second.due.Before(first.due) {
+		first, second = second, first
+	}
+	first.adds += second.adds
+	if c := second.causes; c != nil {
+		first.cause(c.contexts, c.dropped)
+	}
+	e.ready, e.later = first, nil
+	return true
+}
+
 func (a *asked) add(due time.Time, triggers []trace.SpanContext) {
 	if a.adds == 0 || due.Before(a.due) {
 		a.due = due
@@ -173,16 +187,6 @@ func (a *asked) add(due time.Time, triggers []trace.SpanContext) {
 	a.adds++
 	if len(triggers) > 0 {
 		a.cause(triggers, 0)
-	}
-}
-
-func (a *asked) absorb(other *asked) {
-	if a.adds == 0 || other.due.Before(a.due) {
-		a.due = other.due
-	}
-	a.adds += other.adds
-	if c := other.causes; c != nil {
-		a.cause(c.contexts, c.dropped)
 	}
 }
 

@@ -64,8 +64,8 @@ type Wait struct {
 	// or in the instant in which Get returned the item for its last turn, which
 	// then counts the add.
 	Adds int
-	// Triggers are the distinct contexts that came with the adds, the oldest
-	// first, at most MaxTriggers. Do not modify it.
+	// Triggers are the distinct contexts that came with the adds, those of
+	// the earliest first, at most MaxTriggers. Do not modify it.
 	Triggers []trace.SpanContext
 	// Dropped is how many more came.
 	Dropped int
