@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/examples/head-operator/internal/controller"
 	"github.com/kube-lifeline/lifeline/examples/head-operator/internal/webhook"
+	"github.com/kube-lifeline/lifeline/operator"
+	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
 // managerOptions are the flags of the operator.
@@ -25,6 +28,9 @@ type managerOptions struct {
 	health        string
 	leaderElect   bool
 	leaderElectNS string
+	tracing       tracing.Options
+	linkMode      bool
+	untraced      bool
 }
 
 func (o *managerOptions) register(flags *flag.FlagSet) {
@@ -35,6 +41,9 @@ func (o *managerOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address that metrics are served on; 0 means none")
 	flags.StringVar(&o.health, "health-probe-bind-address", "0", "address that /healthz and /readyz are served on; 0 means none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several copies work at a time")
+	o.tracing.BindFlags(flags)
+	flags.BoolVar(&o.linkMode, "trace-links", false, "make each reconcile a trace of its own that links to its object's")
+	flags.BoolVar(&o.untraced, "without-kit", false, "run without the tracing kit, as if the operator had never heard of it")
 	flags.StringVar(&o.leaderElectNS, "leader-elect-namespace", "", "namespace of the lease (default in a cluster: the operator's own)")
 }
 
@@ -46,18 +55,34 @@ func managerCommand(ctx context.Context, args []string, talk io.Writer) error {
 	if err := parse(flags, args, talk); err != nil {
 		return err
 	}
-	mgr, err := o.manager()
+	o.tracing.ServiceName = "head-operator"
+	tracer, err := tracing.New(o.tracing)
+	if err != nil {
+		return err
+	}
+	mgr, err := o.manager(tracer)
 	if err != nil {
 		return err
 	}
 	if err := o.setup(mgr); err != nil {
 		return err
 	}
+	defer flush(ctx, tracer)
 	return mgr.Start(ctx)
 }
 
+// flush sends the last spans; a collector that is down must not keep the
+// operator from ending.
+func flush(ctx context.Context, tracer *tracing.Tracing) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := tracer.Shutdown(ctx); err != nil {
+		ctrl.Log.Error(err, "spans were lost")
+	}
+}
+
 // manager returns a manager that has nothing to do yet.
-func (o *managerOptions) manager() (ctrl.Manager, error) {
+func (o *managerOptions) manager(tracer *tracing.Tracing) (ctrl.Manager, error) {
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find a cluster: %w", err)
@@ -66,7 +91,7 @@ func (o *managerOptions) manager() (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:                        scheme,
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.health,
@@ -75,11 +100,20 @@ func (o *managerOptions) manager() (ctrl.Manager, error) {
 		LeaderElectionID:              "head-operator.demo.lifeline.dev",
 		LeaderElectionNamespace:       o.leaderElectNS,
 		LeaderElectionReleaseOnCancel: true, // the process ends with the manager
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot set up the manager: %w", err)
 	}
-	return mgr, nil
+	if o.untraced {
+		return ctrl.NewManager(cfg, options)
+	}
+	// The kit's first line: the client, the cache and the requests are traced.
+	return operator.NewManager(cfg, options, o.kit(tracer)...)
+}
+
+func (o *managerOptions) kit(tracer *tracing.Tracing) []operator.Option {
+	kit := []operator.Option{operator.WithTracerProvider(tracer)}
+	if o.linkMode {
+		kit = append(kit, operator.WithLinks())
+	}
+	return kit
 }
 
 // setup gives the manager its controllers, its webhook and its probes.

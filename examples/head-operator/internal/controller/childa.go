@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
+	"github.com/kube-lifeline/lifeline/operator"
 )
 
 // +kubebuilder:rbac:groups=demo.lifeline.dev,resources=childas,verbs=get;list;watch
@@ -32,7 +33,8 @@ type ChildAReconciler struct {
 // SetupWithManager starts the reconciler with the manager.
 func (r *ChildAReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "childa-controller")
-	b := ctrl.NewControllerManagedBy(mgr).
+	// The kit's second line: operator in place of ctrl.
+	b := operator.NewControllerManagedBy(mgr).
 		Named("childa-controller").
 		For(&demov1alpha1.ChildA{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{})

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
+	"github.com/kube-lifeline/lifeline/operator"
 )
 
 // +kubebuilder:rbac:groups=demo.lifeline.dev,resources=heads,verbs=get;list;watch
@@ -31,7 +32,8 @@ type HeadReconciler struct {
 // SetupWithManager starts the reconciler with the manager.
 func (r *HeadReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "head-controller")
-	b := ctrl.NewControllerManagedBy(mgr).
+	// The kit's second line: operator in place of ctrl.
+	b := operator.NewControllerManagedBy(mgr).
 		Named("head-controller").
 		For(&demov1alpha1.Head{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&demov1alpha1.ChildA{})

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
+	"github.com/kube-lifeline/lifeline/operator"
 )
 
 //go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 webhook paths=. output:webhook:dir=../../config/webhook
@@ -29,7 +30,8 @@ type HeadDefaulter struct{}
 
 // SetupWithManager serves the webhook from the manager's webhook server.
 func (d HeadDefaulter) SetupWithManager(mgr ctrl.Manager) {
-	mgr.GetWebhookServer().Register(HeadPath, admission.WithDefaulter(mgr.GetScheme(), d))
+	// The kit's line: a new Head gets a context, if its author gave it none.
+	mgr.GetWebhookServer().Register(HeadPath, operator.Webhook(mgr, admission.WithDefaulter(mgr.GetScheme(), d), operator.GivingContexts()))
 }
 
 // Default implements admission.Defaulter.
