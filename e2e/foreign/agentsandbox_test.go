@@ -8,42 +8,59 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
+// apply creates a claim through lifeline and returns the result. TRACEPARENT in
+// the manifest stands for the run's context.
+func apply(t *testing.T, manifest string) harness.Result {
+	t.Helper()
+	return bench.Run(t, 0, nil, "sh", "-c", `sed "s/TRACEPARENT/$TRACEPARENT/" "$0" | kubectl apply -f -`, harness.File(t, manifest))
+}
+
+// expect compares the one trace of a claim with how it looks but for the line
+// of the Sandbox.
+func expect(t *testing.T, r harness.Result, sandbox string) {
+	t.Helper()
+	harness.Names{}.Expect(t, r, `
+run converged
+  reconcile SandboxClaim box converged (request)
+    condition box
+    create SandboxClaim box (request)
+    reconcile Sandbox box converged `+sandbox+`
+      condition box
+      reconcile Pod box converged (owner)
+        [pull image, readiness, sandbox, schedule, start container]
+`)
+}
+
 // TestAgentSandbox: the controller makes a Sandbox for each SandboxClaim, and a
 // Pod for each Sandbox. A claim's context goes onto its Sandbox; a claim without
 // one is given that of the controller's first span for it.
 func TestAgentSandbox(t *testing.T) {
-	c := start(t)
+	spans := traced(t)
 	for name, tt := range map[string]struct {
 		reason  string
 		context string // annotation of the claim
-		links   string // of the Sandbox's reconciliation
+		sandbox string // its evidence and links
 		same    bool   // the controller's spans are in the trace of the run
 	}{
 		"context of the client": {
 			reason:  "as its client library does: the claim carries the context of who made it",
 			context: `opentelemetry.io/trace-context: '{"traceparent":"TRACEPARENT"}'`,
+			sandbox: "(annotation)",
 			same:    true,
 		},
 		"context of the controller": {
-			reason: "a trace that the controller began shows what belongs to the claim; the run stays one trace, linked to it",
-			links:  " ~annotation",
+			reason:  "a trace that the controller began shows what belongs to the claim; the run stays one trace, linked to it",
+			sandbox: "(annotation) ~annotation",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := bench.Namespace(t)
 			bench.MustKubectl(t, template(ns), "apply", "-f", "-")
-			r := bench.Run(t, 0, nil, "sh", "-c", `sed "s/TRACEPARENT/$TRACEPARENT/" "$0" | kubectl apply -f -`,
-				harness.File(t, claim(ns, tt.context)))
-			harness.Names{}.Expect(t, r, `
-run converged
-  reconcile SandboxClaim box converged (request)
-    condition box
-    create SandboxClaim box (request)
-    reconcile Sandbox box converged (annotation)`+tt.links+`
-      condition box
-      reconcile Pod box converged (owner)
-        [pull image, readiness, sandbox, schedule, start container]
-`)
+			r := apply(t, claim(ns, tt.context))
+			expect(t, r, tt.sandbox)
+			if len(r.Traces) != 1 {
+				t.FailNow()
+			}
 			run := r.Traces[0]
 			for _, s := range run.Find("reconcile Sandbox", "box") {
 				if got, want := s.Attributes["lifeline.context.convention"], "agent-sandbox"; got != want {
@@ -57,7 +74,16 @@ run converged
 			if same := trace == run.ID; same != tt.same {
 				t.Errorf("the objects carry trace %s, the run's is %s: %s", trace, run.ID, tt.reason)
 			}
-			c.awaitWhole(t, run, trace)
+			awaitWhole(t, spans, run, trace)
 		})
 	}
+}
+
+// TestAgentSandboxWithoutTracing: what no annotation shows is inferred from the
+// ownerReference.
+func TestAgentSandboxWithoutTracing(t *testing.T) {
+	start(t, "")
+	ns := bench.Namespace(t)
+	bench.MustKubectl(t, template(ns), "apply", "-f", "-")
+	expect(t, apply(t, claim(ns, "")), "(owner)")
 }

@@ -18,12 +18,21 @@ import (
 // lastWords is how much of the controller's log a failed test shows.
 const lastWords = 8 << 10
 
-// controller is a running controller of agent-sandbox and what it sends.
-type controller struct{ spans *harness.Collector }
+// traced starts the controller with tracing and returns what gets its spans.
+func traced(t *testing.T) *harness.Collector {
+	t.Helper()
+	spans, err := harness.NewCollector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(spans.Stop)
+	start(t, spans.Endpoint)
+	return spans
+}
 
-// start installs agent-sandbox for one test, and runs its controller as long as
-// that takes.
-func start(t *testing.T) *controller {
+// start installs agent-sandbox for one test and runs its controller as long as
+// that takes; without an endpoint, without tracing.
+func start(t *testing.T, endpoint string) {
 	t.Helper()
 	dir, err := agentsandbox.Build(t.Context(), t.Logf)
 	if err != nil {
@@ -33,33 +42,27 @@ func start(t *testing.T) *controller {
 	bench.MustKubectl(t, "", "apply", "--server-side", "-f", crds)
 	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "-f", crds, "--timeout=60s")
 
-	spans, err := harness.NewCollector()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(spans.Stop)
 	log := filepath.Join(t.TempDir(), "controller.log")
-	process, err := agentsandbox.Start(dir, bench.Kubeconfig(), spans.Endpoint, log)
+	c, err := agentsandbox.Start(dir, bench.Kubeconfig(), endpoint, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := process.Stop(); err != nil {
+		if err := c.Stop(); err != nil {
 			t.Error(err)
 		}
 		if text, err := os.ReadFile(log); t.Failed() && err == nil {
 			t.Logf("the controller's last words:\n%s", text[max(0, len(text)-lastWords):])
 		}
 	})
-	return &controller{spans: spans}
 }
 
 // awaitWhole waits until a backend that gets the spans of the run and those of
 // the controller in that trace lacks none that a parent or a link names.
-func (c *controller) awaitWhole(t *testing.T, run *harness.Trace, trace string) {
+func awaitWhole(t *testing.T, c *harness.Collector, run *harness.Trace, trace string) {
 	t.Helper()
 	harness.Eventually(t, "the controller's spans in trace "+trace, func() bool {
-		spans := c.spans.Spans(func(s *harness.Span) bool { return s.Trace == trace })
+		spans := c.Spans(func(s *harness.Span) bool { return s.Trace == trace })
 		all := harness.Trace{Spans: slices.Concat(run.Spans, spans)}
 		if len(all.Find("ReconcileSandboxClaim", "")) == 0 || len(all.Find("ReconcileSandbox", "")) == 0 || len(all.Orphans()) > 0 {
 			return false

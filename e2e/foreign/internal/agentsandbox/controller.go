@@ -27,9 +27,10 @@ type Controller struct {
 }
 
 // Start starts the controller that Build put into dir. It works with that
-// kubeconfig, sends its spans to endpoint (host:port, OTLP over gRPC), listens
-// nowhere, and says what it does in the file log. Its kinds must exist. Stop
-// ends it, and the kernel does if the caller dies.
+// kubeconfig, sends its spans to endpoint (host:port, OTLP over gRPC; empty
+// leaves its tracing off, as it is by default), listens nowhere, and says what
+// it does in the file log. Its kinds must exist. Stop ends it, and the kernel
+// does if the caller dies.
 func Start(dir, kubeconfig, endpoint, log string) (*Controller, error) {
 	out, err := os.Create(log)
 	if err != nil {
@@ -38,12 +39,13 @@ func Start(dir, kubeconfig, endpoint, log string) (*Controller, error) {
 	defer out.Close()
 	c := &Controller{done: make(chan struct{})}
 	c.cmd = exec.Command(filepath.Join(dir, program), //nolint:noctx // Stop ends it
-		"--extensions", "--enable-tracing", "--leader-elect=false",
+		"--extensions", "--leader-elect=false",
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")
-	c.cmd.Env = append(os.Environ(),
-		"KUBECONFIG="+kubeconfig,
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://"+endpoint,
-		"OTEL_BSP_SCHEDULE_DELAY=100")
+	c.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	if endpoint != "" {
+		c.cmd.Args = append(c.cmd.Args, "--enable-tracing")
+		c.cmd.Env = append(c.cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+endpoint, "OTEL_BSP_SCHEDULE_DELAY=100")
+	}
 	c.cmd.Stdout, c.cmd.Stderr = out, out
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
