@@ -11,8 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/scenario"
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
+
+func TestScenarios(t *testing.T) { scenario.All(t, bench) }
 
 // deployment is Deployment app whose container section is given.
 func deployment(namespace, podSpec string) string {
@@ -31,8 +34,10 @@ spec:
 %s`, namespace, podSpec)
 }
 
-func TestCreate(t *testing.T) {
+func TestImageAlreadyThere(t *testing.T) {
 	ns := bench.Namespace(t)
+	bench.MustKubectl(t, pod(ns, "first", ""), "apply", "-f", "-")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/first", "--timeout=60s")
 	o := bench.Oracle(t, ns)
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, deployment(ns, `
       containers:
@@ -45,7 +50,7 @@ run converged
     create Deployment app (request)
     reconcile ReplicaSet app-A converged (owner)
       reconcile Pod app-A-* converged (owner)
-        [pull image, readiness, sandbox, schedule, start container]
+        [readiness, sandbox, schedule, start container]
 `)
 	o.Check(t, r, harness.All)
 }
