@@ -57,12 +57,10 @@ func (p *pipeline) OnEnd(span sdktrace.ReadOnlySpan) {
 	if p.pending.Add(1) > p.room {
 		p.pending.Add(-1)
 		p.dropped.Add(1)
-		return
+	} else {
+		p.batch.OnEnd(span)
 	}
-	p.batch.OnEnd(span)
-	if p.closed.Load() {
-		p.lose()
-	}
+	p.settle()
 }
 
 // ForceFlush sends what is queued.
@@ -89,16 +87,21 @@ func (p *pipeline) Shutdown(ctx context.Context) error {
 		}
 	}
 	p.closed.Store(true)
-	p.lose()
+	p.settle()
 	if err != nil {
 		return fmt.Errorf("cannot send the last spans: %w", err)
 	}
 	return nil
 }
 
-// lose counts what is pending as lost. What comes back later has made pending
-// negative, so that it is taken off again.
-func (p *pipeline) lose() { p.dropped.Add(p.pending.Swap(0)) }
+// settle counts what is pending after the end as lost. Who changes pending calls
+// it afterwards: an export that comes back only now has made pending negative,
+// and its spans are taken off again.
+func (p *pipeline) settle() {
+	if p.closed.Load() {
+		p.dropped.Add(p.pending.Swap(0))
+	}
+}
 
 // counted is the exporter as the batch processor sees it.
 type counted pipeline
@@ -116,9 +119,7 @@ func (c *counted) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan
 		c.dropped.Add(int64(len(spans)))
 	}
 	c.pending.Add(-int64(len(spans)))
-	if c.closed.Load() {
-		(*pipeline)(c).lose() // they were counted as lost: it came back too late
-	}
+	(*pipeline)(c).settle()
 	return err
 }
 
