@@ -51,11 +51,16 @@ type origination struct {
 	open  bool
 }
 
+// originates reports whether w put a context on its object. What was there
+// before is no cause (rule C1), and who deletes writes no annotation.
+func (w *write) originates() bool {
+	return w.v != nil && w.v.TraceParent != "" && w.verb != deleted && (w.prev == nil || w.prev.TraceParent != w.v.TraceParent)
+}
+
 // origination returns the context that w put on its object, or nil if there is
-// none. What was there before is no cause (rule C1), and who deletes writes no
-// annotation.
+// none.
 func (d *derivation) origination(w *write) *origination {
-	if w.v == nil || w.v.TraceParent == "" || w.verb == deleted || w.prev != nil && w.prev.TraceParent == w.v.TraceParent {
+	if !w.originates() {
 		return nil
 	}
 	o := &origination{write: w, SpanContext: parseContext(w.v.TraceParent, w.v.TraceState)}
@@ -100,20 +105,40 @@ func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
 	if why := d.foreign(o); why != "" {
 		return cause{}, false, o.link(why)
 	}
-	if _, ended := d.engine.taken[o.TraceID()]; ended {
-		return cause{}, false, o.link(linkStale)
+	l := d.lines[o.TraceID()]
+	if o.open && d.replaced(o) {
+		return cause{}, false, o.link(linkSuperseded)
 	}
 	if !o.open && d.resumes(o) {
-		if o.above == nil || !d.alive(d.lines[o.above.line.id], w) || w.verb == created && d.lost(w, o.owner) != nil {
-			return cause{}, false, o.link(linkStale)
+		if d.continues(o) {
+			return o.below(o.above), true, nil
 		}
-		return o.below(o.above), true, nil
+		return cause{}, false, o.link(linkStale)
 	}
-	l := d.lines[o.TraceID()]
+	if end, ended := d.engine.taken[o.TraceID()]; ended {
+		return d.byTaken(o, l, end)
+	}
 	if l == nil {
 		return d.byOutside(o)
 	}
 	return d.byKnown(o, l)
+}
+
+// byTaken is for a context of a trace that was handed on. What was part of it
+// stays so, and what came before it had ended is judged as it was.
+func (d *derivation) byTaken(o *origination, l *lineage, end taken) (cause, bool, []span.Link) {
+	member := end.has(o.rv)
+	switch {
+	case !member && o.heard().Sub(end.latest) >= d.opts.Settle:
+		return cause{}, false, o.link(linkStale)
+	case !member && o.open && end.outside:
+		return cause{}, false, o.link(linkAnnotation)
+	case !member:
+		return cause{}, false, o.link(linkUnverified)
+	case l == nil:
+		l = d.outsideLine(o)
+	}
+	return d.outside(o, l), true, nil
 }
 
 // byOutside is for a context of a trace that is not known: an outside parent
@@ -123,9 +148,13 @@ func (d *derivation) byOutside(o *origination) (cause, bool, []span.Link) {
 	if o.open {
 		return cause{}, false, o.link(linkAnnotation)
 	}
+	return d.outside(o, d.outsideLine(o)), true, nil
+}
+
+func (d *derivation) outsideLine(o *origination) *lineage {
 	l := &lineage{id: o.TraceID()}
 	d.lines[l.id] = l
-	return d.outside(o, l), true, nil
+	return l
 }
 
 // outside is the cause of a write that a span outside made. The owner's
@@ -145,17 +174,15 @@ func (d *derivation) outside(o *origination, l *lineage) cause {
 func (d *derivation) byKnown(o *origination, l *lineage) (cause, bool, []span.Link) {
 	own := d.current(o.t.ref.UID)
 	switch {
-	case o.open && d.replaced(o, l):
-		return cause{}, false, o.link(linkSuperseded)
 	case !d.alive(l, o.write) && !l.named(o.SpanID()):
 		return cause{}, false, o.link(linkStale)
 	case own != nil && own.line == l && (!o.open || own.openAt(o.write, d.opts.Quiet)):
 		return cause{line: l, parent: own.parent, above: own.above, remote: own.remote, evidence: span.ByAnnotation}, true, nil
-	case o.open && l.outside() && l.recs[0].akin(o.write):
+	case o.open && l.outside():
 		return cause{}, false, o.link(linkAnnotation)
 	case o.open:
 		return cause{}, false, o.link(linkUnverified)
-	case l.named(o.SpanID()), l.outside() && l.recs[0].akin(o.write):
+	case l.outside() && l.recs[0].akin(o.write), l.named(o.SpanID()):
 		return d.outside(o, l), true, nil
 	}
 	return cause{}, false, o.link(linkUnverified)
@@ -186,6 +213,19 @@ func (d *derivation) resumes(o *origination) bool {
 	return t != nil && t.last() != nil && t.last().Reconciled && d.carries(t, o.rv) == o.TraceID()
 }
 
+// continues reports whether the trace in which the owner had converged goes on,
+// so that the write is part of it. What replaces something lost is not: that is
+// healing.
+func (d *derivation) continues(o *origination) bool {
+	if o.above == nil {
+		return false
+	}
+	if end, ended := d.engine.taken[o.above.line.id]; ended {
+		return end.has(o.rv)
+	}
+	return d.alive(d.lines[o.above.line.id], o.write) && (o.verb != created || d.lost(o.write, o.owner) == nil)
+}
+
 // carries is the trace whose context the object carried just before rv.
 func (d *derivation) carries(t *timeline, rv uint64) trace.TraceID {
 	i, _ := t.position(rv)
@@ -195,63 +235,12 @@ func (d *derivation) carries(t *timeline, rv uint64) trace.TraceID {
 	return parseContext(t.versions[i-1].TraceParent, "").TraceID()
 }
 
-// replaced reports whether l is the trace of an older desired state of the
-// owner.
-func (d *derivation) replaced(o *origination, l *lineage) bool {
-	return slices.ContainsFunc(d.recs[o.owner.UID], func(r *reconciliation) bool { return r.line == l && r.superseded != nil })
-}
-
-// foreign says by its claim why a context is not for this write, or is empty:
-// it was made for another object, another desired state or another time.
-func (d *derivation) foreign(o *origination) string {
-	c := o.claim
-	if c.Object != 0 {
-		mine, generation := c.Names(identity(o.t, o.v.GenerateName)), o.v.Generation
-		switch counted := mine && c.Generation > 0 && generation > 0; {
-		case !mine && !d.namesOwner(c, o.t):
-			return linkStale
-		case counted && c.Generation < generation:
-			return linkSuperseded
-		case counted && c.Generation > generation:
-			return linkStale // it was saved, and the object made anew
-		}
-	}
-	if !c.Time.IsZero() && o.at.at().Sub(c.Time) > stale {
-		return linkStale
-	}
-	return ""
-}
-
-// namesOwner reports whether the claim was made for an object above t, whose
-// controllers have copied it.
-func (d *derivation) namesOwner(c lifeline.Claim, t *timeline) bool {
-	for range 16 {
-		owners := t.owners()
-		for _, o := range owners {
-			id := lifeline.Identity{Group: o.Group, Kind: o.Kind.Kind, Namespace: t.ref.Namespace, Name: o.Name, UID: string(o.UID)}
-			if c.Names(id) {
-				return true
-			}
-			if id.Namespace = ""; c.Names(id) { // a dependant in a Namespace may have an owner in none
-				return true
-			}
-		}
-		up := object.ControllerOf(owners)
-		if up == nil {
-			return false
-		}
-		if t = d.engine.objects[up.UID]; t == nil {
-			return false
-		}
-	}
-	return false
-}
-
-func identity(t *timeline, generateName string) lifeline.Identity {
-	return lifeline.Identity{
-		Group: t.ref.Group, Kind: t.ref.Kind.Kind, Namespace: t.ref.Namespace,
-		Name: t.ref.Name, GenerateName: generateName, UID: string(t.ref.UID),
-	}
+// replaced reports whether the context is of the trace of an older desired
+// state of the owner.
+func (d *derivation) replaced(o *origination) bool {
+	return slices.ContainsFunc(d.recs[o.owner.UID], func(r *reconciliation) bool {
+		return r.superseded != nil && r.line.id == o.TraceID()
+	})
 }
 
 // alive reports whether the trace had not ended, or not been quiet for long

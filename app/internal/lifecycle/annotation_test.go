@@ -4,6 +4,10 @@ package lifecycle
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,453 +102,23 @@ func (s *story) finish(names ...string) {
 	}
 }
 
+// changedAgo is the claim that the change was made that long before the story.
+func changedAgo(d time.Duration) *lifeline.Claim { return &lifeline.Claim{Time: epoch.Add(-d)} }
+
+type contextStory struct {
+	reason string
+	tell   func(*story)
+	want   string
+}
+
+func contextStories() map[string]contextStory {
+	all := operatorStories()
+	maps.Copy(all, strangerStories())
+	return all
+}
+
 func TestContexts(t *testing.T) {
-	hourAgo := func(d time.Duration) *lifeline.Claim { return &lifeline.Claim{Time: epoch.Add(-d)} }
-	tests := map[string]struct {
-		reason string
-		tell   func(*story)
-		want   string
-	}{
-		"operator": {
-			"what an operator writes with the context of its owner's trace is below the owner (C1, P2)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, madeFor("Child", "child")))
-				s.write("grandchild", childOf("Child", "child", "Part"), carrying(traceA, 3, nil))
-				s.finish("grandchild", "child", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-      reconcile Part grandchild converged (annotation)
-`,
-		},
-		"without inbound context": {
-			"an operator starts a trace of its own because nothing stood on the owner: one tree, and its trace is linked",
-			func(s *story) {
-				s.write("head", custom("Head"))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceB, 2, nil))
-				s.write("sibling", childOf("Head", "head", "Child"), carrying(traceB, 3, nil))
-				s.write("grandchild", childOf("Child", "child", "Part"), carrying(traceB, 4, nil))
-				s.finish("grandchild", "child", "sibling", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged
-    reconcile Child child converged (owner) ~annotation
-      reconcile Part grandchild converged (annotation) ~annotation
-    reconcile Child sibling converged (owner) ~annotation
-`,
-		},
-		"link mode": {
-			"each reconcile is a root that links to the context on its object: the claim leads to the owner, one tree",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceB, 2, linkedTo(traceA, 1)))
-				s.write("grandchild", childOf("Child", "child", "Part"), carrying(traceC, 3, linkedTo(traceB, 2)))
-				s.finish("grandchild", "child", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation) ~annotation
-      reconcile Part grandchild converged (annotation) ~annotation
-`,
-		},
-		"link mode in a run": {
-			"the same below a command's write: its trace comes first, and the context on the object leads there",
-			func(s *story) {
-				s.run(runID, "kubectl create")
-				s.write("head", custom("Head"), carrying(runID, 1, nil))
-				s.requested(runID, "create", 201)
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceB, 2, linkedTo(runID, 1)))
-				s.finish("child", "head")
-				s.ran(runID, "kubectl create")
-			},
-			`
-trace 0 converged
-  run converged
-    reconcile Head head converged (request)
-      create Head head (request)
-      reconcile Child child converged (annotation) ~annotation
-`,
-		},
-		"long": {
-			"a reconciliation that takes longer than an hour is still its context's (P2 before P4)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, hourAgo(0)))
-				s.wait(2 * time.Hour)
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, hourAgo(0)))
-				s.finish("child", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-`,
-		},
-		"copied onto a child": {
-			"what is copied from the owner names the owner, which is no clone (P2)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, madeFor("Head", "head")))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 1, madeFor("Head", "head")))
-				s.finish("child", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-`,
-		},
-		"cloned": {
-			"a manifest saved from another object and created anew starts its own trace (P4)",
-			func(s *story) {
-				s.write("copy", custom("Head"), carrying(traceA, 1, madeFor("Head", "head")))
-				s.finish("copy")
-			},
-			`
-trace 0 converged
-  reconcile Head copy converged ~stale
-`,
-		},
-		"generated name": {
-			"a context made before the object had a name knows it by its generateName",
-			func(s *story) {
-				s.write("head-x7k2p", custom("Head"), carrying(traceA, 1, madeFor("Head", "head-")), func(st *observation.State) { st.GenerateName = "head-" })
-				s.finish("head-x7k2p")
-			},
-			`
-trace 0 converged
-  reconcile Head head-x7k2p converged (annotation)
-`,
-		},
-		"old": {
-			"a context that says of a change more than an hour ago is stale (P4)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, hourAgo(61*time.Minute)))
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged ~stale
-`,
-		},
-		"not so old": {
-			"within the hour it is an outside parent (L5)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, hourAgo(59*time.Minute)))
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-`,
-		},
-		"claim of another span": {
-			"a claim whose span is not the context's does not hold: what it says is ignored (P3a)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, hourAgo(2*time.Hour)), func(st *observation.State) {
-					st.TraceParent = fmt.Sprintf("00-%s-%016x-01", traceA, 2)
-				})
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-`,
-		},
-		"claim without span": {
-			"nor does one that names no span",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil), func(st *observation.State) {
-					st.TraceState = fmt.Sprintf("lifeline=t:%d", epoch.Unix()-7200)
-				})
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-`,
-		},
-		"forged": {
-			"naming an open trace that has nothing to do with the object joins nothing (P4)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("forged", custom("Head"), by("mallory"), carrying(traceA, 2, nil))
-				s.finish("forged", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-trace 1 converged
-  reconcile Head forged converged ~unverified
-`,
-		},
-		"forged onto a derived trace": {
-			"nor does naming a trace that nobody outside knows of, whoever wrote",
-			func(s *story) {
-				s.run(runID, "kubectl create")
-				s.write("head", custom("Head"))
-				s.requested(runID, "create", 201)
-				s.write("forged", custom("Head"), carrying(runID, 2, nil))
-				s.finish("forged", "head")
-				s.ran(runID, "kubectl create")
-			},
-			`
-trace 0 converged
-  run converged
-    reconcile Head head converged (request)
-      create Head head (request)
-trace 1 converged
-  reconcile Head forged converged ~unverified
-`,
-		},
-		"over": {
-			"naming a trace that has been quiet since it ended starts nothing (P4)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.finish("head")
-				s.wait(time.Minute)
-				s.write("late", custom("Head"), carrying(traceA, 2, nil))
-				s.finish("late")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-trace 1 converged
-  reconcile Head late converged ~stale
-`,
-		},
-		"pipeline": {
-			"one component that writes objects with spans of one outside trace is one trace, each below its span (L5)",
-			func(s *story) {
-				s.write("a", custom("Head"), carrying(traceA, 1, nil))
-				s.write("b", custom("Head"), carrying(traceA, 2, nil))
-				s.finish("a", "b")
-			},
-			`
-trace 0 converged
-  reconcile Head a converged (annotation)
-  reconcile Head b converged (annotation)
-`,
-		},
-		"again": {
-			"an object that is in the trace already may be written again for it, by whom ever (P2)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("head", changed, by("defaulter"), carrying(traceA, 2, nil))
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-`,
-		},
-		"there before": {
-			"a context that was there before the write is no cause (C1)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.finish("head")
-				s.wait(time.Minute)
-				s.write("head", changed, by("kubectl-edit"))
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-trace 1 converged
-  reconcile Head head converged ~previous
-`,
-		},
-		"other state": {
-			"a context made for an older generation is not for this desired state (L1)",
-			func(s *story) {
-				claim := madeFor("Head", "head")
-				claim.Generation = 1
-				s.write("head", custom("Head"))
-				s.write("head", changed, carrying(traceA, 1, claim))
-				s.finish("head")
-			},
-			`
-trace 0 superseded
-  reconcile Head head superseded
-trace 1 converged
-  reconcile Head head converged ~superseded ~previous
-`,
-		},
-		"restored": {
-			"a context made for a later generation was saved, and the object made anew (P4)",
-			func(s *story) {
-				claim := madeFor("Head", "head")
-				claim.Generation = 7
-				s.write("head", custom("Head"), carrying(traceA, 1, claim))
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged ~stale
-`,
-		},
-		"this state": {
-			"one made for this generation is its parent",
-			func(s *story) {
-				claim := madeFor("Head", "head")
-				claim.Generation = 1
-				s.write("head", custom("Head"), carrying(traceA, 1, claim))
-				s.finish("head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-`,
-		},
-		"merged": {
-			"a controller that still acts on the replaced state works for the newest, and that is linked (L2)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("head", changed, carrying(traceB, 2, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 3, nil))
-				s.finish("child", "head")
-			},
-			`
-trace 0 superseded
-  reconcile Head head superseded (annotation)
-trace 1 converged
-  reconcile Head head converged (annotation) ~previous
-    reconcile Child child converged (owner) ~superseded
-`,
-		},
-		"healing": {
-			"an operator that heals starts a trace of its own: it is the trace, and says what it heals (C3, L5)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
-				s.write("other", childOf("Head", "head", "Child"), carrying(traceA, 3, nil))
-				s.finish("child", "other", "head")
-				s.wait(time.Minute)
-				s.gone("child")
-				s.gone("other")
-				s.write("child2", childOf("Head", "head", "Child"), carrying(traceB, 4, linkedTo(traceA, 1)))
-				s.write("other2", childOf("Head", "head", "Child"), carrying(traceB, 5, linkedTo(traceA, 1)))
-				s.finish("child2", "other2")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-    reconcile Child other converged (annotation)
-trace 1 deleted
-  reconcile Child child deleted ~previous
-trace 2 deleted
-  reconcile Child other deleted ~previous
-trace 3 converged
-  reconcile Child child2 converged (annotation) ~owner ~heals
-  reconcile Child other2 converged (annotation) ~owner ~heals
-`,
-		},
-		"healing with the old context": {
-			"an operator that heals with what stands on the owner names a trace that is over: the healing has its own (C3, P4)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
-				s.finish("child", "head")
-				s.wait(time.Minute)
-				s.gone("child")
-				s.write("child2", childOf("Head", "head", "Child"), carrying(traceA, 3, nil))
-				s.finish("child2")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-trace 1 deleted
-  reconcile Child child deleted ~previous
-trace 2 converged
-  reconcile Child child2 converged ~owner ~heals ~stale
-`,
-		},
-		"healing at once": {
-			"the same right after the owner has converged: what replaces something lost is healing",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
-				s.finish("child", "head")
-				s.gone("child")
-				s.write("child2", childOf("Head", "head", "Child"), carrying(traceA, 3, nil))
-				s.finish("child2")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-trace 1 deleted
-  reconcile Child child deleted ~previous
-trace 2 converged
-  reconcile Child child2 converged ~owner ~heals ~stale
-`,
-		},
-		"healing before memory": {
-			"the owner had converged before the observer began: its context is of a trace that is over",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.finish("head")
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil), arrived)
-				s.before()
-				s.gone("child")
-				s.write("child2", childOf("Head", "head", "Child"), carrying(traceA, 3, nil))
-				s.finish("child2")
-			},
-			`
-trace 0 deleted
-  reconcile Child child deleted
-trace 1 converged
-  reconcile Child child2 converged ~heals ~stale
-`,
-		},
-		"afterwards": {
-			"an owner that says too soon that it has converged: what its controller writes next for that trace belongs to it",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil), arrived)
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
-				s.finish("child")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child converged (annotation)
-`,
-		},
-		"child edited": {
-			"a child that somebody else changes with a context of their own is that trace's (L5)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil))
-				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
-				s.write("child", changed, by("kubectl-edit"), carrying(traceB, 3, nil))
-				s.finish("child", "head")
-			},
-			`
-trace 0 converged
-  reconcile Head head converged (annotation)
-    reconcile Child child superseded (annotation)
-trace 1 converged
-  reconcile Child child converged (annotation) ~previous
-`,
-		},
-		"being deleted": {
-			"a deletion is a change of its own, whatever stands on what goes (L6)",
-			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, nil), deleting)
-				s.baseline()
-				s.gone("head")
-			},
-			`
-trace 0 deleted
-  reconcile Head head deleted
-`,
-		},
-	}
-	for name, tt := range tests {
+	for name, tt := range contextStories() {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
 			tt.tell(s)
@@ -560,6 +134,84 @@ trace 0 deleted
 			}
 		})
 	}
+}
+
+// TestContextsAreJudgedOnce takes each trace as soon as it has settled: what is
+// open meanwhile must be told the same.
+func TestContextsAreJudgedOnce(t *testing.T) {
+	for name, tt := range contextStories() {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tt.tell(s)
+			takeAsSeen(t, tt.reason, s.seen)
+		})
+	}
+}
+
+// TestContextsAnywhere puts contexts on the objects of recordings at random.
+// Whatever they name, each trace is told once, in one piece, and the same in any
+// order and whatever was taken before.
+func TestContextsAnywhere(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			recorded := read(t, path)
+			for seed := range uint64(6) {
+				seen := scattered(recorded, seed)
+				traces := observe(seen).Traces(seen[len(seen)-1].Seen.Add(time.Minute))
+				for _, tr := range traces {
+					known := map[trace.SpanID]bool{}
+					for _, s := range tr.Spans {
+						known[s.ID] = true
+					}
+					for _, s := range tr.Spans {
+						if s.Parent.IsValid() && !s.RemoteParent && !known[s.Parent] {
+							t.Errorf("seed %d: %s %s is an orphan", seed, s.Name, s.Object.Name)
+						}
+					}
+				}
+				again := observe(permuted(seen, seed)).Traces(seen[len(seen)-1].Seen.Add(time.Minute))
+				if diff := cmp.Diff(outline(traces), outline(again)); diff != "" {
+					t.Errorf("seed %d: permuted input gives other traces (-first +permuted):\n%s", seed, diff)
+				}
+				takeAsSeen(t, fmt.Sprintf("seed %d", seed), seen)
+			}
+		})
+	}
+}
+
+// scattered puts spans of few traces on the objects, one for each object or, by
+// odd seeds, one for each generation.
+func scattered(recorded []*observation.Observation, seed uint64) []*observation.Observation {
+	r, on := rand.New(rand.NewPCG(seed, 1)), map[string]func(*observation.State){}
+	traces := []string{traceA, traceB, traceC}
+	out := make([]*observation.Observation, 0, len(recorded))
+	for _, o := range recorded {
+		if o.State != nil {
+			st, again := *o.State, *o
+			key := string(st.UID)
+			if seed%2 == 1 {
+				key = fmt.Sprint(key, st.Generation)
+			}
+			if _, drawn := on[key]; !drawn {
+				switch id, n := traces[r.IntN(3)], 1+r.IntN(6); r.IntN(4) {
+				case 0:
+					on[key] = func(*observation.State) {}
+				case 1:
+					on[key] = carrying(id, n, linkedTo(traces[r.IntN(3)], n))
+				default:
+					on[key] = carrying(id, n, nil)
+				}
+			}
+			on[key](&st)
+			again.State, o = &st, &again
+		}
+		out = append(out, o)
+	}
+	return out
 }
 
 // TestHealingContext looks at what the outline leaves out: the trace and the
@@ -587,17 +239,8 @@ func TestHealingContext(t *testing.T) {
 		}
 	}
 	for _, kv := range []attribute.KeyValue{keyConvention.String("kep-5915"), span.KeyHeals.String("Child child")} {
-		if !contains(root.Attributes, kv) {
+		if !slices.Contains(root.Attributes, kv) {
 			t.Errorf("attributes %v lack %v", root.Attributes, kv)
 		}
 	}
-}
-
-func contains(list []attribute.KeyValue, kv attribute.KeyValue) bool {
-	for _, other := range list {
-		if other == kv {
-			return true
-		}
-	}
-	return false
 }

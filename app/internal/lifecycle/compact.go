@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // retention is how long an object is remembered after it is gone, since its
@@ -40,8 +41,8 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 			t.trim(now.Add(-retention))
 		}
 	}
-	for id, at := range e.taken {
-		if l := d.lines[id]; now.Sub(at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
+	for id, end := range e.taken {
+		if l := d.lines[id]; now.Sub(end.at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
 			delete(e.taken, id)
 			delete(e.runs, id)
 		}
@@ -159,6 +160,41 @@ func (t *timeline) heard() time.Time {
 		at = later(at, w.End)
 	}
 	return at
+}
+
+// taken is what is remembered of a trace that Take has handed out.
+type taken struct {
+	// at is when; latest is when it was last heard of until then.
+	at, latest time.Time
+	// outside: it began with a context from outside.
+	outside bool
+	// originations are the writes, by resourceVersion, that belong to it
+	// because of the context that they put on their objects. Whatever else
+	// names the trace does not.
+	originations []uint64
+}
+
+func (t *taken) has(rv uint64) bool {
+	_, found := slices.BinarySearch(t.originations, rv)
+	return found
+}
+
+// originations are the writes whose contexts made them part of the trace, in
+// order.
+func (l *lineage) originations() []uint64 {
+	var out []uint64
+	for _, r := range l.recs {
+		if r.evidence != span.ByAnnotation {
+			continue
+		}
+		for _, w := range r.writes {
+			if w.originates() {
+				out = append(out, w.rv)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // remember puts the last reconciliation of a compacted timeline back in its

@@ -81,34 +81,41 @@ func TestTake(t *testing.T) {
 	}
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
-			whole, e := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
-			taken := map[string]string{}
-			take := func(now time.Time) {
-				for _, tr := range e.Take(now) {
-					if _, twice := taken[tr.ID.String()]; twice {
-						t.Errorf("trace %s was taken twice", tr.ID)
-					}
-					taken[tr.ID.String()] = outline([]*span.Trace{tr})
-				}
-			}
-			for _, o := range tt.seen {
-				take(o.Seen.Add(-time.Nanosecond))
-				whole.Observe(o)
-				e.Observe(o)
-			}
-			end := tt.seen[len(tt.seen)-1].Seen.Add(2 * time.Hour)
-			take(end)
-			want := map[string]string{}
-			for _, tr := range whole.Traces(end) {
-				want[tr.ID.String()] = outline([]*span.Trace{tr})
-			}
-			if diff := cmp.Diff(want, taken); diff != "" {
-				t.Errorf("%s: traces taken -want +got:\n%s", tt.reason, diff)
-			}
-			if left := e.Traces(end); len(left) > 0 {
-				t.Errorf("%s: left after all was taken:\n%s", tt.reason, outline(left))
-			}
+			takeAsSeen(t, tt.reason, tt.seen)
 		})
+	}
+}
+
+// takeAsSeen takes what has settled after every observation, and compares it
+// with what an engine gives that forgets nothing.
+func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
+	t.Helper()
+	whole, e := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+	taken := map[string]string{}
+	take := func(now time.Time) {
+		for _, tr := range e.Take(now) {
+			if _, twice := taken[tr.ID.String()]; twice {
+				t.Errorf("trace %s was taken twice", tr.ID)
+			}
+			taken[tr.ID.String()] = outline([]*span.Trace{tr})
+		}
+	}
+	for _, o := range seen {
+		take(o.Seen.Add(-time.Nanosecond))
+		whole.Observe(o)
+		e.Observe(o)
+	}
+	end := seen[len(seen)-1].Seen.Add(2 * time.Hour)
+	take(end)
+	want := map[string]string{}
+	for _, tr := range whole.Traces(end) {
+		want[tr.ID.String()] = outline([]*span.Trace{tr})
+	}
+	if diff := cmp.Diff(want, taken); diff != "" {
+		t.Errorf("%s: traces taken -want +got:\n%s", reason, diff)
+	}
+	if left := e.Traces(end); len(left) > 0 {
+		t.Errorf("%s: left after all was taken:\n%s", reason, outline(left))
 	}
 }
 

@@ -55,8 +55,8 @@ type Engine struct {
 	derived *derivation
 	// late is what came after its trace had been taken.
 	late []amendment
-	// taken are the traces that Take has handed out, with their end.
-	taken map[trace.TraceID]time.Time
+	// taken are the traces that Take has handed out.
+	taken map[trace.TraceID]taken
 	// compacted is when the engine last forgot what it needs no more.
 	compacted time.Time
 	last      time.Time
@@ -80,7 +80,7 @@ func New(opts Options) *Engine {
 		refused: map[string]*observation.Write{},
 		nodes:   map[string]*observation.Node{},
 		shared:  newShared(),
-		taken:   map[trace.TraceID]time.Time{},
+		taken:   map[trace.TraceID]taken{},
 	}
 }
 
@@ -177,7 +177,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !l.settled(now, e.opts.Settle) })
 	traces := d.build(ended)
 	for _, l := range ended {
-		e.taken[l.id] = now
+		e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: l.originations()}
 	}
 	if len(ended) > 0 || now.Sub(e.compacted) > retention {
 		e.compact(d, now)
