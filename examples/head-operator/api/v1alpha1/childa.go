@@ -34,11 +34,11 @@ type ChildASpec struct {
 type ChildA struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 	// +required
 	Spec ChildASpec `json:"spec"`
 	// +optional
-	Status Status `json:"status,omitempty"`
+	Status Status `json:"status,omitzero"`
 }
 
 // ChildAList is a list of ChildAs.
@@ -46,6 +46,6 @@ type ChildA struct {
 // +kubebuilder:object:root=true
 type ChildAList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitzero"`
 	Items           []ChildA `json:"items"`
 }

@@ -44,11 +44,11 @@ type HeadSpec struct {
 type Head struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 	// +required
 	Spec HeadSpec `json:"spec"`
 	// +optional
-	Status Status `json:"status,omitempty"`
+	Status Status `json:"status,omitzero"`
 }
 
 // HeadList is a list of Heads.
@@ -56,6 +56,6 @@ type Head struct {
 // +kubebuilder:object:root=true
 type HeadList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitzero"`
 	Items           []Head `json:"items"`
 }

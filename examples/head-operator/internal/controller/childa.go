@@ -10,10 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 	"github.com/kube-lifeline/lifeline/operator"
@@ -30,13 +28,15 @@ type ChildAReconciler struct {
 	client.Client
 }
 
-// SetupWithManager starts the reconciler with the manager.
+// SetupWithManager starts the reconciler with the manager. It is woken by its
+// own status writes, too: a status that was found up to date in a cache behind
+// the times is looked at once more.
 func (r *ChildAReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "childa-controller")
 	// The kit's second line: operator in place of ctrl.
 	b := operator.NewControllerManagedBy(mgr).
 		Named("childa-controller").
-		For(&demov1alpha1.ChildA{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&demov1alpha1.ChildA{}).
 		Owns(&appsv1.Deployment{})
 	return b.Complete(r)
 }

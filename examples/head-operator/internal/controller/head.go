@@ -10,10 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 	"github.com/kube-lifeline/lifeline/operator"
@@ -29,13 +27,15 @@ type HeadReconciler struct {
 	client.Client
 }
 
-// SetupWithManager starts the reconciler with the manager.
+// SetupWithManager starts the reconciler with the manager. It is woken by its
+// own status writes, too: a status that was found up to date in a cache behind
+// the times is looked at once more.
 func (r *HeadReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "head-controller")
 	// The kit's second line: operator in place of ctrl.
 	b := operator.NewControllerManagedBy(mgr).
 		Named("head-controller").
-		For(&demov1alpha1.Head{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&demov1alpha1.Head{}).
 		Owns(&demov1alpha1.ChildA{})
 	return b.Complete(r)
 }

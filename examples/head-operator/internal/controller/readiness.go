@@ -43,11 +43,11 @@ func deploymentReadiness(d *appsv1.Deployment) readiness {
 		}
 	}
 	want := ptr.Deref(d.Spec.Replicas, 1)
-	s := d.Status
-	if s.Replicas != want || s.UpdatedReplicas != want || s.AvailableReplicas != want {
-		return progressing("%d of %d replicas are up to date, %d available, %d there", s.UpdatedReplicas, want, s.AvailableReplicas, s.Replicas)
+	if s := d.Status; s.Replicas != want || s.UpdatedReplicas != want || s.AvailableReplicas != want {
+		// No numbers: each would be a write of its own, here and in the Head.
+		return progressing("Deployment %s is rolling out", d.Name)
 	}
-	return ready("%d of %d replicas are available", s.AvailableReplicas, want)
+	return ready("%d of %d replicas are available", want, want)
 }
 
 // childAReadiness repeats the ChildA's condition Ready, unless that is about an
