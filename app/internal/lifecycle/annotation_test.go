@@ -244,3 +244,36 @@ func TestHealingContext(t *testing.T) {
 		}
 	}
 }
+
+// TestHealingContextFollows: who waits for a run waits for what heals what it
+// took away, in whatever trace that is.
+func TestHealingContextFollows(t *testing.T) {
+	s := newStory()
+	s.write("head", custom("Head"), arrived)
+	s.write("child", childOf("Head", "head", "Child"), arrived)
+	s.before()
+	s.run(runID, "kubectl delete")
+	s.gone("child")
+	s.requested(runID, "delete", 200)
+	s.ran(runID, "kubectl delete")
+	s.write("child2", childOf("Head", "head", "Child"), carrying(traceB, 4, nil))
+	e, id := observe(s.seen), spanContext(runID, 1, nil).TraceID()
+	if e.Settled(id, s.now().Add(time.Minute)) {
+		t.Error("the run has settled before what it took away was replaced")
+	}
+	s.finish("child2")
+	e = observe(s.seen)
+	if !e.Settled(id, s.now().Add(time.Minute)) {
+		t.Error("the run has not settled")
+	}
+	want := `trace 0 converged
+  run converged
+    reconcile Child child deleted (request)
+      delete Child child (request)
+trace 1 converged
+  reconcile Child child2 converged (annotation) ~heals
+`
+	if diff := cmp.Diff(want, outline(e.Related(id, s.now().Add(time.Minute)))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
