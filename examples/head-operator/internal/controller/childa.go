@@ -34,11 +34,11 @@ type ChildAReconciler struct {
 func (r *ChildAReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "childa-controller")
 	// The kit's second line: operator in place of ctrl.
-	b := operator.NewControllerManagedBy(mgr).
+	return operator.NewControllerManagedBy(mgr).
 		Named("childa-controller").
 		For(&demov1alpha1.ChildA{}).
-		Owns(&appsv1.Deployment{})
-	return b.Complete(r)
+		Owns(&appsv1.Deployment{}).
+		Complete(r)
 }
 
 // Reconcile brings the Deployment of one ChildA, and then the ChildA's status,

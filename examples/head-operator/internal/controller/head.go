@@ -33,11 +33,11 @@ type HeadReconciler struct {
 func (r *HeadReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "head-controller")
 	// The kit's second line: operator in place of ctrl.
-	b := operator.NewControllerManagedBy(mgr).
+	return operator.NewControllerManagedBy(mgr).
 		Named("head-controller").
 		For(&demov1alpha1.Head{}).
-		Owns(&demov1alpha1.ChildA{})
-	return b.Complete(r)
+		Owns(&demov1alpha1.ChildA{}).
+		Complete(r)
 }
 
 // Reconcile brings the ChildA of one Head, and then the Head's status, up to
