@@ -14,12 +14,17 @@ import (
 const large = 1024
 
 // book keeps what is known of the items that are in the queue or in progress.
-// The zero value is ready.
+// Whatever is noted is answered by a turn that follows: the queue hears of it
+// after the book does. The zero value is ready.
 type book[T comparable] struct {
-	// merges is whether the queue holds an item once, with the earlier of its
-	// times, as a priority queue does. client-go's holds it twice if it was
-	// added both at once and for later, and hands it out twice.
-	merges bool
+	// fires is whether the book is told when a delay is over. If so it knows
+	// turns that are in the queue from those that are not: client-go's queue has
+	// both for an item that was added at once and for later. If not, the next
+	// turn answers all adds, as is right for a priority queue, which has an item
+	// once.
+	fires bool
+	// final is whether nothing is handed out after ShutDown.
+	final bool
 
 	mu      sync.Mutex
 	closed  bool
@@ -30,7 +35,7 @@ type book[T comparable] struct {
 // entry is one item. One that holds nothing is deleted.
 type entry struct {
 	ready asked  // what the next turn answers
-	later *asked // what asked for a turn that is not due yet; nil if nothing did
+	later *asked // what asked for a turn that is not in the queue yet; nil if nothing did
 	turn  *Wait  // the turn in progress; nil if none is
 }
 
@@ -54,16 +59,24 @@ func (b *book[T]) add(item T, now time.Time, after time.Duration, triggers []tra
 		return // the queue does not take it either
 	}
 	e := b.entry(item)
-	if after <= 0 || b.merges {
+	if after <= 0 || !b.fires {
 		e.ready.add(now.Add(max(after, 0)), triggers)
 		return
 	}
 	if e.later == nil {
 		e.later = &asked{}
-	} else if e.ripen(now) {
-		e.later = &asked{}
 	}
 	e.later.add(now.Add(after), triggers)
+}
+
+// fire notes that the item's delay is over.
+func (b *book[T]) fire(item T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.entries[item]; e != nil && e.later != nil {
+		e.ready.absorb(e.later)
+		e.later = nil
+	}
 }
 
 // take begins a turn.
@@ -71,7 +84,6 @@ func (b *book[T]) take(item T, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.entry(item)
-	e.ripen(now)
 	turn := &Wait{Due: e.ready.due, Dequeued: now, Adds: e.ready.adds}
 	if turn.Adds == 0 || turn.Due.After(now) {
 		turn.Due = now
@@ -102,19 +114,16 @@ func (b *book[T]) done(item T) {
 	}
 }
 
-// shut takes no more adds and forgets turns that will never be: those that are
-// not due, and with a queue that hands out nothing from now on all of them.
-func (b *book[T]) shut(now time.Time) {
+// shut takes no more adds and forgets turns that will never be.
+func (b *book[T]) shut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
 	for item, e := range b.entries {
-		if b.merges {
+		if b.final {
 			e.ready = asked{}
 		}
-		if e.later != nil && e.later.due.After(now) {
-			e.later = nil
-		}
+		e.later = nil
 		b.tidy(item, e)
 	}
 }
@@ -162,24 +171,6 @@ func (b *book[T]) tidy(item T, e *entry) {
 	}
 }
 
-// ripen moves what was asked for later, and is due, to where the queue has it
-// by now.
-func (e *entry) ripen(now time.Time) bool {
-	if e.later == nil || e.later.due.After(now) {
-		return false
-	}
-	first, second := *e.later, e.ready
-	if second.adds > 0 && second.due.Before(first.due) {
-		first, second = second, first
-	}
-	first.adds += second.adds
-	if c := second.causes; c != nil {
-		first.cause(c.contexts, c.dropped)
-	}
-	e.ready, e.later = first, nil
-	return true
-}
-
 func (a *asked) add(due time.Time, triggers []trace.SpanContext) {
 	if a.adds == 0 || due.Before(a.due) {
 		a.due = due
@@ -188,6 +179,19 @@ func (a *asked) add(due time.Time, triggers []trace.SpanContext) {
 	if len(triggers) > 0 {
 		a.cause(triggers, 0)
 	}
+}
+
+// absorb adds up; the triggers of what was due first come first.
+func (a *asked) absorb(other *asked) {
+	first, second := *other, *a
+	if second.adds > 0 && second.due.Before(first.due) {
+		first, second = second, first
+	}
+	first.adds += second.adds
+	if c := second.causes; c != nil {
+		first.cause(c.contexts, c.dropped)
+	}
+	*a = first
 }
 
 func (a *asked) cause(contexts []trace.SpanContext, dropped int) {

@@ -13,14 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// kinds are the queues that there are to wrap.
-var kinds = map[string]func(workqueue.TypedRateLimiter[string]) workqueue.TypedRateLimitingInterface[string]{
-	"plain": func(l workqueue.TypedRateLimiter[string]) workqueue.TypedRateLimitingInterface[string] {
-		return workqueue.NewTypedRateLimitingQueue(l)
+// kinds are the queues that there are.
+var kinds = map[string]func(workqueue.TypedRateLimiter[string]) Queue[string]{
+	"plain": func(l workqueue.TypedRateLimiter[string]) Queue[string] {
+		return New(l, workqueue.TypedRateLimitingQueueConfig[string]{})
 	},
-	"priority": func(l workqueue.TypedRateLimiter[string]) workqueue.TypedRateLimitingInterface[string] {
-		return priorityqueue.New("", func(o *priorityqueue.Opts[string]) { o.RateLimiter = l })
+	"foreign": func(l workqueue.TypedRateLimiter[string]) Queue[string] {
+		return Wrap(workqueue.NewTypedRateLimitingQueue(l), l)
 	},
+	"priority": func(l workqueue.TypedRateLimiter[string]) Queue[string] {
+		return Wrap(barePriority(l), l)
+	},
+}
+
+func barePriority(l workqueue.TypedRateLimiter[string]) priorityqueue.PriorityQueue[string] {
+	return priorityqueue.New("", func(o *priorityqueue.Opts[string]) { o.RateLimiter = l })
 }
 
 // fixed is a rate limiter with one delay; it counts how often it is asked.

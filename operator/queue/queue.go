@@ -19,6 +19,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
@@ -60,9 +61,8 @@ type Wait struct {
 	// Dequeued is when Get returned the item. It is never before Due.
 	Dequeued time.Time
 	// Adds is how many adds were merged into this turn. It is 0, and Due is
-	// Dequeued, if the queue was not told: the item was added past the wrapper,
-	// or in the instant in which Get returned the item for its last turn, which
-	// then counts the add.
+	// Dequeued, if they are not known: see Wrap. That also happens to an add in
+	// the instant in which Get returns the item: the turn that begins counts it.
 	Adds int
 	// Triggers are the distinct contexts that came with the adds, those of
 	// the earliest first, at most MaxTriggers. Do not modify it.
@@ -77,28 +77,35 @@ type Wait struct {
 func New[T comparable](
 	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T], opts ...Option,
 ) Queue[T] {
-	defaults := []Option{WithController(config.Name)}
-	if config.Clock != nil {
-		defaults = append(defaults, WithClock(config.Clock))
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
 	}
-	return Wrap(workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config), limiter, append(defaults, opts...)...)
+	opts = append([]Option{WithController(config.Name), WithClock(config.Clock)}, opts...)
+	if config.DelayingQueue != nil {
+		return Wrap(workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config), limiter, opts...)
+	}
+	return newPlain(limiter, config, opts)
 }
 
-// Wrap makes a queue a traced one. The limiter is the one that the queue was
-// made with: from now on the wrapper asks it in the queue's place, once for
-// each rate-limited add, so as to know the delay. A nil limiter is client-go's
-// default. The result is a priorityqueue.PriorityQueue if the queue is one. Use
-// the queue only through the wrapper from then on.
+// Wrap makes a queue that was made elsewhere a traced one. The limiter is the
+// one that the queue was made with: from now on the wrapper asks it in the
+// queue's place, once for each rate-limited add, so as to know the delay. A nil
+// limiter is client-go's default. The result is a priorityqueue.PriorityQueue if
+// the queue is one. Use the queue only through the wrapper from then on.
+//
+// client-go's queue hands out an item twice if it was added both at once and
+// for later. In a queue that was made elsewhere the first of these turns counts
+// all adds, and of the second nothing is known; New has no such limit.
 func Wrap[T comparable](
 	inner workqueue.TypedRateLimitingInterface[T], limiter workqueue.TypedRateLimiter[T], opts ...Option,
 ) Queue[T] {
 	if limiter == nil {
 		limiter = workqueue.DefaultTypedControllerRateLimiter[T]()
 	}
-	q := &tracked[T]{inner: inner, limiter: limiter, settings: settle(opts)}
+	q := &tracked[T]{inner: inner, direct: inner, limiter: limiter, settings: settle(opts)}
 	if priority, ok := inner.(priorityqueue.PriorityQueue[T]); ok {
 		q.priority = priority
-		q.book.merges = true
+		q.book.final = true
 		return &prioritized[T]{q}
 	}
 	return q

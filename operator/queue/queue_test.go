@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
@@ -122,6 +123,7 @@ func TestWait(t *testing.T) {
 			},
 			wantOf: map[string][]turn{
 				"plain":    {{1 * s, 2 * s, 1}, {2 * s, 10 * s, 1}, {5 * s, 10 * s, 1}},
+				"foreign":  {{1 * s, 2 * s, 2}, {2 * s, 10 * s, 1}, {10 * s, 10 * s, 0}},
 				"priority": {{1 * s, 2 * s, 2}, {2 * s, 10 * s, 1}},
 			},
 		},
@@ -139,6 +141,7 @@ func TestWait(t *testing.T) {
 			},
 			wantOf: map[string][]turn{
 				"plain":    {{0, 1 * s, 1}, {5 * s, 6 * s, 1}},
+				"foreign":  {{0, 1 * s, 2}, {6 * s, 6 * s, 0}},
 				"priority": {{0, 1 * s, 2}},
 			},
 		},
@@ -157,7 +160,26 @@ func TestWait(t *testing.T) {
 			},
 			wantOf: map[string][]turn{
 				"plain":    {{1 * s, 3 * s, 1}, {5 * s, 6 * s, 1}},
+				"foreign":  {{1 * s, 3 * s, 2}, {6 * s, 6 * s, 0}},
 				"priority": {{1 * s, 3 * s, 2}},
+			},
+		},
+		"NothingBeforeDelay": {
+			reason: "a delay of nothing is taken for the end of a longer one; the turn counts both",
+			do: func(r *trial) {
+				r.q.AddAfter("a", 5*s)
+				r.q.AddAfter("a", 0)
+				r.pass(1 * s)
+				r.work()
+				r.pass(5 * s)
+				for r.q.Len() > 0 {
+					r.work()
+				}
+			},
+			wantOf: map[string][]turn{
+				"plain":    {{0, 1 * s, 2}, {6 * s, 6 * s, 0}},
+				"foreign":  {{0, 1 * s, 2}, {6 * s, 6 * s, 0}},
+				"priority": {{0, 1 * s, 2}},
 			},
 		},
 		"DelayMeetsAdd": {
@@ -173,11 +195,11 @@ func TestWait(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		for kind, inner := range kinds {
+		for kind, newQueue := range kinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					limiter := &fixed{delay: 7 * s}
-					r := &trial{t: t, q: Wrap(inner(limiter), limiter), begun: time.Now()}
+					r := &trial{t: t, q: newQueue(limiter), begun: time.Now()}
 					tc.do(r)
 					want := tc.want
 					if want == nil {
@@ -202,7 +224,7 @@ func TestWait(t *testing.T) {
 // What was added past the wrapper has a turn, too.
 func TestUntold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := kinds["plain"](&fixed{})
+		inner := workqueue.NewTypedRateLimitingQueue[string](&fixed{})
 		r := &trial{t: t, q: Wrap(inner, &fixed{}), begun: time.Now()}
 		inner.Add("a")
 		r.pass(1 * s)
@@ -233,8 +255,8 @@ func TestAddWithOpts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := &fixed{delay: 7 * s}
-				q := Wrap(kinds["priority"](limiter), limiter)
-				bare := kinds["priority"](&fixed{delay: 7 * s}).(priorityqueue.PriorityQueue[string])
+				q := kinds["priority"](limiter)
+				bare := barePriority(&fixed{delay: 7 * s})
 				begun := time.Now()
 
 				q.(priorityqueue.PriorityQueue[string]).AddWithOpts(tc.opts, "a", "b")
@@ -263,8 +285,8 @@ func TestAddWithOpts(t *testing.T) {
 
 // controller-runtime asks at run time what a queue is.
 func TestDynamicType(t *testing.T) {
-	for kind, inner := range kinds {
-		q := Wrap(inner(&fixed{}), &fixed{})
+	for kind, newQueue := range kinds {
+		q := newQueue(&fixed{})
 		for what, got := range map[string]any{"Wrap": q, "From": q.From()} {
 			if _, is := got.(priorityqueue.PriorityQueue[string]); is != (kind == "priority") {
 				t.Errorf("%s of a %s queue: is a PriorityQueue: %v", what, kind, is)
@@ -275,9 +297,9 @@ func TestDynamicType(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
-	for kind, inner := range kinds {
+	for kind, newQueue := range kinds {
 		limiter := &fixed{}
-		q := Wrap(inner(limiter), limiter)
+		q := newQueue(limiter)
 		q.AddRateLimited("a")
 		if got := q.NumRequeues("a"); got != 1 {
 			t.Errorf("%s: requeues: want 1, got %d", kind, got)
@@ -344,11 +366,11 @@ func TestTriggers(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		for kind, inner := range kinds {
+		for kind, newQueue := range kinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					limiter := &fixed{delay: s}
-					q := Wrap(inner(limiter), limiter)
+					q := newQueue(limiter)
 					tc.add(q)
 					var got Wait
 					for item := ""; item != "a"; q.Done(item) {
@@ -371,7 +393,7 @@ func TestTriggers(t *testing.T) {
 
 func TestPriorityFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := Wrap(kinds["priority"](&fixed{}), &fixed{})
+		q := kinds["priority"](&fixed{})
 		high := 7
 		q.From(spanContext(1)).(priorityqueue.PriorityQueue[string]).AddWithOpts(priorityqueue.AddOpts{Priority: &high}, "a")
 		item, priority, _ := q.From().(priorityqueue.PriorityQueue[string]).GetWithPriority()

@@ -15,6 +15,7 @@ import (
 // of it, so that no turn begins before its add is known.
 type tracked[T comparable] struct {
 	inner    workqueue.TypedRateLimitingInterface[T]
+	direct   workqueue.TypedInterface[T]    // where an add without delay goes
 	priority priorityqueue.PriorityQueue[T] // inner, if it is one
 	limiter  workqueue.TypedRateLimiter[T]
 	settings
@@ -55,13 +56,13 @@ func (q *tracked[T]) Len() int { return q.inner.Len() }
 
 // ShutDown is workqueue's.
 func (q *tracked[T]) ShutDown() {
-	q.book.shut(q.clock.Now())
+	q.book.shut()
 	q.inner.ShutDown()
 }
 
 // ShutDownWithDrain is workqueue's.
 func (q *tracked[T]) ShutDownWithDrain() {
-	q.book.shut(q.clock.Now())
+	q.book.shut()
 	q.inner.ShutDownWithDrain()
 }
 
@@ -83,7 +84,7 @@ func (q *tracked[T]) From(triggers ...trace.SpanContext) workqueue.TypedRateLimi
 
 func (q *tracked[T]) add(item T, triggers []trace.SpanContext) {
 	q.book.add(item, q.clock.Now(), 0, triggers)
-	q.inner.Add(item)
+	q.direct.Add(item)
 }
 
 func (q *tracked[T]) addAfter(item T, after time.Duration, triggers []trace.SpanContext) {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// 100,000 keys go through, some of them twice and with delays; nothing is left,
+// neither an entry nor the map that held them.
+func TestNothingLeft(t *testing.T) {
+	const keys, workers = 100_000, 4
+	for kind, newQueue := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &fixed{delay: time.Millisecond}
+				q := newQueue(limiter)
+				var failed sync.Map
+				var turns atomic.Int64
+				var group sync.WaitGroup
+				for range keys {
+					n := turns.Add(1)
+					key := fmt.Sprintf("key-%d", n)
+					switch n % 3 {
+					case 0:
+						q.Add(key)
+					case 1:
+						q.AddAfter(key, time.Duration(n)*time.Microsecond)
+					case 2:
+						q.From(spanContext(1)).Add(key)
+					}
+				}
+				if kind == "plain" && bookOf(q).size() != keys {
+					t.Errorf("%d entries for %d keys in the queue", bookOf(q).size(), keys)
+				}
+				turns.Store(0)
+				for range workers {
+					group.Go(func() {
+						for {
+							key, shutdown := q.Get()
+							if shutdown {
+								return
+							}
+							turns.Add(1)
+							if _, again := failed.LoadOrStore(key, true); !again && len(key)%2 == 0 {
+								q.AddRateLimited(key)
+							} else {
+								q.Forget(key)
+							}
+							q.Done(key)
+						}
+					})
+				}
+				time.Sleep(time.Minute) // the bubble's
+				synctest.Wait()
+				if turns.Load() < keys {
+					t.Errorf("%d turns for %d keys", turns.Load(), keys)
+				}
+				b := bookOf(q)
+				b.mu.Lock()
+				if len(b.entries) != 0 || b.entries != nil {
+					t.Errorf("%d entries are left, or the map of them", len(b.entries))
+				}
+				b.mu.Unlock()
+				q.ShutDown()
+				group.Wait()
+			})
+		})
+	}
+}
+
+func TestShutDown(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		kind   string
+		down   func(q Queue[string])
+		turns  []string
+	}{
+		"Plain": {
+			reason: "what is in the queue is still worked on, with its waits; what is delayed is gone",
+			kind:   "plain", down: func(q Queue[string]) { q.ShutDown() }, turns: []string{"a", "b", "busy"},
+		},
+		"Priority": {
+			reason: "nothing is handed out any more",
+			kind:   "priority", down: func(q Queue[string]) { q.ShutDown() },
+		},
+		"Foreign": {
+			reason: "the same",
+			kind:   "foreign", down: func(q Queue[string]) { q.ShutDown() }, turns: []string{"a", "b", "busy"},
+		},
+		"PlainDrain": {
+			reason: "the same",
+			kind:   "plain",
+			down: func(q Queue[string]) {
+				go q.ShutDownWithDrain() // waits for busy
+				synctest.Wait()
+			},
+			turns: []string{"a", "b", "busy"},
+		},
+		"PriorityDrain": {
+			reason: "the same",
+			kind:   "priority", down: func(q Queue[string]) { q.ShutDownWithDrain() },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &fixed{}
+				r := &trial{t: t, q: kinds[tc.kind](limiter), begun: time.Now()}
+				r.q.Add("busy")
+				busy := r.get()
+				r.q.Add("a")
+				r.q.AddAfter("b", 1*s)
+				r.q.AddAfter("c", 3600*s)
+				r.q.Add(busy) // comes back with Done
+				r.pass(2 * s)
+				tc.down(r.q)
+				r.q.Add("late")
+				r.q.AddAfter("late", 1*s)
+				if !r.q.ShuttingDown() {
+					t.Error("the queue is not shutting down")
+				}
+
+				if _, ok := r.q.Wait(busy); !ok {
+					t.Error("the turn in progress is forgotten")
+				}
+				r.q.Done(busy)
+				var got []string
+				for {
+					item, shutdown := r.q.Get()
+					if shutdown {
+						break
+					}
+					if wait, _ := r.q.Wait(item); wait.Adds != 1 || wait.Dequeued.Sub(r.begun) != 2*s {
+						t.Errorf("%s: the wait is %+v", item, wait)
+					}
+					got = append(got, item)
+					r.q.Done(item)
+				}
+				slices.Sort(got)
+				if diff := cmp.Diff(tc.turns, got); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				}
+				if n := bookOf(r.q).size(); n != 0 {
+					t.Errorf("%d entries are left", n)
+				}
+				if tc.kind != "priority" {
+					r.q.ShutDown() // client-go's own goroutine outlives a drain
+				}
+			})
+		})
+	}
+}
+
+// Many add, many work, on real time: each add counts in one turn, and what a
+// worker is told is about its own turn.
+func TestConcurrent(t *testing.T) {
+	const adders, workers, adds, keys = 4, 4, 2_000, 50
+	for kind, newQueue := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			limiter := &fixed{delay: time.Millisecond}
+			q := newQueue(limiter)
+			var counted atomic.Int64
+			all := make(chan struct{})
+			var working, adding sync.WaitGroup
+			for range workers {
+				working.Go(func() {
+					for {
+						key, shutdown := q.Get()
+						if shutdown {
+							return
+						}
+						wait, ok := q.Wait(key)
+						if !ok || wait.Due.After(wait.Dequeued) || len(wait.Triggers) > MaxTriggers {
+							t.Errorf("%s: %v %+v", key, ok, wait)
+						}
+						q.Done(key)
+						if counted.Add(int64(wait.Adds)) == adders*adds {
+							close(all)
+						}
+					}
+				})
+			}
+			for a := range adders {
+				adding.Go(func() {
+					for n := range adds {
+						key := fmt.Sprintf("key-%d", n%keys)
+						switch n % 4 {
+						case 0:
+							q.Add(key)
+						case 1:
+							q.From(spanContext(byte(a + 1))).Add(key)
+						case 2:
+							q.AddAfter(key, time.Duration(n%7)*time.Millisecond)
+						case 3:
+							q.AddRateLimited(key)
+						}
+					}
+				})
+			}
+			adding.Wait()
+			select {
+			case <-all:
+			case <-time.After(30 * time.Second):
+				t.Errorf("%d of %d adds counted", counted.Load(), adders*adds)
+			}
+			q.ShutDown()
+			working.Wait()
+			if n := bookOf(q).size(); n != 0 {
+				t.Errorf("%d entries are left", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// told is a span as it reads in a table.
+type told struct {
+	Name       string
+	Parent     string // "" for a root, "remote" for the object's, or a span's name
+	Begin, End time.Duration
+	Links      []byte
+	Attrs      map[string]string
+	Error      string
+}
+
+func TestWork(t *testing.T) {
+	long := strings.Repeat("x", maxErrorText-1) + "é"
+	key := attribute.String("k8s.object.kind", "Head")
+	kind := map[string]string{"k8s.object.kind": "Head"}
+	one := map[string]string{"lifeline.queue.adds": "1"}
+	cases := map[string]struct {
+		reason string
+		add    func(q Queue[string])
+		work   func(ctx context.Context, w *Work)
+		want   []told
+	}{
+		"NothingToTell": {
+			reason: "a reconcile that wrote nothing leaves no span (L3)",
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(spanContext(9))
+				w.End(ctx, nil)
+			},
+		},
+		"Wrote": {
+			reason: "both spans are children of the object's context, side by side",
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(spanContext(9))
+				w.SetAttributes(key)
+				time.Sleep(1 * s)
+				w.Start(ctx)
+				time.Sleep(1 * s)
+				w.End(ctx, nil)
+			},
+			want: []told{
+				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 5 * s, Attrs: kind},
+				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
+			},
+		},
+		"Failed": {
+			reason: "a failure leaves a span even if nothing was written",
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(spanContext(9))
+				time.Sleep(1 * s)
+				w.End(ctx, errors.New("no such thing"))
+				w.End(ctx, nil)
+			},
+			want: []told{
+				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 4 * s, Error: "no such thing"},
+				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
+			},
+		},
+		"WroteAndFailed": {
+			reason: "one span tells of both; its text is bounded and whole",
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(spanContext(9))
+				w.Start(ctx)
+				w.Start(ctx)
+				w.SetAttributes(key)
+				w.End(ctx, errors.New(long))
+			},
+			want: []told{
+				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Attrs: kind, Error: long[:maxErrorText-1]},
+				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
+			},
+		},
+		"Root": {
+			reason: "without a parent it is a trace of its own, and still one tree",
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(trace.SpanContext{})
+				w.Start(ctx)
+				w.End(ctx, nil)
+			},
+			want: []told{
+				{Name: "head reconcile", Begin: 3 * s, End: 3 * s},
+				{Name: "queue wait", Parent: "head reconcile", Begin: 1 * s, End: 3 * s, Attrs: one},
+			},
+		},
+		"Triggers": {
+			reason: "merged triggers are links, but not the parent (L2); those beyond the bound are counted",
+			add: func(q Queue[string]) {
+				for n := range byte(9) {
+					q.From(spanContext(n + 1)).Add("a")
+				}
+			},
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(spanContext(3))
+				w.Start(ctx)
+				w.SetParent(spanContext(30)) // too late to be one
+				w.End(ctx, nil)
+			},
+			want: []told{
+				{
+					Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Links: []byte{1, 2, 4, 5, 6, 7, 8, 30},
+					Attrs: map[string]string{"lifeline.queue.triggers_dropped": "1"},
+				},
+				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: map[string]string{"lifeline.queue.adds": "9"}},
+			},
+		},
+		"Unsampled": {
+			reason: "the parent decides",
+			work: func(ctx context.Context, w *Work) {
+				w.SetParent(spanContext(9).WithTraceFlags(0))
+				inner := trace.SpanContextFromContext(w.Start(ctx))
+				if inner.TraceID() != spanContext(9).TraceID() || inner.IsSampled() {
+					t.Errorf("an unsampled context must be handed on, got %v", inner)
+				}
+				w.End(ctx, nil)
+			},
+		},
+		"AfterTheEnd": {
+			reason: "nothing begins after the end",
+			work: func(ctx context.Context, w *Work) {
+				w.End(ctx, nil)
+				if got := w.Start(ctx); got != ctx {
+					t.Error("a span began after the end")
+				}
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				exporter := tracetest.NewInMemoryExporter()
+				provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+				q := New(&fixed{}, workqueue.TypedRateLimitingQueueConfig[string]{Name: "head"}, WithTracerProvider(provider))
+				begun := time.Now()
+				time.Sleep(1 * s)
+				if tc.add == nil {
+					q.Add("a")
+				} else {
+					tc.add(q)
+				}
+				time.Sleep(2 * s)
+				item, _ := q.Get()
+				ctx, work := q.Begin(t.Context(), item)
+				if WorkFrom(ctx) != work {
+					t.Error("the context does not hold the work")
+				}
+				tc.work(ctx, work)
+				q.Done(item)
+				q.ShutDown()
+				if diff := cmp.Diff(tc.want, read(exporter.GetSpans(), begun)); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// read turns spans into what a table says of them, in the order of their names.
+func read(spans tracetest.SpanStubs, begun time.Time) []told {
+	names := map[trace.SpanID]string{}
+	for _, s := range spans {
+		names[s.SpanContext.SpanID()] = s.Name
+	}
+	var all []told
+	for _, s := range spans {
+		span := told{Name: s.Name, Begin: s.StartTime.Sub(begun), End: s.EndTime.Sub(begun)}
+		switch {
+		case s.Parent.IsRemote():
+			span.Parent = "remote"
+		case s.Parent.IsValid():
+			span.Parent = names[s.Parent.SpanID()]
+		}
+		for _, l := range s.Links {
+			id := l.SpanContext.SpanID()
+			span.Links = append(span.Links, id[7])
+		}
+		for _, a := range s.Attributes {
+			if span.Attrs == nil {
+				span.Attrs = map[string]string{}
+			}
+			span.Attrs[string(a.Key)] = a.Value.String()
+		}
+		if s.Status.Code == codes.Error {
+			span.Error = s.Status.Description
+		}
+		all = append(all, span)
+	}
+	slices.SortFunc(all, func(a, b told) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Code that is told of no Work needs no case of its own.
+func TestNoWork(t *testing.T) {
+	work := WorkFrom(t.Context())
+	work.SetParent(spanContext(1))
+	work.SetAttributes(attribute.Bool("a", true))
+	if got := work.Start(t.Context()); got != t.Context() {
+		t.Error("Start of no work changed the context")
+	}
+	work.End(t.Context(), errors.New("x"))
+}
+
+// Work on an item that Get has not returned begins now and waited for nothing.
+func TestWorkWithoutTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exporter := tracetest.NewInMemoryExporter()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+		q := New(nil, workqueue.TypedRateLimitingQueueConfig[string]{}, WithTracerProvider(provider))
+		begun := time.Now()
+		time.Sleep(1 * s)
+		ctx, work := q.Begin(t.Context(), "a")
+		work.Start(ctx)
+		work.End(ctx, nil)
+		q.ShutDown()
+		want := []told{{Name: "controller reconcile", Begin: 1 * s, End: 1 * s}}
+		if diff := cmp.Diff(want, read(exporter.GetSpans(), begun)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
