@@ -96,3 +96,42 @@ func TestSampleRootAgreesWithTheSampler(t *testing.T) {
 		}
 	}
 }
+
+func TestPlannedSampled(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		parent trace.SpanContext
+		plan   planned.Span
+		want   bool
+	}{
+		"planned":               {reason: "it follows from a context that was sampled", plan: planned.Span{Sampled: true}, want: true},
+		"not planned":           {reason: "the rate is 0"},
+		"below another":         {reason: "the parent decides", parent: remote(0), plan: planned.Span{Sampled: true}},
+		"below one that is":     {reason: "the parent decides", parent: remote(trace.FlagsSampled), want: true},
+		"planned with all else": {reason: "the IDs take nothing away", plan: planned.Span{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}, Sampled: true}, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spans := tracetest.NewSpanRecorder()
+			tr := start(t, tracing.Options{Enabled: true, Configuration: &tracingapi.TracingConfiguration{}, SpanProcessor: spans})
+			ctx, span := tr.Tracer("test").Start(planned.With(trace.ContextWithSpanContext(t.Context(), tc.parent), tc.plan), "planned")
+			_, below := tr.Tracer("test").Start(ctx, "below it")
+			below.End()
+			span.End()
+			if got := span.SpanContext().IsSampled(); got != tc.want {
+				t.Errorf("%s: sampled is %v", tc.reason, got)
+			}
+			if got := len(spans.Ended()); tc.want != (got == 2) {
+				t.Errorf("%s: %d spans ended", tc.reason, got)
+			}
+		})
+	}
+
+	t.Run("without a configuration", func(t *testing.T) {
+		tr := start(t, tracing.Options{Enabled: true})
+		_, span := tr.Tracer("test").Start(planned.With(t.Context(), planned.Span{Sampled: true}), "planned")
+		if span.SpanContext().IsSampled() {
+			t.Error("a plan makes no span where none is made")
+		}
+	})
+}

@@ -6,9 +6,11 @@ import (
 	"context"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 	tracingapi "k8s.io/component-base/tracing/api/v1"
 
 	"github.com/kube-lifeline/lifeline/operator"
+	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
 // state is what Tracing does at the moment. It never changes: a switch puts
@@ -45,9 +47,16 @@ func sampler(configuration *tracingapi.TracingConfiguration) sdktrace.Sampler {
 // state is at each call.
 type following struct{ of *Tracing }
 
-// ShouldSample implements sdktrace.Sampler.
+// ShouldSample implements sdktrace.Sampler. A root that was planned to be sampled
+// is, whatever the rate: it follows from a context that was.
 func (f following) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
-	return f.of.state.Load().sampler.ShouldSample(p)
+	s := f.of.state.Load()
+	if s.mode == operator.Record && !trace.SpanContextFromContext(p.ParentContext).IsValid() {
+		if plan, _ := planned.Of(p.ParentContext); plan.Sampled {
+			return sdktrace.SamplingResult{Decision: sdktrace.RecordAndSample}
+		}
+	}
+	return s.sampler.ShouldSample(p)
 }
 
 // Description implements sdktrace.Sampler.
