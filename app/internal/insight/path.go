@@ -91,12 +91,34 @@ func (w *walk) span(s *span.Span, from, to time.Time) {
 		if w.onPath[c.Span] || !start.Before(end) || c.end.Sub(at) > allowed {
 			continue
 		}
-		w.add(s, end, at)
+		w.own(s, end, at)
 		w.span(c.Span, start, end)
 		at, slack = start, resolution(c.Start)
 	}
-	w.add(s, from, at)
+	w.own(s, from, at)
 }
+
+// own adds what no candidate of s explains: as s itself, or as the condition
+// that s waited for meanwhile.
+func (w *walk) own(s *span.Span, from, to time.Time) {
+	if len(w.inner(s)) > 0 {
+		conditions := slices.DeleteFunc(slices.Clone(w.children[s.ID]), func(c *span.Span) bool { return !isCondition(c) })
+		slices.SortStableFunc(conditions, func(a, b *span.Span) int { return w.end(b).Compare(w.end(a)) })
+		for _, c := range conditions {
+			start, end := later(c.Start.Time, from), earlier(w.end(c), to)
+			if start.Before(end) {
+				w.add(s, end, to)
+				w.add(c, start, end)
+				to = start
+			}
+		}
+	}
+	w.add(s, from, to)
+}
+
+// isCondition reports whether s is the wait for a condition. What the object
+// has caused explains such a wait better than the condition's name.
+func isCondition(s *span.Span) bool { return s.Name == "condition" }
 
 // candidate is a span that another may have waited for, and when that wait was
 // over.
@@ -111,7 +133,11 @@ type candidate struct {
 func (w *walk) candidates(s *span.Span) []candidate {
 	children, rivals := w.children[s.ID], w.rivals(s)
 	out := make([]candidate, 0, len(children)+len(rivals))
+	explained := len(w.inner(s)) > 0
 	for _, c := range children {
+		if explained && isCondition(c) {
+			continue
+		}
 		out = append(out, candidate{c, w.reach(c), false})
 	}
 	for _, c := range rivals {

@@ -20,14 +20,15 @@ func (r *reconciliation) convergedBy(rv uint64) *version {
 // arrivedAfter returns the first version, that of the write from or a later
 // one, in which the object was where it wanted to be, or nil. Of a kind that
 // does not say what it has observed, a version without conditions says nothing:
-// it counts only as long as no later one says more.
+// it counts only as long as no later one says more. Of a kind that does, a
+// version from before its controller first wrote a status has not been observed.
 func (t *timeline) arrivedAfter(from *write) *version {
 	i, _ := t.position(from.rv)
 	var silent *version
 	for n, v := range t.versions[i:] {
 		switch {
 		case from.reconstructed && v == from.v:
-		case !converged(v):
+		case !converged(v), unobserved(t, v):
 			silent = nil
 		case !lasts(v, t.versions[i+n+1:]):
 		case len(v.Conditions) > 0 || !opaque(t):

@@ -115,3 +115,10 @@ func opaque(t *timeline) bool {
 	}
 	return v.ObservedGeneration < 0
 }
+
+// unobserved reports whether v says nothing of what its controller has observed
+// though the object does later: the controller had not come to it yet.
+func unobserved(t *timeline, v *version) bool {
+	last := t.last()
+	return v.ObservedGeneration < 0 && last.ObservedGeneration >= 0
+}
