@@ -65,12 +65,17 @@ func parse(t testing.TB, text string) []*Trace {
 			add(&out, s)
 		}
 	}
+	return ordered(out)
+}
+
+// ordered sorts the spans of each trace by time, and puts the run's own trace
+// first.
+func ordered(out []*Trace) []*Trace {
 	for _, tr := range out {
 		slices.SortFunc(tr.Spans, func(a, b *Span) int {
 			return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
 		})
 	}
-	// The run's own trace comes first.
 	slices.SortStableFunc(out, func(a, b *Trace) int { return b.runs() - a.runs() })
 	return out
 }
@@ -131,6 +136,20 @@ func attributes(m pcommon.Map) map[string]string {
 		out[k] = v.AsString()
 	}
 	return out
+}
+
+// Group sorts spans into their traces, as parse does those of a document.
+func Group(all []*Span) []*Trace {
+	var out []*Trace
+	for _, s := range all {
+		add(&out, s)
+	}
+	return ordered(out)
+}
+
+// Roots returns the spans without a parent, the earliest first.
+func (t *Trace) Roots() []*Span {
+	return slices.DeleteFunc(slices.Clone(t.Spans), func(s *Span) bool { return s.Parent != "" })
 }
 
 // Find returns the spans with that name, and object name if not empty.
