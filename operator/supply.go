@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"context"
 	"maps"
 
 	"go.opentelemetry.io/otel/baggage"
@@ -55,10 +56,9 @@ func (s supply) created(sent content, above trace.SpanContext, attempt int) verd
 	if !bearsContext(s.gvk) {
 		return v
 	}
-	if has := s.context(sent.annotations); has.IsValid() && has.SpanID() != above.SpanID() {
-		if _, ours := lifeline.ClaimOf(has); !ours {
-			return v // the writer's own choice
-		}
+	if chosen, ok := s.chosen(sent.annotations, above); ok {
+		v.carry = chosen
+		return v
 	}
 	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest, Generation: 1, Attempt: attempt})
 	return v
@@ -69,11 +69,9 @@ func (s supply) created(sent content, above trace.SpanContext, attempt int) verd
 func (s supply) updated(before, sent content, partial bool) verdict {
 	v := verdict{digest: sent.desired.digest(), carry: s.own(before.annotations)}
 	had := s.context(before.annotations)
-	if has := s.context(sent.annotations); has.IsValid() && has.SpanID() != had.SpanID() {
-		if _, ours := lifeline.ClaimOf(has); !ours {
-			v.carry = s.own(sent.annotations) // another's, and the writer's choice
-			return v
-		}
+	if chosen, ok := s.chosen(sent.annotations, had); ok {
+		v.carry = chosen
+		return v
 	}
 	claim, holds := lifeline.ClaimOf(had)
 	ours := holds && claim.Names(s.id)
@@ -93,16 +91,44 @@ func (s supply) updated(before, sent content, partial bool) verdict {
 // known.
 func (s supply) recalled(last written, sent content) verdict {
 	v := verdict{digest: sent.desired.digest(), carry: last.carried}
+	had := s.context(last.carried)
+	if chosen, ok := s.chosen(sent.annotations, had); ok {
+		v.carry = chosen
+		return v
+	}
 	if v.digest == last.answered || v.digest == last.sent || !bearsContext(s.gvk) || isDeployment(s.gvk) {
 		return v
 	}
-	had := s.context(last.carried)
 	claim, holds := lifeline.ClaimOf(had)
 	if had.IsValid() && (!holds || !claim.Names(s.id) || claim.Digest == v.digest) {
 		return v
 	}
 	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest})
 	return v
+}
+
+// chosen returns what the writer itself chose to carry, and whether it did: a
+// context that is neither ours nor the one that was there. A claim of ours that
+// it has left beside its own context is taken away (P3f).
+func (s supply) chosen(annotations map[string]string, had trace.SpanContext) (map[string]string, bool) {
+	has := s.context(annotations)
+	if !has.IsValid() || sameSpan(has, had) {
+		return nil, false
+	}
+	if _, ours := lifeline.ClaimOf(has); ours {
+		return nil, false
+	}
+	carry, bare := s.own(annotations), lifeline.Unclaimed(has)
+	if bare.TraceState().Len() == has.TraceState().Len() {
+		return carry, true
+	}
+	a := lifeline.Annotations(annotations)
+	bag := baggage.FromContext(lifeline.Context(context.Background(), &a, s.convention))
+	for k := range s.convention.Encode(has, bag) {
+		delete(carry, k)
+	}
+	maps.Copy(carry, s.convention.Encode(bare, bag))
+	return carry, true
 }
 
 // make puts a new context in the verdict if there is one to be had.

@@ -43,8 +43,11 @@ type work struct {
 	episode   episode
 	begins    bool // self is the root of the episode
 	held      []record
-	left      bool // a span is left
-	wrote     bool // something was written, be it only a status
+	lost      int               // records that found no place among the held
+	left      bool              // a span is left
+	over      bool              // the work has returned
+	made      trace.SpanContext // of its span, once that is made
+	wrote     bool              // something was written, be it only a status
 	triggered []trigger
 	missed    int
 }
@@ -72,8 +75,24 @@ func (w *work) place() {
 		w.context, why = read(w.kind, w.obj)
 		w.bag = baggage.FromContext(lifeline.Context(context.Background(), w.obj))
 	}
-	deleting := w.obj != nil && !w.obj.GetDeletionTimestamp().IsZero()
-	w.settled = w.obj != nil && !deleting && w.kit.converged(w.obj)
+	if w.obj != nil {
+		w.adopt(why)
+	}
+	if w.kit.links && w.mode == Record && w.parent.IsValid() {
+		w.detach()
+	}
+	w.identify()
+	w.linkTriggers()
+}
+
+// adopt chooses parent and links: the object's context if it stands for what is
+// being done, else the open episode, else a new one.
+func (w *work) adopt(why string) {
+	deleting := !w.obj.GetDeletionTimestamp().IsZero()
+	w.episode = episode{generation: w.obj.GetGeneration(), context: w.context.SpanID(), deleting: deleting}
+	ep, open := w.kit.episodes.of(w.obj.GetUID())
+	same := open && ep.like(w.episode)
+	w.settled = !deleting && (same && !ep.root.IsValid() || w.kit.converged(w.obj))
 	switch {
 	case why != "":
 	case deleting:
@@ -81,25 +100,8 @@ func (w *work) place() {
 	case w.settled:
 		why = linkHealing
 	}
-	w.adopt(why, deleting)
-	w.linkTriggers()
-	if w.kit.links && w.mode == Record && w.parent.IsValid() {
-		w.detach()
-	}
-	w.identify()
-}
-
-// adopt chooses parent and links: the object's context if it stands for what is
-// being done, else the open episode, else a new one.
-func (w *work) adopt(why string, deleting bool) {
-	if w.obj == nil {
-		return
-	}
-	w.episode = episode{generation: w.obj.GetGeneration(), context: w.context.SpanID(), deleting: deleting}
-	ep, open := w.kit.episodes.of(w.obj.GetUID())
-	same := open && ep.generation == w.episode.generation && ep.context == w.episode.context && ep.deleting == deleting
 	switch {
-	case same:
+	case same && ep.root.IsValid():
 		w.parent, w.episode = ep.root, ep
 	case w.context.IsValid() && why == "":
 		w.parent = w.context
@@ -144,7 +146,7 @@ func (w *work) identify() {
 // link adds a link, once for each span.
 func (w *work) link(sc trace.SpanContext, why string) {
 	for _, l := range w.links {
-		if l.SpanContext.SpanID() == sc.SpanID() {
+		if sameSpan(l.SpanContext, sc) {
 			return
 		}
 	}
@@ -154,12 +156,17 @@ func (w *work) link(sc trace.SpanContext, why string) {
 	})
 }
 
+// sameSpan reports whether two contexts name the same span, whatever else they
+// say.
+func sameSpan(a, b trace.SpanContext) bool {
+	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID()
+}
+
 // linkTriggers links what else set off this work: several changes merged into
-// one reconcile (L2).
+// one reconcile (L2). What is of the same trace is there already.
 func (w *work) linkTriggers() {
 	for _, t := range w.triggered {
-		if t.context.IsValid() && t.context.SpanID() != w.parent.SpanID() && t.context.TraceID() != w.parent.TraceID() &&
-			t.context.SpanID() != w.context.SpanID() {
+		if t.context.IsValid() && t.context.TraceID() != w.self.TraceID() && t.context.TraceID() != w.parent.TraceID() {
 			w.link(t.context, linkTrigger)
 		}
 	}
