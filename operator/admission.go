@@ -4,9 +4,13 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"maps"
 	"net/http"
 	"slices"
 
+	evanphx "github.com/evanphx/json-patch/v5"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
@@ -16,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -59,6 +64,9 @@ func (k *Kit) Webhook(wh *admission.Webhook, opts ...WebhookOption) *admission.W
 		if before != nil {
 			ctx = before(ctx, r)
 		}
+		if k.mode() == Off {
+			return ctx
+		}
 		return withRequest(ctx, r.Header)
 	}
 	return wh
@@ -83,7 +91,7 @@ type admitter struct {
 }
 
 // Handle runs the inner handler within a work.
-func (a *admitter) Handle(ctx context.Context, req admission.Request) admission.Response {
+func (a *admitter) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
 	k := a.kit
 	mode := k.mode()
 	if mode == Off || req.DryRun != nil && *req.DryRun {
@@ -96,67 +104,78 @@ func (a *admitter) Handle(ctx context.Context, req admission.Request) admission.
 	}
 	w.identify()
 	inner := withWork(withTraceLog(ctx, w), w)
-	if sc := w.next(); sc.IsValid() {
+	if w.exact() {
 		inner = trace.ContextWithSpanContext(inner, w.self)
 	}
-	response := a.inner.Handle(inner, req)
-	given := false
+	given, err := false, errPanic
+	defer func() { a.end(w, req, response.Allowed, given, err) }()
+	response, err = a.inner.Handle(inner, req), nil
 	if a.gives && response.Allowed && req.SubResource == "" {
 		given = a.give(w, req, &response)
 	}
-	a.end(w, req, response, given)
 	return response
 }
+
+// errPanic stands for what a handler panics with, which is for others to handle.
+var errPanic = errors.New("panic in the admission handler")
 
 // withoutOwn is a baggage without the member that serves as carrier.
 func withoutOwn(b baggage.Baggage) baggage.Baggage { return b.DeleteMember(baggageKey) }
 
 // end leaves the span, unless the request belongs to no trace and started none.
-func (a *admitter) end(w *work, req admission.Request, response admission.Response, given bool) {
+func (a *admitter) end(w *work, req admission.Request, allowed, given bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.mode != Record || !w.parent.IsValid() && !given && !w.left {
+	w.over = true
+	if w.mode != Record || !w.parent.IsValid() && !given && !w.left && err == nil {
 		return
 	}
-	r := record{name: w.name, context: w.self, start: w.start, end: a.kit.clock.Now()}
+	r := record{name: w.name, context: w.self, start: w.start, end: a.kit.clock.Now(), err: err}
 	r.attributes = append(objectAttributes(w.kind, req.Namespace, req.Name, "", 0),
 		attribute.String("lifeline.operation", bound(string(req.Operation))),
-		attribute.Bool("lifeline.allowed", response.Allowed))
-	self := w.emit(w.parent, r, trace.WithSpanKind(trace.SpanKindServer), trace.WithLinks(w.links...))
-	w.flush(self)
+		attribute.Bool("lifeline.allowed", allowed))
+	w.made = w.emit(w.parent, r, trace.WithSpanKind(trace.SpanKindServer), trace.WithLinks(w.links...))
+	w.flush(w.made)
 }
 
 // give adds to the response the context that the object is to carry, and
 // reports whether that is a new one. What cannot be read is left as it is.
 func (a *admitter) give(w *work, req admission.Request, response *admission.Response) bool {
 	sent, before := decodeObject(req.Object.Raw), decodeObject(req.OldObject.Raw)
-	if sent == nil || response.Patch != nil || req.Operation == admissionv1.Update && before == nil {
+	carries, ok := patched(req.Object.Raw, response)
+	if sent == nil || !ok {
 		return false
 	}
 	s := supply{convention: a.kit.convention, gvk: w.kind, id: identity(w.kind, sent), bag: w.bag, offer: w.admitted}
 	s.id.Namespace = req.Namespace
-	now := content{annotations: sent.GetAnnotations(), desired: state(sent.Object).desired()}
+	now := content{annotations: carries, desired: state(sent.Object).desired()}
+	saved := s.context(carries)
+	if w.parent.IsValid() && sameSpan(saved, w.parent) {
+		return false // the writer has just made it
+	}
+	owner := metav1.GetControllerOfNoCopy(sent)
 	var v verdict
-	switch req.Operation {
-	case admissionv1.Create:
-		if w.supplied(s, now) {
-			return false
+	switch {
+	case req.Operation == admissionv1.Create:
+		if w.kind.Group == "apps" && w.kind.Kind == "ReplicaSet" && owner != nil && owner.Kind == "Deployment" {
+			return false // P3c: its controller copies the Deployment's
 		}
 		v = s.created(now, trace.SpanContext{}, 0)
-	case admissionv1.Update:
-		if metav1.GetControllerOfNoCopy(sent) != nil {
+	case req.Operation == admissionv1.Update && before != nil:
+		if owner != nil {
 			s.offer = noOffer // P3c
 		}
-		v = s.updated(content{
-			annotations: before.GetAnnotations(), desired: state(before.Object).desired(), generation: before.GetGeneration(),
-		}, now, false)
+		old := content{annotations: before.GetAnnotations(), desired: state(before.Object).desired(), generation: before.GetGeneration()}
+		if v = s.updated(old, now, false); sameSpan(saved, s.context(old.annotations)) {
+			saved = trace.SpanContext{}
+		}
 	default:
 		return false
 	}
-	if v.context.IsValid() && v.context.SpanID() != w.self.SpanID() && w.exact() {
-		w.self = lifeline.Unclaimed(v.context)
+	if v.context.IsValid() && saved.IsValid() {
+		w.link(saved, linkStale) // P3g: one of ours of another time
 	}
-	response.Patches = append(response.Patches, patchAnnotations(now.annotations, s.with(now.annotations, v.carry), response.Patches)...)
+	response.Patches = append(response.Patches, patchAnnotations(carries, s.with(carries, v.carry))...)
 	return v.context.IsValid()
 }
 
@@ -175,24 +194,6 @@ func (w *work) admitted(child lifeline.Child) trace.SpanContext {
 	})
 }
 
-// supplied reports whether the writer of a new object has just made the context
-// that it carries: it is that of the request. One of ours that is not is a saved
-// one (P3g); it is replaced, and linked.
-func (w *work) supplied(s supply, sent content) bool {
-	sc := s.context(sent.annotations)
-	if !sc.IsValid() {
-		return false
-	}
-	if _, ours := lifeline.ClaimOf(sc); !ours {
-		return false
-	}
-	if w.parent.SpanID() == sc.SpanID() && w.parent.TraceID() == sc.TraceID() {
-		return true
-	}
-	w.link(sc, linkStale)
-	return false
-}
-
 func decodeObject(raw []byte) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if len(raw) == 0 || u.UnmarshalJSON(raw) != nil {
@@ -202,22 +203,52 @@ func decodeObject(raw []byte) *unstructured.Unstructured {
 	return u
 }
 
-// patchAnnotations is the JSON patch from one set of annotations to another,
-// after patches that may have made the map already.
-func patchAnnotations(before, after map[string]string, earlier []jsonpatch.JsonPatchOperation) []jsonpatch.JsonPatchOperation {
-	var ops []jsonpatch.JsonPatchOperation
-	made := before != nil || slices.ContainsFunc(earlier, func(o jsonpatch.JsonPatchOperation) bool { return o.Path == "/metadata/annotations" })
-	for k, v := range after {
-		if was, had := before[k]; had && was == v {
-			continue
+// patched returns the annotations as the response leaves them, nil if there are
+// none; false if they cannot be known. A patch that is encoded already is
+// decoded, so that more can be added.
+func patched(raw []byte, response *admission.Response) (map[string]string, bool) {
+	if response.Patch != nil && len(response.Patches) == 0 {
+		if json.Unmarshal(response.Patch, &response.Patches) != nil {
+			response.Patches = nil
+			return nil, false
 		}
-		if !made {
-			ops = append(ops, jsonpatch.NewOperation("add", "/metadata/annotations", map[string]string{}))
-			made = true
-		}
-		ops = append(ops, jsonpatch.NewOperation("add", "/metadata/annotations/"+pointer(k), v))
 	}
-	for k := range before {
+	if len(response.Patches) > 0 {
+		text, err := json.Marshal(response.Patches)
+		if err != nil {
+			return nil, false
+		}
+		ops, err := evanphx.DecodePatch(text)
+		if err != nil {
+			return nil, false
+		}
+		if raw, err = ops.Apply(raw); err != nil {
+			return nil, false
+		}
+	}
+	var obj struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if utiljson.Unmarshal(raw, &obj) != nil {
+		return nil, false
+	}
+	return obj.Metadata.Annotations, true
+}
+
+// patchAnnotations is the JSON patch from one set of annotations to another.
+func patchAnnotations(before, after map[string]string) []jsonpatch.JsonPatchOperation {
+	var ops []jsonpatch.JsonPatchOperation
+	if before == nil && len(after) > 0 {
+		ops = append(ops, jsonpatch.NewOperation("add", "/metadata/annotations", map[string]string{}))
+	}
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		if was, had := before[k]; !had || was != after[k] {
+			ops = append(ops, jsonpatch.NewOperation("add", "/metadata/annotations/"+pointer(k), after[k]))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(before)) {
 		if _, kept := after[k]; !kept {
 			ops = append(ops, jsonpatch.NewOperation("remove", "/metadata/annotations/"+pointer(k), nil))
 		}

@@ -25,18 +25,31 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 		watch(b.inner, kind)
 	}
 	b.pending = nil
-	if b.kit != nil && r != nil {
-		q := &tracedQueue{kit: b.kit}
-		usePriority := b.options.UsePriorityQueue
-		if usePriority == nil {
-			usePriority = b.manager.GetControllerOptions().UsePriorityQueue
-		}
-		b.options.NewQueue = q.wrap(b.options, usePriority)
-		r = &reconciler{kit: b.kit, inner: r, name: b.name, span: b.name + " reconcile", kind: kind, wait: q.wait}
+	o := b.options
+	if b.kit != nil {
+		r = b.decorate(&o, kind, r)
 	}
-	b.inner.WithOptions(b.options)
-	if b.log != nil {
-		b.inner.WithLogConstructor(b.log)
-	}
+	b.inner.WithOptions(o)
 	return b.inner.Build(r)
+}
+
+// decorate returns r with the kit in it. One that is set in the options is
+// decorated there; both together are the inner builder's to refuse.
+func (b *Builder) decorate(o *controller.Options, kind schema.GroupVersionKind, r reconcile.Reconciler) reconcile.Reconciler {
+	traced := &reconciler{kit: b.kit, inner: r, name: b.name, span: b.name + " reconcile", kind: kind}
+	switch {
+	case r == nil && o.Reconciler != nil:
+		traced.inner, o.Reconciler = o.Reconciler, traced
+	case r != nil && o.Reconciler == nil:
+		r = traced
+	default:
+		return r
+	}
+	if o.NewQueue == nil {
+		q := &tracedQueue{kit: b.kit}
+		defaulted := *o
+		defaulted.DefaultFromConfig(b.manager.GetControllerOptions())
+		o.NewQueue, traced.wait = q.maker(defaulted), q.wait
+	}
+	return r
 }

@@ -3,9 +3,12 @@
 package operator
 
 import (
+	"slices"
+
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -24,14 +27,14 @@ type Builder struct {
 	primary client.Object
 	name    string
 	options controller.Options
-	log     func(*reconcile.Request) logr.Logger
 	// pending are the watches, which need the primary's kind to be made.
 	pending []func(b *builder.Builder, kind schema.GroupVersionKind)
 }
 
 // NewControllerManagedBy is controller-runtime's function of that name. With a
 // manager that NewManager made, the controller's reconciles, waits and triggers
-// are traced, and writes that change only a context wake nobody.
+// are traced, and writes that change only a context wake nobody. How long
+// requests wait in a queue of the user's own (NewQueue) is not known.
 func NewControllerManagedBy(m manager.Manager) *Builder {
 	return &Builder{inner: builder.ControllerManagedBy(m), manager: m, kit: kitOf(m)}
 }
@@ -41,8 +44,8 @@ func (b *Builder) For(obj client.Object, opts ...builder.ForOption) *Builder {
 	b.primary = obj
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
 		if b.kit != nil {
-			opts = append(opts, builder.WithPredicates(Predicate(), b.witness(func(o client.Object) (reconcile.Request, bool) {
-				return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}, true
+			opts = append(slices.Clip(opts), builder.WithPredicates(Predicate(), b.witness(func(o client.Object) []reconcile.Request {
+				return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 			})))
 		}
 		in.For(obj, opts...)
@@ -54,8 +57,9 @@ func (b *Builder) For(obj client.Object, opts ...builder.ForOption) *Builder {
 func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, kind schema.GroupVersionKind) {
 		if b.kit != nil {
-			opts = append(opts, builder.WithPredicates(Predicate(), b.witness(func(o client.Object) (reconcile.Request, bool) {
-				return ownerRequest(b.manager, kind, o)
+			every := slices.Contains(opts, builder.OwnsOption(builder.MatchEveryOwner))
+			opts = append(slices.Clip(opts), builder.WithPredicates(Predicate(), b.witness(func(o client.Object) []reconcile.Request {
+				return ownerRequests(b.manager.GetRESTMapper(), kind, o, every)
 			})))
 		}
 		in.Owns(obj, opts...)
@@ -63,25 +67,29 @@ func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 	return b
 }
 
-// ownerRequest is the request for the controller owner of o, if that is of the
-// kind.
-func ownerRequest(m manager.Manager, kind schema.GroupVersionKind, o client.Object) (reconcile.Request, bool) {
-	ref := metav1.GetControllerOfNoCopy(o)
-	if ref == nil || ref.Kind != kind.Kind {
-		return reconcile.Request{}, false
+// ownerRequests are the requests for the owners of o that are of the kind: its
+// controller, or every one.
+func ownerRequests(mapper meta.RESTMapper, kind schema.GroupVersionKind, o client.Object, every bool) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, ref := range o.GetOwnerReferences() {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err != nil || gv.Group != kind.Group || ref.Kind != kind.Kind || !every && !ptr.Deref(ref.Controller, false) {
+			continue
+		}
+		req := reconcile.Request{NamespacedName: client.ObjectKey{Name: ref.Name, Namespace: o.GetNamespace()}}
+		if mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot {
+			req.Namespace = ""
+		}
+		requests = append(requests, req)
 	}
-	req := reconcile.Request{NamespacedName: client.ObjectKey{Name: ref.Name, Namespace: o.GetNamespace()}}
-	if mapping, err := m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err == nil && mapping.Scope.Name() == "root" {
-		req.Namespace = ""
-	}
-	return req, true
+	return requests
 }
 
 // Watches is as in controller-runtime.
 func (b *Builder) Watches(obj client.Object, h handler.EventHandler, opts ...builder.WatchesOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
 		if b.kit != nil {
-			opts = append(opts, builder.WithPredicates(Predicate()))
+			opts = append(slices.Clip(opts), builder.WithPredicates(Predicate()))
 			h = b.listen(h)
 		}
 		in.Watches(obj, h, opts...)
@@ -93,7 +101,7 @@ func (b *Builder) Watches(obj client.Object, h handler.EventHandler, opts ...bui
 func (b *Builder) WatchesMetadata(obj client.Object, h handler.EventHandler, opts ...builder.WatchesOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
 		if b.kit != nil {
-			opts = append(opts, builder.WithPredicates(Predicate()))
+			opts = append(slices.Clip(opts), builder.WithPredicates(Predicate()))
 			h = b.listen(h)
 		}
 		in.WatchesMetadata(obj, h, opts...)
@@ -121,7 +129,7 @@ func (b *Builder) WithOptions(o controller.Options) *Builder {
 
 // WithLogConstructor is as in controller-runtime.
 func (b *Builder) WithLogConstructor(log func(*reconcile.Request) logr.Logger) *Builder {
-	b.log = log
+	b.options.LogConstructor = log
 	return b
 }
 

@@ -3,6 +3,8 @@
 package operator
 
 import (
+	"sync/atomic"
+
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -28,12 +30,12 @@ type Kit struct {
 	reads      bool
 	converged  func(client.Object) bool
 	clock      clock.PassiveClock
-	scheme     *runtime.Scheme // the manager's; nil before there is one
+	scheme     atomic.Pointer[runtime.Scheme] // the manager's; nil before there is one
 
 	informers informers
 	writes    memory
 	episodes  episodes
-	triggers  triggers
+	triggers  *triggers
 }
 
 // Option changes what New makes.
@@ -82,6 +84,7 @@ func New(opts ...Option) *Kit {
 	k.tracer = k.provider.Tracer(scope)
 	k.writes = newMemory()
 	k.episodes = newEpisodes()
+	k.triggers = newTriggers()
 	return k
 }
 

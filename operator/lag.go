@@ -16,8 +16,8 @@ func (k *Kit) writtenAt(obj client.Object) (time.Time, string) {
 	if obj == nil {
 		return time.Time{}, ""
 	}
-	if k.scheme != nil {
-		if gvk, err := apiutil.GVKForObject(obj, k.scheme); err == nil {
+	if scheme := k.scheme.Load(); scheme != nil {
+		if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
 			if last, ok := k.writes.of(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}); ok && last.version == obj.GetResourceVersion() {
 				return last.at, "request"
 			}

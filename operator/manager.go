@@ -49,7 +49,7 @@ func (k *Kit) Options(o manager.Options) manager.Options {
 		if err != nil {
 			return nil, err
 		}
-		k.scheme = co.Scheme
+		k.scheme.Store(co.Scheme)
 		return k.watched(c, co.Scheme), nil
 	}
 	return o

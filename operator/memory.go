@@ -54,10 +54,15 @@ func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
 // writer supplied none. Its reconciles are one trace, for as long as the object
 // stays as it was: an episode is held in memory, not written (L4).
 type episode struct {
-	root       trace.SpanContext
+	root       trace.SpanContext // invalid: the object had converged, and nothing was begun since
 	generation int64
 	context    trace.SpanID // of the context that does not stand for it
 	deleting   bool
+}
+
+// like reports whether two are about the same state of an object.
+func (e episode) like(o episode) bool {
+	return e.generation == o.generation && e.context == o.context && e.deleting == o.deleting
 }
 
 // episodes holds the open episode of each object.

@@ -5,6 +5,7 @@ package operator
 import (
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -60,7 +61,8 @@ func withoutContext(obj client.Object) client.Object {
 	}
 	c.SetResourceVersion("")
 	c.SetManagedFields([]metav1.ManagedFieldsEntry(nil))
-	if isDeployment(c.GetObjectKind().GroupVersionKind()) {
+	// An informer of a Go type leaves out the kind.
+	if _, is := c.(*appsv1.Deployment); is || isDeployment(c.GetObjectKind().GroupVersionKind()) {
 		c.SetGeneration(0)
 	}
 	return c

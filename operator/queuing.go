@@ -25,20 +25,17 @@ type tracedQueue struct {
 	kit  *Kit
 }
 
-// wrap returns the NewQueue of o, or controller-runtime's default, made to note
-// how long requests wait.
-func (t *tracedQueue) wrap(o controller.Options, usePriority *bool) func(string, requestLimiter) requestQueue {
-	plain := o.NewQueue
-	if plain == nil {
-		plain = func(name string, limiter requestLimiter) requestQueue {
-			if ptr.Deref(usePriority, true) {
-				return priorityqueue.New(name, func(po *priorityqueue.Opts[reconcile.Request]) {
-					po.Log = o.Logger.WithValues("controller", name)
-					po.RateLimiter = limiter
-				})
-			}
-			return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name})
+// maker returns controller-runtime's default NewQueue for o, made to note how
+// long requests wait.
+func (t *tracedQueue) maker(o controller.Options) func(string, requestLimiter) requestQueue {
+	plain := func(name string, limiter requestLimiter) requestQueue {
+		if ptr.Deref(o.UsePriorityQueue, true) {
+			return priorityqueue.New(name, func(po *priorityqueue.Opts[reconcile.Request]) {
+				po.Log = o.Logger.WithValues("controller", name)
+				po.RateLimiter = limiter
+			})
 		}
+		return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name})
 	}
 	return func(name string, limiter requestLimiter) requestQueue {
 		q := queue.Wrap(plain(name, limiter), limiter, queue.WithClock(t.kit.clock), queue.WithController(name), queue.WithTracerProvider(t.kit.provider))

@@ -54,6 +54,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 func (r *reconciler) end(w *work, req reconcile.Request, result reconcile.Result, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.over = true
 	if err != nil {
 		w.place()
 		w.left = true
@@ -62,27 +63,38 @@ func (r *reconciler) end(w *work, req reconcile.Request, result reconcile.Result
 		r.rest(w)
 		return
 	}
-	w.place()
-	rec := record{name: w.name, context: w.self, start: w.start, end: w.kit.clock.Now(), err: err}
-	if w.mode == Record && (!w.exact() || w.self.IsSampled()) {
-		rec.attributes = r.attributes(w, result, err)
-		self := w.emit(w.parent, rec, trace.WithLinks(w.links...))
-		w.flush(self)
-		r.waits(w, req, self)
+	if w.mode != Record {
+		return
 	}
-	if w.begins && w.exact() && w.obj != nil {
-		w.episode.root = w.self
+	rec := record{name: w.name, context: w.self, start: w.start, end: w.kit.clock.Now(), err: err}
+	if !w.exact() || w.self.IsSampled() {
+		rec.attributes = r.attributes(w, result, err)
+		w.made = w.emit(w.parent, rec, trace.WithLinks(w.links...))
+		w.flush(w.made)
+		r.waits(w, req)
+	} else {
+		w.made = w.self
+	}
+	if w.begins && w.made.IsValid() {
+		w.episode.root = w.made
 		w.kit.episodes.begin(w.obj.GetUID(), w.episode)
 	}
 }
 
 // rest closes the episode of an object that is found converged, with nothing to
-// do.
+// do. If only its status was written, that may say now that it is converged no
+// more: what is done about that is a healing all the same.
 func (r *reconciler) rest(w *work) {
-	if w.wrote || w.obj == nil {
+	if w.obj == nil {
 		return
 	}
 	uid := w.obj.GetUID()
+	if w.wrote {
+		if w.settled && !w.episode.root.IsValid() {
+			w.kit.episodes.begin(uid, w.episode)
+		}
+		return
+	}
 	if _, open := w.kit.episodes.of(uid); open && w.kit.converged(w.obj) {
 		w.kit.episodes.end(uid)
 	}
@@ -109,15 +121,18 @@ func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []a
 	if w.missed > 0 {
 		a = append(a, attribute.Int("lifeline.triggers.dropped", w.missed))
 	}
+	if w.lost > 0 {
+		a = append(a, attribute.Int("lifeline.writes.dropped", w.lost))
+	}
 	return a
 }
 
 // waits leaves the spans of the time before the reconcile: beside it, or below
 // it if it is a root.
-func (r *reconciler) waits(w *work, req reconcile.Request, self trace.SpanContext) {
+func (r *reconciler) waits(w *work, req reconcile.Request) {
 	above := w.parent
 	if !above.IsValid() {
-		above = self
+		above = w.made
 	}
 	sibling := func(name string, start, end time.Time, source string) {
 		rec := record{name: name, context: above.WithSpanID(randomSpanID()), start: start, end: end}

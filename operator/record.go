@@ -53,6 +53,10 @@ type record struct {
 func (w *work) write(r record, e effect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.over {
+		w.late(r, e)
+		return
+	}
 	switch e {
 	case nothing:
 		return
@@ -65,9 +69,23 @@ func (w *work) write(r record, e effect) {
 	}
 	if len(w.held) < maxHeld {
 		w.held = append(w.held, r)
+	} else {
+		w.lost++
 	}
 	if w.left && (w.exact() || w.loose) {
 		w.flush(w.self)
+	}
+}
+
+// late takes up a write by a goroutine that its work has not waited for. Below a
+// span that was never made it would be an orphan. The caller holds mu.
+func (w *work) late(r record, e effect) {
+	above := w.made
+	if !above.IsValid() {
+		above = w.parent
+	}
+	if w.made.IsValid() || e == changed || e == failed {
+		w.emit(above, r, trace.WithSpanKind(trace.SpanKindClient))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -14,7 +15,8 @@ import (
 const (
 	// maxTriggers bounds what is kept for one request.
 	maxTriggers = 8
-	// maxTriggered bounds the requests for which triggers are kept.
+	// maxTriggered bounds the requests for which triggers are kept; the least
+	// recently asked for are forgotten first.
 	maxTriggered = 16384
 )
 
@@ -36,44 +38,49 @@ type triggerKey struct {
 	request    reconcile.Request
 }
 
-// triggers remembers, from the event to the reconcile, what asked for it. The
-// zero value is ready.
+// triggers remembers, from the event to the reconcile, what asked for it.
 type triggers struct {
-	mu      sync.Mutex
-	waiting map[triggerKey]pending
+	mu      sync.Mutex // for what is read, changed and kept again
+	waiting *lru.Cache // of triggerKey to pending
 }
+
+func newTriggers() *triggers { return &triggers{waiting: lru.New(maxTriggered)} }
 
 // add notes a trigger; beyond the bounds it is only counted.
 func (t *triggers) add(key triggerKey, tr trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p, known := t.waiting[key]
-	switch {
-	case !known && len(t.waiting) >= maxTriggered:
-		return
-	case len(p.events) >= maxTriggers:
-		p.missed++
-	default:
-		for _, e := range p.events {
-			if e.context.Equal(tr.context) {
-				return
-			}
+	p := t.of(key)
+	for _, e := range p.events {
+		if sameSpan(e.context, tr.context) {
+			return
 		}
+	}
+	if len(p.events) < maxTriggers {
 		p.events = append(p.events, tr)
+	} else {
+		p.missed++
 	}
-	if t.waiting == nil {
-		t.waiting = map[triggerKey]pending{}
-	}
-	t.waiting[key] = p
+	t.waiting.Add(key, p)
 }
 
 // take returns what asked for the request and forgets it.
 func (t *triggers) take(key triggerKey) pending {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p, ok := t.waiting[key]
-	if ok {
-		delete(t.waiting, key)
+	p := t.of(key)
+	if p.events != nil {
+		t.waiting.Remove(key)
 	}
+	return p
+}
+
+// of returns what is kept. The caller holds mu.
+func (t *triggers) of(key triggerKey) pending {
+	if t.waiting.Len() == 0 {
+		return pending{}
+	}
+	v, _ := t.waiting.Get(key)
+	p, _ := v.(pending)
 	return p
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -18,23 +17,34 @@ import (
 )
 
 // witness is a predicate that lets everything pass and notes it as a trigger of
-// the request that it leads to. It stands last, so it sees what the user's own
-// predicates let pass.
-func (b *Builder) witness(request func(client.Object) (reconcile.Request, bool)) predicate.Predicate {
+// the requests that it leads to. It stands last, so it sees what the user's own
+// predicates let pass. What a start or a resync repeats triggers nothing (L7).
+func (b *Builder) witness(requests func(client.Object) []reconcile.Request) predicate.Predicate {
 	note := func(o client.Object) bool {
 		if o != nil && b.kit.mode() != Off {
-			if req, ok := request(o); ok {
-				b.kit.triggers.add(triggerKey{b.name, req}, trigger{o, lifeline.Extract(o), b.kit.clock.Now()})
+			for _, req := range requests(o) {
+				b.kit.trigger(b.name, req, o)
 			}
 		}
 		return true
 	}
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return note(e.Object) },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return note(e.ObjectNew) },
+		CreateFunc:  func(e event.CreateEvent) bool { return e.IsInInitialList || note(e.Object) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return resync(e) || note(e.ObjectNew) },
 		DeleteFunc:  func(e event.DeleteEvent) bool { return note(e.Object) },
 		GenericFunc: func(e event.GenericEvent) bool { return note(e.Object) },
 	}
+}
+
+// resync reports whether an update tells nothing new.
+func resync(e event.UpdateEvent) bool {
+	return e.ObjectOld != nil && e.ObjectNew != nil && e.ObjectNew.GetResourceVersion() != "" &&
+		e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
+}
+
+// trigger notes that o asked for a reconcile.
+func (k *Kit) trigger(controller string, req reconcile.Request, o client.Object) {
+	k.triggers.add(triggerKey{controller, req}, trigger{o, lifeline.Extract(o), k.clock.Now()})
 }
 
 // listen decorates a handler so that what it enqueues is noted with the object
@@ -46,32 +56,35 @@ type listener struct {
 	builder *Builder
 }
 
-type limitingQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-func (l *listener) Create(ctx context.Context, e event.CreateEvent, q limitingQueue) {
-	l.inner.Create(ctx, e, l.note(e.Object, q))
+func (l *listener) Create(ctx context.Context, e event.CreateEvent, q requestQueue) {
+	if !e.IsInInitialList {
+		q = l.note(e.Object, q)
+	}
+	l.inner.Create(ctx, e, q)
 }
 
-func (l *listener) Update(ctx context.Context, e event.UpdateEvent, q limitingQueue) {
-	l.inner.Update(ctx, e, l.note(e.ObjectNew, q))
+func (l *listener) Update(ctx context.Context, e event.UpdateEvent, q requestQueue) {
+	if !resync(e) {
+		q = l.note(e.ObjectNew, q)
+	}
+	l.inner.Update(ctx, e, q)
 }
 
-func (l *listener) Delete(ctx context.Context, e event.DeleteEvent, q limitingQueue) {
+func (l *listener) Delete(ctx context.Context, e event.DeleteEvent, q requestQueue) {
 	l.inner.Delete(ctx, e, l.note(e.Object, q))
 }
 
-func (l *listener) Generic(ctx context.Context, e event.GenericEvent, q limitingQueue) {
+func (l *listener) Generic(ctx context.Context, e event.GenericEvent, q requestQueue) {
 	l.inner.Generic(ctx, e, l.note(e.Object, q))
 }
 
 // note returns q, made to note o as the trigger of what is added to it.
-func (l *listener) note(o client.Object, q limitingQueue) limitingQueue {
+func (l *listener) note(o client.Object, q requestQueue) requestQueue {
 	if o == nil || l.builder.kit.mode() == Off {
 		return q
 	}
-	n := notingQueue{limitingQueue: q, note: func(req reconcile.Request) {
-		k := l.builder.kit
-		k.triggers.add(triggerKey{l.builder.name, req}, trigger{o, lifeline.Extract(o), k.clock.Now()})
+	n := notingQueue{requestQueue: q, note: func(req reconcile.Request) {
+		l.builder.kit.trigger(l.builder.name, req, o)
 	}}
 	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		return &notingPriorityQueue{notingQueue: n, priority: p}
@@ -81,23 +94,23 @@ func (l *listener) note(o client.Object, q limitingQueue) limitingQueue {
 
 // notingQueue tells of each request before it is added.
 type notingQueue struct {
-	limitingQueue
+	requestQueue
 	note func(reconcile.Request)
 }
 
 func (n *notingQueue) Add(req reconcile.Request) {
 	n.note(req)
-	n.limitingQueue.Add(req)
+	n.requestQueue.Add(req)
 }
 
 func (n *notingQueue) AddAfter(req reconcile.Request, d time.Duration) {
 	n.note(req)
-	n.limitingQueue.AddAfter(req, d)
+	n.requestQueue.AddAfter(req, d)
 }
 
 func (n *notingQueue) AddRateLimited(req reconcile.Request) {
 	n.note(req)
-	n.limitingQueue.AddRateLimited(req)
+	n.requestQueue.AddRateLimited(req)
 }
 
 // notingPriorityQueue is one that event handlers can give priorities to.
