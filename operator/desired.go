@@ -3,11 +3,16 @@
 package operator
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kube-lifeline/lifeline"
@@ -18,8 +23,17 @@ import (
 type state map[string]any
 
 // stateOf returns the whole state of an object or apply configuration; nil if
-// it is no JSON object.
+// it is no JSON object. It shares nothing with obj.
 func stateOf(obj any) state {
+	if u, ok := obj.(runtime.Unstructured); ok {
+		if m, ok := tidy(u.UnstructuredContent()); ok {
+			m, _ := m.(map[string]any)
+			return m
+		}
+	} else if m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj); err == nil {
+		dropNulls(m)
+		return m
+	}
 	text, err := json.Marshal(obj)
 	if err != nil {
 		return nil
@@ -36,22 +50,75 @@ func parseState(text []byte) state {
 	return m
 }
 
-// dropNulls removes nulls: by the API conventions they are absent.
+// dropNulls removes nulls, which by the API conventions are absent, and gives a
+// number the one type that it has whoever wrote it.
 func dropNulls(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			if e == nil {
+			switch e := e.(type) {
+			case nil:
 				delete(v, k)
+			case float64:
+				v[k] = whole(e)
+			default:
+				dropNulls(e)
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if f, ok := e.(float64); ok {
+				v[i] = whole(f)
 				continue
 			}
 			dropNulls(e)
 		}
-	case []any:
-		for _, e := range v {
-			dropNulls(e)
-		}
 	}
+}
+
+// whole returns f as int64 if it is one.
+func whole(f float64) any {
+	if i := int64(f); f >= -1<<53 && f <= 1<<53 && float64(i) == f {
+		return i
+	}
+	return f
+}
+
+// tidy returns a copy of JSON values as dropNulls would leave them; false if
+// there is something that JSON would have to change.
+func tidy(v any) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			if e == nil {
+				continue
+			}
+			c, ok := tidy(e)
+			if !ok {
+				return nil, false
+			}
+			m[k] = c
+		}
+		return m, true
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			c, ok := tidy(e)
+			if !ok {
+				return nil, false
+			}
+			l[i] = c
+		}
+		return l, true
+	case float64:
+		return whole(v), !math.IsNaN(v) && !math.IsInf(v, 0)
+	case string:
+		return v, utf8.ValidString(v)
+	case nil, bool, int64:
+		return v, true
+	}
+	return nil, false
 }
 
 // desired is the part of an object's state that says what is wanted: all but
@@ -105,11 +172,41 @@ func isContext(key string) bool {
 
 // digest fingerprints a state.
 func (s state) digest() lifeline.Digest {
-	text, err := json.Marshal(s) // keys come out sorted
-	if err != nil {
-		return 0
+	return lifeline.DigestOf(appendValue(make([]byte, 0, 1024), map[string]any(s)))
+}
+
+// appendValue writes a value so that what is equal comes out equal, and nothing
+// else does: each with a letter for its type, texts and lists with their length.
+func appendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case map[string]any:
+		b = binary.AppendUvarint(append(b, 'm'), uint64(len(v)))
+		keys := make([]string, 0, 16)
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			b = appendValue(appendValue(b, k), v[k])
+		}
+		return b
+	case []any:
+		b = binary.AppendUvarint(append(b, 'l'), uint64(len(v)))
+		for _, e := range v {
+			b = appendValue(b, e)
+		}
+		return b
+	case string:
+		b = binary.AppendUvarint(append(b, 's'), uint64(len(v)))
+		return append(b, v...)
+	case bool:
+		return strconv.AppendBool(append(b, 'b'), v)
+	case int64:
+		return binary.AppendVarint(append(b, 'i'), v)
+	case float64:
+		return binary.BigEndian.AppendUint64(append(b, 'f'), math.Float64bits(v))
 	}
-	return lifeline.DigestOf(text)
+	return append(b, 'n') // a null in a list
 }
 
 func (s state) equal(o state) bool { return reflect.DeepEqual(s, o) }

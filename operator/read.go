@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"reflect"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -86,6 +87,9 @@ func generationIsOfSpec(obj client.Object) bool {
 			return true
 		}
 	}
-	_, says := stateOf(obj).at("status", "observedGeneration").(int64)
-	return says
+	s, ok := statusOf(reflect.ValueOf(obj))
+	if !ok {
+		s = parsedStatus(stateOf(obj))
+	}
+	return s.observed != 0
 }

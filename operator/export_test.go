@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-lifeline/lifeline/operator/queue"
+)
+
+// What the tests of the package's outside need of its inside.
+
+// Bounds of what is remembered.
+const (
+	MaxTriggers  = maxTriggers
+	MaxTriggered = maxTriggered
+	MaxHeld      = maxHeld
+	Remembered   = remembered
+)
+
+// HaveInformer makes the kit know an informer of a Go type.
+func (k *Kit) HaveInformer(gvk schema.GroupVersionKind, store toolscache.Store) {
+	k.informers.stores.Store(informerKey{gvk, typed}, store)
+}
+
+// Reconciler decorates r as Build does.
+func (k *Kit) Reconciler(
+	name string, kind schema.GroupVersionKind, r reconcile.Reconciler, wait func(reconcile.Request) (queue.Wait, bool),
+) reconcile.Reconciler {
+	return &reconciler{kit: k, inner: r, name: name, span: name + " reconcile", kind: kind, wait: wait}
+}
+
+// Trigger notes that obj asked for a reconcile.
+func (k *Kit) Trigger(controller string, req reconcile.Request, obj client.Object) {
+	k.trigger(controller, req, obj)
+}
+
+// Counts tells of how many things the kit remembers something.
+func (k *Kit) Counts() (triggers, writes, episodes int) {
+	return k.triggers.waiting.Len(), k.writes.last.Len(), k.episodes.open.Len()
+}
+
+// Episode tells whether an episode of an object is open.
+func (k *Kit) Episode(uid types.UID) bool {
+	_, open := k.episodes.of(uid)
+	return open
+}

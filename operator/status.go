@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// statusOf reads the status of a Go type without turning the whole object into
+// JSON, which every write would have to pay for; false if that would not be sure
+// to find what the JSON says.
+func statusOf(obj reflect.Value) (progress, bool) {
+	var p progress
+	status, ok := member(obj, "status")
+	if !ok {
+		return p, false
+	}
+	if p.observed, ok = number(status, "observedGeneration"); !ok {
+		return p, false
+	}
+	conditions, ok := member(status, "conditions")
+	if !ok {
+		return p, false
+	}
+	if !conditions.IsValid() {
+		return p, true
+	}
+	if conditions.Kind() != reflect.Slice {
+		return p, false
+	}
+	for i := range conditions.Len() {
+		c := conditions.Index(i)
+		kind, sure := text(c, "type")
+		status, sureToo := text(c, "status")
+		observed, sureOfAll := number(c, "observedGeneration")
+		if !sure || !sureToo || !sureOfAll {
+			return p, false
+		}
+		p.take(kind, status, observed)
+	}
+	return p, true
+}
+
+func text(v reflect.Value, name string) (string, bool) {
+	m, ok := member(v, name)
+	if !ok || m.IsValid() && m.Kind() != reflect.String {
+		return "", false
+	}
+	if !m.IsValid() {
+		return "", true
+	}
+	return m.String(), true
+}
+
+func number(v reflect.Value, name string) (int64, bool) {
+	m, ok := member(v, name)
+	if !ok || m.IsValid() && !m.CanInt() {
+		return 0, false
+	}
+	if !m.IsValid() {
+		return 0, true
+	}
+	return m.Int(), true
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+// member returns the field of a struct, or of what points to one, that JSON
+// calls name: the zero Value if there is none, false if that cannot be told.
+func member(v reflect.Value, name string) (reflect.Value, bool) {
+	v, ok := pointed(v)
+	if !v.IsValid() || !ok {
+		return reflect.Value{}, ok
+	}
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}, false
+	}
+	f := fieldOf(v.Type(), name)
+	switch {
+	case f.unsure:
+		return reflect.Value{}, false
+	case f.index == nil:
+		return reflect.Value{}, true
+	}
+	return pointed(v.FieldByIndex(f.index))
+}
+
+// pointed follows pointers; the zero Value for one that points to nothing, false
+// for a value that writes its own JSON.
+func pointed(v reflect.Value) (reflect.Value, bool) {
+	for v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.IsValid() && reflect.PointerTo(v.Type()).Implements(marshaler) {
+		return reflect.Value{}, false
+	}
+	return v, true
+}
+
+// field is where a struct type has what JSON calls by some name.
+type field struct {
+	index  []int // nil: it has none
+	unsure bool
+}
+
+// fields remembers, for types and names, what fieldOf has found.
+var fields sync.Map
+
+type fieldKey struct {
+	of   reflect.Type
+	name string
+}
+
+func fieldOf(t reflect.Type, name string) field {
+	if f, ok := fields.Load(fieldKey{t, name}); ok {
+		return f.(field)
+	}
+	f := findField(t, name)
+	fields.Store(fieldKey{t, name}, f)
+	return f
+}
+
+// findField looks among the fields and in the structs that are inlined; two that
+// share a name make it unsure.
+func findField(t reflect.Type, name string) field {
+	var found field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		var here field
+		switch {
+		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
+			here = findField(f.Type, name)
+			if here.index != nil {
+				here.index = append([]int{i}, here.index...)
+			}
+		case f.Anonymous && tag == "", tag == "" && strings.EqualFold(f.Name, name):
+			here.unsure = true
+		case tag == name && f.IsExported():
+			here.index = []int{i}
+		}
+		if found.index != nil && here.index != nil {
+			found.unsure = true
+		}
+		if here.index != nil {
+			found.index = here.index
+		}
+		found.unsure = found.unsure || here.unsure
+	}
+	return found
+}
