@@ -71,9 +71,9 @@ var marshaler = reflect.TypeFor[json.Marshaler]()
 // member returns the field of a struct, or of what points to one, that JSON
 // calls name: the zero Value if there is none, false if that cannot be told.
 func member(v reflect.Value, name string) (reflect.Value, bool) {
-	v, ok := pointed(v)
-	if !v.IsValid() || !ok {
-		return reflect.Value{}, ok
+	v = pointed(v)
+	if !v.IsValid() {
+		return v, true
 	}
 	if v.Kind() != reflect.Struct {
 		return reflect.Value{}, false
@@ -85,19 +85,15 @@ func member(v reflect.Value, name string) (reflect.Value, bool) {
 	case f.index == nil:
 		return reflect.Value{}, true
 	}
-	return pointed(v.FieldByIndex(f.index))
+	return pointed(v.FieldByIndex(f.index)), true
 }
 
-// pointed follows pointers; the zero Value for one that points to nothing, false
-// for a value that writes its own JSON.
-func pointed(v reflect.Value) (reflect.Value, bool) {
-	for v.IsValid() && v.Kind() == reflect.Pointer {
-		v = v.Elem()
+// pointed follows a pointer; the zero Value for one that points to nothing.
+func pointed(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Pointer {
+		return v.Elem()
 	}
-	if v.IsValid() && reflect.PointerTo(v.Type()).Implements(marshaler) {
-		return reflect.Value{}, false
-	}
-	return v, true
+	return v
 }
 
 // field is where a struct type has what JSON calls by some name.
@@ -123,10 +119,10 @@ func fieldOf(t reflect.Type, name string) field {
 	return f
 }
 
-// findField looks among the fields and in the structs that are inlined; two that
-// share a name make it unsure.
+// findField looks among the fields and in the structs that are inlined. Two that
+// share a name make it unsure, as does what writes its own JSON.
 func findField(t reflect.Type, name string) field {
-	var found field
+	found := field{unsure: reflect.PointerTo(t).Implements(marshaler)}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -140,7 +136,7 @@ func findField(t reflect.Type, name string) field {
 		case f.Anonymous && tag == "", tag == "" && strings.EqualFold(f.Name, name):
 			here.unsure = true
 		case tag == name && f.IsExported():
-			here.index = []int{i}
+			here.index, here.unsure = []int{i}, reflect.PointerTo(f.Type).Implements(marshaler) || f.Type.Implements(marshaler)
 		}
 		if found.index != nil && here.index != nil {
 			found.unsure = true
