@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/operator"
+	"github.com/kube-lifeline/lifeline/operator/tracing"
+)
+
+// reconciler stands for the user's own.
+type reconciler struct{ client.Client }
+
+// Reconcile knows nothing of tracing.
+func (reconciler) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
+	return ctrl.Result{}, nil
+}
+
+// defaulter stands for the user's own.
+type defaulter struct{}
+
+// Default knows nothing of tracing.
+func (defaulter) Default(context.Context, *appsv1.Deployment) error { return nil }
+
+// run is an operator's main, as docs/guides/operators.md has it.
+func run() error {
+	options := tracing.Options{ServiceName: "site-operator"}
+	options.BindFlags(flag.CommandLine)
+	flag.Parse()
+
+	tracer, err := tracing.New(options)
+	if err != nil {
+		return err
+	}
+	defer func() { // the last spans
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := tracer.Shutdown(ctx); err != nil {
+			ctrl.Log.Error(err, "spans were lost")
+		}
+	}()
+	mgr, err := operator.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{}, operator.WithTracerProvider(tracer))
+	if err != nil {
+		return err
+	}
+	err = operator.NewControllerManagedBy(mgr).
+		For(&appsv1.Deployment{}).
+		Owns(&appsv1.ReplicaSet{}).
+		Named("site").
+		Complete(reconciler{mgr.GetClient()})
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+// The whole of an operator's main: tracing is set up by flags, and operator
+// stands where ctrl stood.
+func Example() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// A mutating webhook gives an object its context, if whoever wrote it did not.
+func ExampleWebhook() {
+	setup := func(mgr ctrl.Manager) {
+		webhook := admission.WithDefaulter(mgr.GetScheme(), defaulter{})
+		mgr.GetWebhookServer().Register("/mutate-web-example-com-v1-site",
+			operator.Webhook(mgr, webhook, operator.GivingContexts()))
+	}
+	_ = setup
+}
+
+// Options are given to the manager.
+func ExampleNewManager() {
+	mgr, err := operator.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{},
+		operator.WithLinks(),                      // a trace for each change of each object, linked
+		operator.WithConvention(lifeline.KEP5915), // write contexts under tracing.k8s.io/
+		operator.WithReads(),                      // reads that no informer answers are spans, too
+		operator.WithConverged(func(obj client.Object) bool { // when is an object what it is meant to be?
+			d, ok := obj.(*appsv1.Deployment)
+			return ok && d.Status.ObservedGeneration == d.Generation && d.Status.UnavailableReplicas == 0
+		}),
+	)
+	_, _ = mgr, err
+}
