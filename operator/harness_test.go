@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -173,3 +174,12 @@ func says(change func(*policyv1.PodDisruptionBudget)) func(context.Context, clie
 }
 
 func rests(context.Context, client.Client) (reconcile.Result, error) { return reconcile.Result{}, nil }
+
+func bagOf(t testing.TB, text string) baggage.Baggage {
+	t.Helper()
+	b, err := baggage.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
