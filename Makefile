@@ -11,7 +11,8 @@ endif
 
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -s -w -X main.version=$(VERSION)
-MODULES   := . app lab e2e
+MODULES   := . operator app lab e2e examples/head-operator
+UNITS     := . operator app examples/head-operator
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
 LIFELINE  := bin/lifeline
@@ -32,6 +33,20 @@ demo: bin ## Build and start a real Kubernetes, trace one change on it, print th
 	echo
 	echo '$$ lifeline run -- kubectl apply -f examples/web.yaml'
 	$(LIFELINE) run -- kubectl apply -f examples/web.yaml
+
+.PHONY: demo-operator
+demo-operator: bin ## Trace a change through an operator that carries contexts, and print the tree
+	@echo "building bin/head-operator"
+	(cd examples/head-operator && CGO_ENABLED=0 go build -trimpath -o ../../bin/head-operator .)
+	work="$$(mktemp -d)"
+	trap 'kill $$operator 2>/dev/null && wait $$operator 2>/dev/null; rm -rf "$$work"; $(LAB) down --name demo-operator' EXIT
+	$(LAB) up --name demo-operator --nodes kwok
+	export KUBECONFIG="$$($(LAB) kubeconfig --name demo-operator)" PATH="$$($(LAB) bin --name demo-operator):$$PATH"
+	bin/head-operator install --webhook-url https://127.0.0.1:19443 --generate-cert "$$work"
+	bin/head-operator --tracing --webhook-host 127.0.0.1 --webhook-port 19443 --webhook-cert-dir "$$work" 2>"$$work/log" & operator=$$!
+	echo
+	echo '$$ lifeline run -- kubectl apply -f examples/head-operator/config/samples/head.yaml'
+	$(LIFELINE) run -- kubectl apply -f examples/head-operator/config/samples/head.yaml
 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/
@@ -62,7 +77,7 @@ vet: ## go vet in every module
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
-	for m in . app; do (cd $$m && echo "test $$m" && go test $(RACE) ./...); done
+	for m in $(UNITS); do (cd $$m && echo "test $$m" && go test $(RACE) ./...); done
 
 .PHONY: kubernetes
 kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
@@ -99,12 +114,12 @@ $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
 
 .PHONY: bench
 bench: ## Benchmarks; docs/performance.md holds figures of one run
-	cd app && go test -run '^$$' -bench . -benchmem ./...
+	@for m in . operator app; do (cd $$m && go test -run '^$$' -bench . -benchmem ./...); done
 	cd e2e && go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./...
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for 20 seconds
-	@for m in . app; do (cd $$m
+	@for m in $(UNITS); do (cd $$m
 		for p in $$(go list ./...); do
 			for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz || true); do
 				go test -run '^$$' -fuzz "^$$f$$" -fuzztime 20s $$p

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package real
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/headoperator"
+)
+
+// TestOperator: with an operator in between, one trace leads from the client
+// through admission and two controllers to the containers that a kubelet
+// starts, whether the operator carries contexts, links, or has never heard of
+// them.
+func TestOperator(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason   string
+		args     []string
+		evidence string
+	}{
+		"parents":         {"the operator's writes say what they follow from", nil, "(annotation)"},
+		"links":           {"each reconcile is a trace of its own, and the lifecycle one all the same", []string{"--trace-links"}, "(annotation) ~annotation"},
+		"without the kit": {"ownerReferences tell", []string{"--without-kit"}, "(owner)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spans, err := harness.NewCollector()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(spans.Stop)
+			op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: 1_000_000, Args: tt.args})
+			ns := bench.Namespace(t)
+			o := bench.Oracle(t, ns)
+			r := bench.Run(t, 0, []string{"--otlp", "grpc://" + spans.Endpoint}, "kubectl", "apply", "-f", harness.File(t, fmt.Sprintf(`apiVersion: demo.lifeline.dev/v1alpha1
+kind: Head
+metadata: {name: web, namespace: %s}
+spec: {image: %q, replicas: 2}
+`, ns, bench.Image("app:v1"))))
+			bench.MustKubectl(t, "", "-n", ns, "wait", "head/web", "--for=condition=Ready", "--timeout=60s")
+			o.Expect(t, r, `
+run converged
+  reconcile Head web converged (request)
+    condition web
+    create Head web (request)
+    reconcile ChildA web converged `+tt.evidence+`
+      condition web
+      reconcile Deployment web converged `+tt.evidence+`
+        reconcile ReplicaSet web-A converged `+tt.evidence+`
+          reconcile Pod web-A-* converged (owner) ×2
+            [pull image, readiness, sandbox, schedule, start container]
+`)
+			op.Stop(t)
+			for _, tr := range harness.Group(spans.Spans(func(*harness.Span) bool { return true })) {
+				if slices.ContainsFunc(tr.Spans, func(s *harness.Span) bool { return s.Attributes["k8s.namespace.name"] == ns }) && len(tr.Orphans()) > 0 {
+					t.Errorf("%s: a parent is missing in trace %s:\n%s", tt.reason, tr.ID, harness.Names{}.Outline(tr))
+				}
+			}
+		})
+	}
+}
