@@ -183,3 +183,9 @@ func bagOf(t testing.TB, text string) baggage.Baggage {
 	}
 	return b
 }
+
+func claimTime() time.Time { return begin.Add(-time.Minute) }
+
+func annotated(sc trace.SpanContext) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: request.Namespace, Name: "child", Annotations: lifeline.Default.Encode(sc, baggage.Baggage{})}
+}
