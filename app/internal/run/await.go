@@ -41,6 +41,8 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 		case <-exited:
 			exited = nil
 			x.ended(run)
+			// Ctrl-C may have ended the command before we hear of it.
+			x.interrupted = x.interrupted || len(signals) > 0
 			if x.interrupted {
 				return
 			}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+)
+
+// Ctrl-C reaches the command too, which may have ended before lifeline looks:
+// whichever it then hears of first, the user has interrupted.
+func TestInterruptHeardOfWithTheEnd(t *testing.T) {
+	discard := genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}
+	c, err := start(os.Args[0], os.Args[:1], discard, append(os.Environ(), asCommand+"=1"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.exited
+	for range 32 { // select takes either
+		signals := make(chan os.Signal, 1)
+		signals <- syscall.SIGINT
+		x := &execution{
+			Command:  &Command{},
+			pipeline: &pipeline{engine: lifecycle.New(lifecycle.Options{})},
+			proxy:    &proxy.Proxy{},
+			child:    c,
+		}
+		x.await(signals, c.exited, &observation.Run{Start: c.end})
+		if !x.interrupted {
+			t.Fatal("the end of the command hid the signal")
+		}
+	}
+}
