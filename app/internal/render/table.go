@@ -15,7 +15,7 @@ import (
 // Table writes one row for each span, as kubectl does for objects: aligned
 // columns, nothing folded or cut.
 func Table(w io.Writer, traces []*span.Trace, o Options) error {
-	table := [][]string{{"TRACE", "START", "DURATION", "COMPONENT", "SPAN", "OBJECT", "OUTCOME", "REASON"}}
+	table := [][]string{{"TRACE", "START", "DURATION", "COMPONENT", "SPAN", "OBJECT", "EVIDENCE", "OUTCOME", "REASON"}}
 	for _, t := range traces {
 		var begin span.Time
 		if root := t.Root(); root != nil {
@@ -29,6 +29,7 @@ func Table(w io.Writer, traces []*span.Trace, o Options) error {
 				escape(s.Service),
 				spanText(s),
 				objectText(s.Object),
+				string(s.Evidence),
 				outcomeText(s),
 				escape(s.Message),
 			})
