@@ -5,10 +5,13 @@ package real
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/e2e/internal/headoperator"
+	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
 // TestOperator: with an operator in between, one trace leads from the client
@@ -31,14 +34,20 @@ func TestOperator(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(spans.Stop)
+			// A new one each time, which the node has to pull.
+			tag := strings.ReplaceAll(name, " ", "-") + ":1"
+			image, err := bench.PushImage(t.Context(), tag, testimage.Spec{Seed: uint64(time.Now().UnixNano())})
+			if err != nil {
+				t.Fatal(err)
+			}
 			op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: 1_000_000, Args: tt.args})
 			ns := bench.Namespace(t)
 			o := bench.Oracle(t, ns)
 			r := bench.Run(t, 0, []string{"--otlp", "grpc://" + spans.Endpoint}, "kubectl", "apply", "-f", harness.File(t, fmt.Sprintf(`apiVersion: demo.lifeline.dev/v1alpha1
 kind: Head
 metadata: {name: web, namespace: %s}
-spec: {image: %q, replicas: 2}
-`, ns, bench.Image("app:v1"))))
+spec: {image: %q, replicas: 1}
+`, ns, image)))
 			bench.MustKubectl(t, "", "-n", ns, "wait", "head/web", "--for=condition=Ready", "--timeout=60s")
 			o.Expect(t, r, `
 run converged
@@ -49,7 +58,7 @@ run converged
       condition web
       reconcile Deployment web converged `+tt.evidence+`
         reconcile ReplicaSet web-A converged `+tt.evidence+`
-          reconcile Pod web-A-* converged (owner) ×2
+          reconcile Pod web-A-* converged (owner)
             [pull image, readiness, sandbox, schedule, start container]
 `)
 			op.Stop(t)
