@@ -4,12 +4,14 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -44,6 +46,9 @@ func (d *derivation) cause(w *write) cause {
 	}
 	if !ok {
 		c, ok = d.byOwner(w)
+	}
+	if !ok {
+		c, ok = d.byItself(w)
 	}
 	if !ok {
 		c = d.byNone(w)
@@ -118,6 +123,36 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 	}
 	return d.healing(w, r, o), true
+}
+
+// byItself is an object's own controller that completes what it works on: it
+// adds a field or a label to an object whose reconciliation is open. That is a
+// step of the reconciliation and replaces nothing.
+func (d *derivation) byItself(w *write) (cause, bool) {
+	r := d.current(w.t.ref.UID)
+	if r == nil || w.verb != updated || r.verb == deleted || !r.openAt(w, d.opts.Quiet) || !ownController(w) {
+		return cause{}, false
+	}
+	return cause{line: r.line, parent: r.parent, above: r.above, remote: r.remote, evidence: r.evidence}, true
+}
+
+// ownController reports whether who made the write is who writes the object's
+// status. A scale is somebody else's wish: an autoscaler may go by the same
+// name.
+func ownController(w *write) bool {
+	if w.manager == "" || isClient(w.manager) || w.v == nil || w.prev == nil {
+		return false
+	}
+	for _, m := range w.v.Managers {
+		if m.Name == w.manager && m.Subresource == "scale" && !slices.ContainsFunc(w.prev.Managers, is(m)) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(w.t.versions, func(v *version) bool {
+		return slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
+			return m.Name == w.manager && m.Subresource == "status"
+		})
+	})
 }
 
 // healing is the cluster restoring what had converged: a trace of its own,

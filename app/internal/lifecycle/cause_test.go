@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,36 @@ trace 2 converged
   reconcile Pod web-1-b converged ~owner ~heals
     schedule web-1-b
     sandbox web-1-b
+`,
+		},
+		"completed": {
+			"what an object's own controller adds to it while it works on it is a step and no new change",
+			func(s *story) {
+				s.write("a", custom("Claim"))
+				s.write("a", changed, managed("claim-controller", ""))
+				s.write("b", childOf("Claim", "a", "Box"))
+				s.write("b", arrived)
+				s.write("a", arrived, managed("claim-controller", "status"))
+			},
+			`
+trace 0 converged
+  reconcile Claim a converged
+    reconcile Box b converged (owner)
+`,
+		},
+		"not completed": {
+			"a scale by the same name is an autoscaler's: a change of its own",
+			func(s *story) {
+				s.write("a", custom("Claim"))
+				s.write("a", func(st *observation.State) { st.ObservedGeneration = 1 }, managed("one-for-all", "status"))
+				s.write("a", changed, managed("one-for-all", "scale"))
+				s.write("a", arrived, managed("one-for-all", "status"))
+			},
+			`
+trace 0 superseded
+  reconcile Claim a superseded
+trace 1 converged
+  reconcile Claim a converged ~previous
 `,
 		},
 		"superseded": {
@@ -342,5 +373,14 @@ func TestFailedCommandIsAnError(t *testing.T) {
 	root := observe(s.seen).Traces(s.now().Add(time.Minute))[0].Root()
 	if root.Status != span.StatusError || root.Outcome != span.Converged {
 		t.Errorf("status %v, outcome %s: want an error, and that what was written has converged", root.Status, root.Outcome)
+	}
+}
+
+// managed adds to the managedFields what a manager wrote just now.
+func managed(name, subresource string) func(*observation.State) {
+	return func(st *observation.State) {
+		st.Managers = append(slices.Clone(st.Managers), observation.Manager{
+			Name: name, Operation: "Update", Subresource: subresource, Fields: st.ResourceVersion,
+		})
 	}
 }
