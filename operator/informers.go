@@ -97,8 +97,9 @@ func (c *watchedCache) note(obj runtime.Object, informer cache.Informer) {
 	if !ok {
 		return
 	}
-	if key, ok := c.key(obj); ok {
-		c.known.stores.Store(key, s.GetStore())
+	store := s.GetStore()
+	if key, ok := c.key(obj); ok && store != nil { // a fake one may have none
+		c.known.stores.Store(key, store)
 	}
 }
 

@@ -6,6 +6,7 @@
 //	rec := operatortest.New(t)
 //	mgr, err := operator.NewManager(cfg, options, rec.Option())
 //	...
+//	rec.Wait(t, "head reconcile")
 //	rec.OneTrace(t, "head reconcile", "create ChildA")
 //
 // What spans there should be is left to the test.
@@ -18,9 +19,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 	tracingapi "k8s.io/component-base/tracing/api/v1"
 
@@ -28,10 +29,13 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
+// patience is how long Wait waits.
+const patience = 30 * time.Second
+
 // Recorder keeps the spans that ended. Its methods may be called from several
 // goroutines.
 type Recorder struct {
-	spans   *tracetest.SpanRecorder
+	spans   *recording
 	tracing *tracing.Tracing
 }
 
@@ -39,7 +43,7 @@ type Recorder struct {
 func New(t testing.TB) *Recorder {
 	t.Helper()
 	all := int32(1_000_000)
-	r := &Recorder{spans: tracetest.NewSpanRecorder()}
+	r := &Recorder{spans: newRecording()}
 	tr, err := tracing.New(tracing.Options{
 		ServiceName: "operatortest", Enabled: true, SpanProcessor: r.spans,
 		Configuration: &tracingapi.TracingConfiguration{SamplingRatePerMillion: &all},
@@ -93,6 +97,25 @@ func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 		t.Errorf("got %d parents that are not there, want one outside at most:\n%s", len(above), Tree(spans))
 	}
 	return slices.Collect(maps.Keys(ids))[0]
+}
+
+// Wait blocks until a span of each of the names has ended, for a reconcile leaves
+// its spans only after it has returned. It fails the test after half a minute.
+func (r *Recorder) Wait(t testing.TB, names ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		ended := r.spans.next()
+		if len(missing(r.Spans(), names)) == 0 {
+			return
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for a span %s:\n%s", strings.Join(missing(r.Spans(), names), ", "), Tree(r.Spans()))
+		}
+	}
 }
 
 // None asserts that no span has ended.
