@@ -20,7 +20,11 @@ import (
 // whichever it then hears of first, the user has interrupted.
 func TestInterruptHeardOfWithTheEnd(t *testing.T) {
 	discard := genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}
-	c, err := start(os.Args[0], os.Args[:1], discard, append(os.Environ(), asCommand+"=1"), time.Now)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := start(program, []string{program}, discard, append(os.Environ(), asCommand+"=1"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
