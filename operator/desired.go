@@ -30,7 +30,7 @@ func stateOf(obj any) state {
 			m, _ := m.(map[string]any)
 			return m
 		}
-	} else if m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj); err == nil {
+	} else if m := converted(obj); m != nil {
 		dropNulls(m)
 		return m
 	}
@@ -39,6 +39,21 @@ func stateOf(obj any) state {
 		return nil
 	}
 	return parseState(text)
+}
+
+// converted is what the converter of apimachinery makes of a Go type; nil if it
+// cannot. It panics at types that it was not made for, which JSON may know.
+func converted(obj any) (m map[string]any) {
+	defer func() {
+		if recover() != nil {
+			m = nil
+		}
+	}()
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil
+	}
+	return m
 }
 
 func parseState(text []byte) state {
