@@ -24,7 +24,7 @@ const (
 
 // HaveInformer makes the kit know an informer of a Go type.
 func (k *Kit) HaveInformer(gvk schema.GroupVersionKind, store toolscache.Store) {
-	k.informers.stores.Store(informerKey{gvk, typed}, store)
+	k.informers.holders.Store(informerKey{gvk, typed}, ownStore{store})
 }
 
 // Reconciler decorates r as Build does.

@@ -4,6 +4,7 @@ package operator
 
 import (
 	"context"
+	"reflect"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,49 @@ const (
 // informers knows which informers exist, so that what the cluster held before a
 // write can be looked up without ever starting one.
 type informers struct {
-	stores sync.Map // of informerKey to toolscache.Store
+	holders sync.Map // of informerKey to holder
+}
+
+// holder is where the objects of one kind are held in memory.
+type holder interface {
+	// held returns an object, which must not be written to; nil if it is not
+	// there.
+	held(key client.ObjectKey) client.Object
+}
+
+// ownStore is an informer's own.
+type ownStore struct{ toolscache.Store }
+
+func (s ownStore) held(key client.ObjectKey) client.Object {
+	name := key.Name
+	if key.Namespace != "" {
+		name = key.Namespace + "/" + name
+	}
+	found, _, err := s.GetByKey(name)
+	if err != nil {
+		return nil
+	}
+	obj, _ := found.(client.Object)
+	return obj
+}
+
+// splitStores are those of a cache that is limited to namespaces: it has an informer
+// for each and shows none of their stores.
+type splitStores struct {
+	cache    cache.Cache
+	informer cache.Informer
+	like     client.Object
+}
+
+func (s splitStores) held(key client.ObjectKey) client.Object {
+	if !s.informer.HasSynced() {
+		return nil // reading would wait for it
+	}
+	obj, ok := s.like.DeepCopyObject().(client.Object)
+	if !ok || s.cache.Get(context.Background(), key, obj, client.UnsafeDisableDeepCopy) != nil {
+		return nil
+	}
+	return obj
 }
 
 type informerKey struct {
@@ -41,20 +84,10 @@ type informerKey struct {
 // nil if there is no informer or no such object.
 func (i *informers) object(gvk schema.GroupVersionKind, key client.ObjectKey) (obj client.Object, whole bool) {
 	for _, f := range [...]form{typed, untyped, metadataOnly} {
-		s, ok := i.stores.Load(informerKey{gvk, f})
-		if !ok {
-			continue
-		}
-		name := key.Name
-		if key.Namespace != "" {
-			name = key.Namespace + "/" + name
-		}
-		found, ok, err := s.(toolscache.Store).GetByKey(name)
-		if err != nil || !ok {
-			continue
-		}
-		if obj, ok := found.(client.Object); ok {
-			return obj, f != metadataOnly
+		if h, ok := i.holders.Load(informerKey{gvk, f}); ok {
+			if obj := h.(holder).held(key); obj != nil {
+				return obj, f != metadataOnly
+			}
 		}
 	}
 	return nil, false
@@ -91,16 +124,35 @@ func formOf(obj runtime.Object) form {
 }
 
 func (c *watchedCache) note(obj runtime.Object, informer cache.Informer) {
-	// An informer of several namespaces has no store of its own; without one
-	// the kit knows less, and never wrongly.
-	s, ok := informer.(interface{ GetStore() toolscache.Store })
+	key, ok := c.key(obj)
 	if !ok {
 		return
 	}
-	store := s.GetStore()
-	if key, ok := c.key(obj); ok && store != nil { // a fake one may have none
-		c.known.stores.Store(key, store)
+	if own, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
+		if s := own.GetStore(); s != nil { // a fake one may have none
+			c.known.holders.Store(key, ownStore{s})
+		}
+		return
 	}
+	if like := blank(obj, key.gvk); like != nil {
+		c.known.holders.Store(key, splitStores{cache: c.Cache, informer: informer, like: like})
+	}
+}
+
+// blank returns an empty object of obj's type and kind; nil if there is none.
+func blank(obj runtime.Object, gvk schema.GroupVersionKind) client.Object {
+	value := reflect.ValueOf(obj)
+	if value.Kind() != reflect.Pointer {
+		return nil
+	}
+	like, ok := reflect.New(value.Type().Elem()).Interface().(client.Object)
+	if !ok {
+		return nil
+	}
+	if formOf(obj) != typed {
+		like.GetObjectKind().SetGroupVersionKind(gvk)
+	}
+	return like
 }
 
 // Get notes the informer that a read has started.
@@ -110,7 +162,7 @@ func (c *watchedCache) Get(ctx context.Context, key client.ObjectKey, obj client
 	if !ok {
 		return err
 	}
-	if _, known := c.known.stores.Load(ik); !known && client.IgnoreNotFound(err) == nil {
+	if _, known := c.known.holders.Load(ik); !known && client.IgnoreNotFound(err) == nil {
 		if informer, gone := c.Cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); gone == nil {
 			c.note(obj, informer)
 		}
@@ -145,7 +197,7 @@ func (c *watchedCache) GetInformerForKind(ctx context.Context, gvk schema.GroupV
 // RemoveInformer forgets the informer.
 func (c *watchedCache) RemoveInformer(ctx context.Context, obj client.Object) error {
 	if key, ok := c.key(obj); ok {
-		c.known.stores.Delete(key)
+		c.known.holders.Delete(key)
 	}
 	return c.Cache.RemoveInformer(ctx, obj)
 }

@@ -27,7 +27,7 @@ func (t *tracedClient) read(ctx context.Context, verb string, obj runtime.Object
 		return ctx, none
 	}
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
-	if _, cached := t.kit.informers.stores.Load(informerKey{gvk, formOf(obj)}); cached {
+	if _, cached := t.kit.informers.holders.Load(informerKey{gvk, formOf(obj)}); cached {
 		return ctx, none
 	}
 	w.mu.Lock()
