@@ -38,21 +38,23 @@ func (c *call) patch(obj client.Object, p client.Patch) client.Patch {
 // patchMerge decides for a merge patch.
 func (c *call) patchMerge(obj client.Object, kind types.PatchType, data []byte) []byte {
 	var body map[string]any
-	if json.Unmarshal(data, &body) != nil {
+	if json.Unmarshal(data, &body) != nil || body == nil {
 		return data
 	}
 	s := c.supply(obj)
 	// Leaving the context out of the modified object is no wish to remove it.
 	edited := dropContext(s, body)
-	carry := c.decidePatch(s, obj, func(old []byte) ([]byte, error) {
+	carry, _ := c.decidePatch(s, obj, func(old []byte) ([]byte, error) {
 		if kind == types.MergePatchType {
 			return jsonpatch.MergePatch(old, data)
 		}
 		return strategicpatch.StrategicMergePatch(old, data, obj)
 	})
-	for k, v := range carry {
-		annotations(body)[k] = v
-		edited = true
+	if all := annotations(body, len(carry) > 0); all != nil {
+		for k, v := range carry {
+			all[k] = v
+			edited = true
+		}
 	}
 	if !edited {
 		return data
@@ -95,19 +97,26 @@ func dropContext(s supply, body map[string]any) bool {
 	return dropped
 }
 
-// annotations returns the annotations of a patch's body, made if there are none.
-func annotations(body map[string]any) map[string]any {
-	meta, ok := body["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		body["metadata"] = meta
+// annotations returns the annotations of a patch's body, made if it does not
+// speak of them and they are needed; nil if it says something else of them, such
+// as that all are to go.
+func annotations(body map[string]any, needed bool) map[string]any {
+	meta := part(body, "metadata", needed)
+	if meta == nil {
+		return nil
 	}
-	all, ok := meta["annotations"].(map[string]any)
-	if !ok {
-		all = map[string]any{}
-		meta["annotations"] = all
+	return part(meta, "annotations", needed)
+}
+
+func part(of map[string]any, key string, needed bool) map[string]any {
+	v, there := of[key]
+	if !there && needed {
+		made := map[string]any{}
+		of[key] = made
+		return made
 	}
-	return all
+	m, _ := v.(map[string]any)
+	return m
 }
 
 // patchJSON decides for a JSON patch.
@@ -116,7 +125,7 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 	if err != nil {
 		return data
 	}
-	carry := c.decidePatch(c.supply(obj), obj, p.Apply)
+	carry, after := c.decidePatch(c.supply(obj), obj, p.Apply)
 	if len(carry) == 0 {
 		return data
 	}
@@ -124,8 +133,11 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 	if json.Unmarshal(data, &ops) != nil {
 		return data
 	}
-	if c.cached.GetAnnotations() == nil {
+	meta, _ := after["metadata"].(map[string]any)
+	if v, there := meta["annotations"]; !there {
 		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations", "value": map[string]string{}})
+	} else if _, ok := v.(map[string]any); !ok {
+		return data
 	}
 	for k, v := range carry {
 		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations/" + pointer(k), "value": v})
@@ -140,29 +152,44 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 // pointer escapes a key for a JSON pointer.
 var pointer = strings.NewReplacer("~", "~0", "/", "~1").Replace
 
-// decidePatch returns the context to add to a patch; none unless it is certain
-// that the patch changes the desired state.
-func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte) ([]byte, error)) map[string]string {
+// decidePatch returns the context to add to a patch, and the object as patched;
+// none unless it is certain that the patch changes the desired state.
+func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte) ([]byte, error)) (map[string]string, state) {
 	before, known := c.before()
 	if !known || c.work.owns(c.gvk, c.key.ObjectKey) {
-		return nil
+		return nil, nil
 	}
 	if formOf(obj) != formOf(c.cached) {
-		return nil
+		return nil, nil
 	}
 	text, err := json.Marshal(c.cached)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	after, err := patched(text)
+	text, err = patched(text)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	sent := content{annotations: before.annotations, desired: parseState(after).desired()}
-	v := s.updated(before, sent, false)
+	after := parseState(text)
+	if _, ok := after["metadata"].(map[string]any); !ok {
+		return nil, nil // an object without that is none
+	}
+	v := s.updated(before, content{annotations: after.annotations(), desired: after.desired()}, false)
 	c.stamped(v)
 	if !v.context.IsValid() {
-		return nil
+		return nil, nil
 	}
-	return v.carry
+	return v.carry, after
+}
+
+// annotations are those of a whole object.
+func (s state) annotations() map[string]string {
+	all, _ := s.at("metadata", "annotations").(map[string]any)
+	m := make(map[string]string, len(all))
+	for k, v := range all {
+		if text, ok := v.(string); ok {
+			m[k] = text
+		}
+	}
+	return m
 }
