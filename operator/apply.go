@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
 )
 
 // described returns an apply configuration as an object of its own; nil if it
@@ -25,11 +27,10 @@ func described(obj runtime.ApplyConfiguration) *unstructured.Unstructured {
 }
 
 // apply sends an apply configuration, which sent describes, with the context
-// that it is to carry, and puts the answer where the caller looks for it.
+// that it is to carry, and puts the answer where the caller looks for it and
+// into sent, which holds all of it.
 func (c *call) apply(to client.Client, obj runtime.ApplyConfiguration, sent *unstructured.Unstructured, opts ...client.ApplyOption) error {
-	if !c.opine(sent) {
-		return to.Apply(c.ctx, obj, opts...)
-	}
+	c.opine(sent)
 	if err := to.Apply(c.ctx, client.ApplyConfigurationFromUnstructured(sent), opts...); err != nil {
 		return err
 	}
@@ -62,6 +63,18 @@ func (c *call) patchApply(obj client.Object, data []byte) []byte {
 	return text
 }
 
+// kept reports whether what was read last is to be carried on: it is of this
+// very state, or there was no context, and nobody knows whether one would be
+// the only change.
+func (c *call) kept(s supply, digest lifeline.Digest) bool {
+	had := s.context(c.last.carried)
+	if !had.IsValid() {
+		return c.last.sent == 0
+	}
+	claim, holds := lifeline.ClaimOf(had)
+	return holds && claim.Names(s.id) && claim.Digest == digest
+}
+
 // opine puts on sent the context that it is to carry and reports whether that
 // changed it. What an applier leaves out is removed, so a context that it has
 // once sent it must send again.
@@ -81,7 +94,10 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 	case c.work.loose:
 		// Its context differs each time, and what is there is not known.
 		c.decided = verdict{carry: s.own(now.annotations), digest: digest}
+	case c.remembered && c.kept(s, digest):
+		c.decided = verdict{carry: c.last.carried, digest: digest}
 	default:
+		s.unsure = true
 		c.stamped(s.created(now, c.work.context, 0))
 	}
 	after := s.with(now.annotations, c.decided.carry)

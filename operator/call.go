@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,8 @@ type call struct {
 	version    string // resourceVersion before the write; "" if not known
 	uid        types.UID
 	collection bool
+	manager    string // who owns the fields that are written; empty if not known
+	applies    bool   // by server-side apply
 	decided    verdict
 	context    trace.SpanContext // of the write's span
 }
@@ -211,20 +214,29 @@ func (c *call) effect(err error, answer client.Object) effect {
 // before the write.
 func (c *call) differs(answer client.Object) bool {
 	after := answer.GetResourceVersion()
-	if c.version != "" {
-		return after != c.version
-	}
-	if c.cached != nil && after == c.cached.GetResourceVersion() || c.remembered && after == c.last.version {
+	switch {
+	case after == c.version, c.cached != nil && after == c.cached.GetResourceVersion(), c.remembered && after == c.last.version:
 		return false
+	case c.version != "" && c.verb == "update":
+		return true // nobody else can have written meanwhile
 	}
 	// What was there is not known, or was changed by others meanwhile. The
-	// server notes the time of a change, in whole seconds.
+	// server notes who has changed something, and when, in whole seconds.
+	second := c.start.Truncate(time.Second)
 	for _, m := range answer.GetManagedFields() {
-		if m.Time != nil && !m.Time.Time.Before(c.start.Truncate(time.Second)) {
-			return true
+		if m.Time == nil || m.Time.Time.Before(second) || !c.owned(m) {
+			continue
 		}
+		// An earlier write of the same second may have left that time.
+		return !c.remembered || c.last.at.Before(second) || c.last.answered != stateOf(answer).desired().digest()
 	}
 	return len(answer.GetManagedFields()) == 0
+}
+
+// owned reports whether a note of the server is about writes like this one.
+func (c *call) owned(m metav1.ManagedFieldsEntry) bool {
+	return (m.Operation == metav1.ManagedFieldsOperationApply) == c.applies && m.Subresource == c.sub &&
+		(c.manager == "" || m.Manager == c.manager)
 }
 
 // remember keeps what the write left.

@@ -3,9 +3,11 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -18,7 +20,8 @@ func (k *Kit) Client(c client.Client) client.Client { return &tracedClient{Clien
 
 type tracedClient struct {
 	client.Client
-	kit *Kit
+	kit     *Kit
+	manager string // the field manager of writes that name none; empty if not known
 }
 
 // Create writes a new object, with a context.
@@ -47,6 +50,7 @@ func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...cl
 	if c == nil {
 		return t.Client.Update(ctx, obj, opts...)
 	}
+	c.manager = cmp.Or(o.FieldManager, t.manager)
 	before := obj.GetAnnotations()
 	c.update(obj)
 	err := t.Client.Update(c.ctx, obj, opts...)
@@ -65,6 +69,7 @@ func (t *tracedClient) Patch(ctx context.Context, obj client.Object, patch clien
 	if c == nil {
 		return t.Client.Patch(ctx, obj, patch, opts...)
 	}
+	c.manager, c.applies = cmp.Or(o.FieldManager, t.manager), patch.Type() == types.ApplyPatchType
 	err := t.Client.Patch(c.ctx, obj, c.patch(obj, patch), opts...)
 	c.end(err, obj)
 	return err
@@ -83,8 +88,9 @@ func (t *tracedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration
 	if c == nil {
 		return t.Client.Apply(ctx, obj, opts...)
 	}
+	c.manager, c.applies = cmp.Or(o.FieldManager, t.manager), true
 	err := c.apply(t.Client, obj, sent, opts...)
-	c.end(err, described(obj))
+	c.end(err, sent)
 	return err
 }
 
@@ -120,6 +126,9 @@ func (t *tracedClient) Get(ctx context.Context, key client.ObjectKey, obj client
 	ctx, done := t.read(ctx, "get", obj)
 	err := t.Client.Get(ctx, key, obj, opts...)
 	done(err)
+	if err == nil {
+		t.kit.note(ctx, obj, t.Scheme())
+	}
 	return err
 }
 

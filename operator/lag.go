@@ -18,7 +18,7 @@ func (k *Kit) writtenAt(obj client.Object) (time.Time, string) {
 	}
 	if scheme := k.scheme.Load(); scheme != nil {
 		if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
-			if last, ok := k.writes.of(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}); ok && last.version == obj.GetResourceVersion() {
+			if last, ok := k.writes.of(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}); ok && last.version == obj.GetResourceVersion() && !last.at.IsZero() {
 				return last.at, "request"
 			}
 		}

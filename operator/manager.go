@@ -3,6 +3,8 @@
 package operator
 
 import (
+	"strings"
+
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,8 +18,21 @@ import (
 // NewControllerManagedBy and Webhook find the kit in the manager.
 func NewManager(cfg *rest.Config, o manager.Options, opts ...Option) (manager.Manager, error) {
 	k := New(opts...)
-	return manager.New(k.Config(cfg), k.Options(o))
+	m, err := manager.New(k.Config(cfg), k.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	return &tracedManager{m, &tracedReader{m.GetAPIReader(), k, m.GetScheme()}}, nil
 }
+
+// tracedManager is a manager whose API reader the kit learns from.
+type tracedManager struct {
+	manager.Manager
+	reader client.Reader
+}
+
+// GetAPIReader is as in controller-runtime.
+func (m *tracedManager) GetAPIReader() client.Reader { return m.reader }
 
 // Config returns a copy of cfg whose write requests carry the trace context
 // that they are made in.
@@ -42,7 +57,7 @@ func (k *Kit) Options(o manager.Options) manager.Options {
 		if err != nil {
 			return nil, err
 		}
-		return k.Client(c), nil
+		return &tracedClient{Client: c, kit: k, manager: manages(cfg, co)}, nil
 	}
 	o.NewCache = func(cfg *rest.Config, co cache.Options) (cache.Cache, error) {
 		c, err := newCache(cfg, co)
@@ -53,6 +68,20 @@ func (k *Kit) Options(o manager.Options) manager.Options {
 		return k.watched(c, co.Scheme), nil
 	}
 	return o
+}
+
+// manages is the field manager of writes that name none: the API server takes
+// the user agent's first word.
+func manages(cfg *rest.Config, o client.Options) string {
+	if o.FieldOwner != "" {
+		return o.FieldOwner
+	}
+	agent := cfg.UserAgent
+	if agent == "" {
+		agent = rest.DefaultKubernetesUserAgent()
+	}
+	name, _, _ := strings.Cut(agent, "/")
+	return name
 }
 
 // kitOf returns the kit of a manager that NewManager made; nil of any other.

@@ -24,13 +24,14 @@ type objectKey struct {
 	client.ObjectKey
 }
 
-// written is what the last write of this process left.
+// written is what the last write of this process left, or what it has read
+// since.
 type written struct {
 	version  string            // resourceVersion of the answer
 	answered lifeline.Digest   // of the desired state in the answer
 	sent     lifeline.Digest   // of the desired state as it was sent
 	carried  map[string]string // the context that the answer carried
-	at       time.Time
+	at       time.Time // of the write; zero if this was read
 	attempts int // how often this very state was created
 }
 
@@ -48,6 +49,19 @@ func (m memory) of(key objectKey) (written, bool) {
 }
 
 func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
+
+// note keeps what was read from the API server, unless what is known is as new:
+// without an informer it is all that is known of what stood there before.
+func (m memory) note(key objectKey, obj client.Object, own map[string]string) {
+	last, _ := m.of(key)
+	if version := obj.GetResourceVersion(); version == "" || version == last.version || newer(last.version, version) {
+		return
+	}
+	m.keep(key, written{
+		version: obj.GetResourceVersion(), answered: stateOf(obj).desired().digest(), carried: own,
+		sent: last.sent, attempts: last.attempts,
+	})
+}
 
 // episode is a stretch of work on an object that no context on the object
 // stands for: the healing of what had converged, a deletion, a change whose

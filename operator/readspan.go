@@ -8,8 +8,43 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
+
+// tracedReader is a reader that the kit learns from.
+type tracedReader struct {
+	client.Reader
+	kit    *Kit
+	scheme *runtime.Scheme
+}
+
+// Get reads one object.
+func (r *tracedReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if err == nil {
+		r.kit.note(ctx, obj, r.scheme)
+	}
+	return err
+}
+
+// note takes up what a work has read of a kind that no informer holds in this
+// form: the context that stands there is to be kept.
+func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Scheme) {
+	w := workOf(ctx)
+	if w == nil || formOf(obj) == metadataOnly {
+		return
+	}
+	gvk, err := apiutil.GVKForObject(obj, scheme)
+	if err != nil {
+		return
+	}
+	if _, cached := k.informers.holders.Load(informerKey{gvk, formOf(obj)}); cached {
+		return
+	}
+	s := supply{convention: k.convention}
+	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, s.own(obj.GetAnnotations()))
+}
 
 // read begins a read; what it returns ends it. Only a read that goes to the API
 // server, with WithReads, becomes a span, in a work that leaves one.

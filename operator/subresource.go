@@ -3,9 +3,11 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -62,6 +64,7 @@ func (s *tracedSubresource) Patch(ctx context.Context, obj client.Object, patch 
 	if c == nil {
 		return s.writer.Patch(ctx, obj, patch, opts...)
 	}
+	c.manager, c.applies = cmp.Or(o.FieldManager, s.parent.manager), patch.Type() == types.ApplyPatchType
 	err := s.writer.Patch(c.ctx, obj, patch, opts...)
 	answer := obj
 	if o.SubResourceBody != nil {
@@ -83,6 +86,7 @@ func (s *tracedSubresource) Apply(ctx context.Context, obj runtime.ApplyConfigur
 	if c == nil {
 		return s.writer.Apply(ctx, obj, opts...)
 	}
+	c.manager, c.applies = cmp.Or(o.FieldManager, s.parent.manager), true
 	err := s.writer.Apply(c.ctx, obj, opts...)
 	c.end(err, described(obj))
 	return err

@@ -33,6 +33,8 @@ type supply struct {
 	id         lifeline.Identity
 	bag        baggage.Baggage
 	offer      offer
+	// unsure says that an object that is created may exist already.
+	unsure bool
 }
 
 // verdict is what supply decided.
@@ -60,7 +62,11 @@ func (s supply) created(sent content, above trace.SpanContext, attempt int) verd
 		v.carry = chosen
 		return v
 	}
-	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest, Generation: 1, Attempt: attempt})
+	child := lifeline.Child{Identity: s.id, Digest: v.digest, Attempt: attempt}
+	if !s.unsure {
+		child.Generation = 1
+	}
+	v.make(s, child)
 	return v
 }
 
@@ -80,7 +86,7 @@ func (s supply) updated(before, sent content, partial bool) verdict {
 	}
 	// Digest and difference both, because a writer may leave out what the API
 	// server fills in, every time.
-	if ours && claim.Digest == v.digest || !ours && sent.desired.within(before.desired) {
+	if ours && claim.Digest == v.digest || !s.says(before, sent) {
 		return v
 	}
 	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest, Generation: s.next(before, sent)})
@@ -153,6 +159,21 @@ func (s supply) changes(before, sent content, partial bool) bool {
 		return !a.within(b)
 	}
 	return !a.equal(b)
+}
+
+// says reports whether what is sent says something that was not there, or leaves
+// out something that the API server cannot have filled in. What else it leaves
+// out comes back, as a rule, and then the write changes nothing.
+func (s supply) says(before, sent content) bool {
+	if !sent.desired.within(before.desired) {
+		return true
+	}
+	for _, k := range []string{"metadata", "data", "binaryData", "stringData"} {
+		if !within(before.desired[k], sent.desired[k]) {
+			return true
+		}
+	}
+	return false
 }
 
 func isDeployment(gvk schema.GroupVersionKind) bool {
