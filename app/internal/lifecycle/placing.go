@@ -59,6 +59,11 @@ func (d *derivation) placeDesired(w *write) {
 	if r.parent != nil {
 		r.parent.children = append(r.parent.children, r)
 	}
+	for p := r.parent; p != nil; p = p.parent {
+		if first := p.first(); first.rv < w.rv {
+			first.at = first.at.before(w.at.hi) // a cause comes first, whatever arrived first (rule T)
+		}
+	}
 	d.recs[w.t.ref.UID] = append(d.recs[w.t.ref.UID], r)
 	if w.verb == deleted && w.t.ref.Is("", "Namespace") {
 		d.namespaces[w.t.ref.Name] = w.t.ref.UID
