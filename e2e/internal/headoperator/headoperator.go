@@ -6,6 +6,7 @@
 package headoperator
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -52,7 +53,7 @@ func Program(t testing.TB) string {
 			return
 		}
 		program = filepath.Join(cache, "lifeline-lab", "test", "head-operator")
-		cmd := exec.Command("go", "build", "-o", program, ".")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -124,7 +125,7 @@ func Start(t testing.TB, b *harness.Bench, o Options) *Operator {
 // run runs the program to its end.
 func (o *Operator) run(t testing.TB, args ...string) {
 	t.Helper()
-	cmd := exec.Command(Program(t), args...)
+	cmd := exec.CommandContext(t.Context(), Program(t), args...)
 	cmd.Env = o.bench.Env(o.bench.Kubeconfig())
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("head-operator %v: %v\n%s", args, err, text)
@@ -139,7 +140,8 @@ func (o *Operator) Resume(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.cmd = exec.Command(Program(t), o.args...)
+	// Not with the test's context: Stop lets it send its last spans.
+	o.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), Program(t), o.args...)
 	o.cmd.Env = o.bench.Env(o.bench.Kubeconfig())
 	o.cmd.Stdout, o.cmd.Stderr = out, out
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -156,7 +158,7 @@ func (o *Operator) Resume(t testing.TB) {
 		return
 	}
 	harness.Eventually(t, "the operator's webhook to listen", func() bool {
-		c, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)), time.Second)
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
 		if err != nil {
 			return false
 		}
@@ -194,7 +196,7 @@ func (o *Operator) Stop(t testing.TB) {
 
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
