@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 	"github.com/kube-lifeline/lifeline/operator/queue"
 )
 
@@ -135,7 +136,7 @@ func (r *reconciler) waits(w *work, req reconcile.Request) {
 		above = w.made
 	}
 	sibling := func(name string, start, end time.Time, source string) {
-		rec := record{name: name, context: above.WithSpanID(randomSpanID()), start: start, end: end}
+		rec := record{name: name, context: above.WithSpanID(planned.NewSpanID()), start: start, end: end}
 		rec.attributes = append(objectAttributes(w.kind, w.key.Namespace, w.key.Name, "", 0), attribute.String("lifeline.controller", r.name))
 		if source != "" {
 			rec.attributes = append(rec.attributes, attribute.String("lifeline.time.source", source))

@@ -5,7 +5,6 @@ package operator
 import (
 	"context"
 	"crypto/sha256"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
 // work is one reconcile or one admission request, from its begin to its return.
@@ -128,14 +128,14 @@ func (w *work) detach() {
 
 // identify fixes the work's own span context.
 func (w *work) identify() {
-	cfg := trace.SpanContextConfig{SpanID: randomSpanID()}
+	cfg := trace.SpanContextConfig{SpanID: planned.NewSpanID()}
 	switch {
 	case w.parent.IsValid():
 		cfg.TraceID, cfg.TraceFlags, cfg.TraceState = w.parent.TraceID(), w.parent.TraceFlags(), w.parent.TraceState()
 	case w.linked.IsValid():
 		cfg.TraceID, cfg.TraceFlags = linkedTraceID(w.linked, w.name, w.key), w.linked.TraceFlags()
 	default:
-		cfg.TraceID = randomTraceID()
+		cfg.TraceID = planned.NewTraceID()
 		if w.context.IsSampled() || w.kit.exact != nil && w.kit.exact.SampleRoot(cfg.TraceID) {
 			cfg.TraceFlags = trace.FlagsSampled
 		}
@@ -196,7 +196,7 @@ func (w *work) exact() bool { return w.kit.exact != nil && w.mode == Record }
 func (w *work) next() trace.SpanContext {
 	switch {
 	case w.exact():
-		return w.self.WithSpanID(randomSpanID())
+		return w.self.WithSpanID(planned.NewSpanID())
 	case w.parent.IsValid():
 		return lifeline.Unclaimed(w.parent)
 	}
@@ -256,27 +256,6 @@ func (w *work) offer(child lifeline.Child) trace.SpanContext {
 		claim.Time = w.start
 	}
 	return lifeline.Claimed(sc, claim)
-}
-
-func randomSpanID() (id trace.SpanID) {
-	for !id.IsValid() {
-		putUint64(id[:], rand.Uint64())
-	}
-	return id
-}
-
-func randomTraceID() (id trace.TraceID) {
-	for !id.IsValid() {
-		putUint64(id[:8], rand.Uint64())
-		putUint64(id[8:], rand.Uint64())
-	}
-	return id
-}
-
-func putUint64(b []byte, v uint64) {
-	for i := range b {
-		b[i] = byte(v >> (8 * i))
-	}
 }
 
 // linkedTraceID is the trace of all reconciles of one object for one context in

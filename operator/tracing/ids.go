@@ -4,8 +4,6 @@ package tracing
 
 import (
 	"context"
-	"encoding/binary"
-	"math/rand/v2"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -21,9 +19,8 @@ type ids struct{}
 // NewIDs is asked for a root.
 func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	traceID, spanID, _ := planned.IDs(ctx)
-	for !traceID.IsValid() {
-		binary.NativeEndian.PutUint64(traceID[:8], rand.Uint64()) //nolint:gosec // an ID is no secret; the SDK does the same
-		binary.NativeEndian.PutUint64(traceID[8:], rand.Uint64()) //nolint:gosec // as above
+	if !traceID.IsValid() {
+		traceID = planned.NewTraceID()
 	}
 	return traceID, randomUnless(spanID)
 }
@@ -35,8 +32,8 @@ func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 }
 
 func randomUnless(id trace.SpanID) trace.SpanID {
-	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // an ID is no secret; the SDK does the same
+	if !id.IsValid() {
+		return planned.NewSpanID()
 	}
 	return id
 }

@@ -12,6 +12,8 @@ package planned
 
 import (
 	"context"
+	"encoding/binary"
+	"math/rand/v2"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -48,4 +50,21 @@ func IDs(ctx context.Context) (trace.TraceID, trace.SpanID, bool) {
 // WithIDs is With for the IDs alone.
 func WithIDs(ctx context.Context, traceID trace.TraceID, spanID trace.SpanID) context.Context {
 	return With(ctx, Span{TraceID: traceID, SpanID: spanID})
+}
+
+// NewTraceID returns a random ID.
+func NewTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // an ID is no secret; the SDK does the same
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // as above
+	}
+	return id
+}
+
+// NewSpanID returns a random ID.
+func NewSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // as above
+	}
+	return id
 }
