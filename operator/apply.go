@@ -84,11 +84,16 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 	}
 	s := c.supply(sent)
 	now := content{annotations: sent.GetAnnotations(), desired: stateOf(sent).desired()}
-	digest := now.desired.digest()
+	part := now.desired
+	if isDeployment(c.gvk) {
+		part = rolledOut(part) // P3e
+	}
+	digest := part.digest()
 	before, known := c.before()
 	switch {
 	case known:
 		c.stamped(s.updated(before, now, true))
+		c.decided.digest = digest
 	case c.remembered && c.last.sent == digest:
 		c.decided = verdict{carry: c.last.carried, digest: digest, attempts: c.last.attempts}
 	case c.work.loose:
@@ -98,6 +103,12 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 		c.decided = verdict{carry: c.last.carried, digest: digest}
 	default:
 		s.unsure = true
+		now.desired = part
+		if anchored := c.work.anchored(); anchored != nil {
+			s.offer = anchored
+			c.decided = s.created(now, c.work.context, 0)
+			break
+		}
 		c.stamped(s.created(now, c.work.context, 0))
 	}
 	after := s.with(now.annotations, c.decided.carry)

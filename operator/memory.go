@@ -31,8 +31,8 @@ type written struct {
 	answered lifeline.Digest   // of the desired state in the answer
 	sent     lifeline.Digest   // of the desired state as it was sent
 	carried  map[string]string // the context that the answer carried
-	at       time.Time // of the write; zero if this was read
-	attempts int // how often this very state was created
+	at       time.Time         // of the write; zero if this was read
+	attempts int               // how often this very state was created
 }
 
 // memory holds the last write of each object.
@@ -53,12 +53,13 @@ func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
 // note keeps what was read from the API server, unless what is known is as new:
 // without an informer it is all that is known of what stood there before.
 func (m memory) note(key objectKey, obj client.Object, own map[string]string) {
-	last, _ := m.of(key)
-	if version := obj.GetResourceVersion(); version == "" || version == last.version || newer(last.version, version) {
+	last, ok := m.of(key)
+	version := obj.GetResourceVersion()
+	if version == "" || ok && (version == last.version || newer(last.version, version)) {
 		return
 	}
 	m.keep(key, written{
-		version: obj.GetResourceVersion(), answered: stateOf(obj).desired().digest(), carried: own,
+		version: version, answered: stateOf(obj).desired().digest(), carried: own,
 		sent: last.sent, attempts: last.attempts,
 	})
 }

@@ -17,7 +17,7 @@ import (
 // patch decides for an object of which a part is written, and returns what is
 // to be sent. What cannot be understood is sent as it is.
 func (c *call) patch(obj client.Object, p client.Patch) client.Patch {
-	data, err := p.Data(obj)
+	data, err := p.Data(c.bearing(obj))
 	if err != nil {
 		return p // the client will meet the same error
 	}
@@ -33,6 +33,26 @@ func (c *call) patch(obj client.Object, p client.Patch) client.Patch {
 		sent = data
 	}
 	return client.RawPatch(p.Type(), sent)
+}
+
+// bearing returns obj with the context that stands there, if it has lost it: a
+// patch is what differs from another object, and leaving the context out is no
+// wish to remove it.
+func (c *call) bearing(obj client.Object) client.Object {
+	s := c.supply(obj)
+	carried := c.last.carried
+	if before, known := c.before(); known {
+		carried = s.own(before.annotations)
+	}
+	if len(carried) == 0 || len(s.own(obj.GetAnnotations())) > 0 {
+		return obj
+	}
+	kept, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return obj
+	}
+	kept.SetAnnotations(s.with(obj.GetAnnotations(), carried))
+	return kept
 }
 
 // patchMerge decides for a merge patch.

@@ -153,7 +153,7 @@ func (s supply) changes(before, sent content, partial bool) bool {
 		if paused, _ := b.at("spec", "paused").(bool); paused {
 			return false
 		}
-		a, b = rolledOut(a), rolledOut(b)
+		return !rolledOut(a).within(rolledOut(b))
 	}
 	if partial {
 		return !a.within(b)

@@ -258,6 +258,20 @@ func (w *work) offer(child lifeline.Child) trace.SpanContext {
 	return lifeline.Claimed(sc, claim)
 }
 
+// anchored makes the same context for the same child as long as the object that
+// is being reconciled carries the same one; nil if offer does. Where nobody
+// knows what stands there, a healing must not bring a context of its own each
+// time.
+func (w *work) anchored() offer {
+	if !w.settled || w.kit.links || !w.exact() || !w.context.IsValid() {
+		return nil
+	}
+	if _, why := read(w.kind, w.obj); why != "" {
+		return nil
+	}
+	return func(child lifeline.Child) trace.SpanContext { return lifeline.Derive(w.context, child) }
+}
+
 // linkedTraceID is the trace of all reconciles of one object for one context in
 // link mode.
 func linkedTraceID(sc trace.SpanContext, name string, key client.ObjectKey) trace.TraceID {
