@@ -175,7 +175,7 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 	if v.context.IsValid() && saved.IsValid() {
 		w.link(saved, linkStale) // P3g: one of ours of another time
 	}
-	response.Patches = append(response.Patches, patchAnnotations(carries, s.with(carries, v.carry))...)
+	add(response, patchAnnotations(carries, s.with(carries, v.carry)))
 	return v.context.IsValid()
 }
 
@@ -204,20 +204,16 @@ func decodeObject(raw []byte) *unstructured.Unstructured {
 }
 
 // patched returns the annotations as the response leaves them, nil if there are
-// none; false if they cannot be known. A patch that is encoded already is
-// decoded, so that more can be added.
+// none; false if they cannot be known, or there is nowhere to put them.
 func patched(raw []byte, response *admission.Response) (map[string]string, bool) {
-	if response.Patch != nil && len(response.Patches) == 0 {
-		if json.Unmarshal(response.Patch, &response.Patches) != nil {
-			response.Patches = nil
+	text := response.Patch
+	if len(response.Patches) > 0 { // these count, if there are both
+		var err error
+		if text, err = json.Marshal(response.Patches); err != nil {
 			return nil, false
 		}
 	}
-	if len(response.Patches) > 0 {
-		text, err := json.Marshal(response.Patches)
-		if err != nil {
-			return nil, false
-		}
+	if text != nil {
 		ops, err := evanphx.DecodePatch(text)
 		if err != nil {
 			return nil, false
@@ -227,14 +223,40 @@ func patched(raw []byte, response *admission.Response) (map[string]string, bool)
 		}
 	}
 	var obj struct {
-		Metadata struct {
+		Metadata *struct {
 			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 	}
-	if utiljson.Unmarshal(raw, &obj) != nil {
+	if utiljson.Unmarshal(raw, &obj) != nil || obj.Metadata == nil {
 		return nil, false
 	}
 	return obj.Metadata.Annotations, true
+}
+
+// add adds operations to the response's patch, which may be encoded already and
+// then stays as it is.
+func add(response *admission.Response, more []jsonpatch.JsonPatchOperation) {
+	if len(more) == 0 {
+		return
+	}
+	if response.Patch == nil || len(response.Patches) > 0 {
+		response.Patches = append(response.Patches, more...)
+		return
+	}
+	var all []json.RawMessage
+	if json.Unmarshal(response.Patch, &all) != nil {
+		return
+	}
+	for _, op := range more {
+		text, err := op.MarshalJSON()
+		if err != nil {
+			return
+		}
+		all = append(all, text)
+	}
+	if text, err := json.Marshal(all); err == nil {
+		response.Patch = text
+	}
 }
 
 // patchAnnotations is the JSON patch from one set of annotations to another.

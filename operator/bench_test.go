@@ -44,7 +44,7 @@ func (idle) Create(_ context.Context, obj client.Object, _ ...client.CreateOptio
 }
 
 // provider samples everything or nothing, and forgets the spans.
-func provider(b *testing.B, perMillion int32) *tracing.Tracing {
+func provider(b testing.TB, perMillion int32) *tracing.Tracing {
 	b.Helper()
 	tr, err := tracing.New(tracing.Options{
 		ServiceName: "bench", Enabled: true, SpanProcessor: forgetful{},
