@@ -44,8 +44,7 @@ type Option func(*Kit)
 // WithTracerProvider sends spans there; by default to OpenTelemetry's global
 // provider. With a Provider, which package tracing makes, a child carries the
 // span context of the very write that made it; with any other it carries its
-// parent's context, and the trace of a healing ends with the operator that
-// began it.
+// parent's context, and what the operator writes to heal an object carries none.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return func(k *Kit) { k.provider = p }
 }
@@ -54,16 +53,20 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 // All conventions are read.
 func WithConvention(c lifeline.Convention) Option { return func(k *Kit) { k.convention = c } }
 
-// WithLinks is link mode: each reconcile is the root of a trace of its own that
-// links to the context of its object, in place of one trace for all.
+// WithLinks is link mode: reconciles are roots that link to the context of their
+// object, in place of one trace for all. The reconciles of one object for one
+// context share a trace.
 func WithLinks() Option { return func(k *Kit) { k.links = true } }
 
-// WithReads makes spans of the requests that read from the API server, too.
+// WithReads makes the requests that read from the API server carry the context,
+// and spans of them in each reconcile that leaves a span. Reads that an informer
+// answers are none.
 func WithReads() Option { return func(k *Kit) { k.reads = true } }
 
 // WithConverged replaces the test whether an object has reached its desired
-// state. By default it has if its status is of its generation and a condition
-// Ready or Available is True.
+// state, for all kinds that are reconciled: what is written after that heals it,
+// in a trace of its own. By default it has if its status is of its generation
+// and the conditions Ready and Available, of which it has one at least, are True.
 func WithConverged(converged func(client.Object) bool) Option {
 	return func(k *Kit) { k.converged = converged }
 }
@@ -71,7 +74,8 @@ func WithConverged(converged func(client.Object) bool) Option {
 // WithClock replaces the clock, for tests.
 func WithClock(c clock.PassiveClock) Option { return func(k *Kit) { k.clock = c } }
 
-// New returns a kit. NewManager makes one where none is needed by name.
+// New returns a kit, for those who decorate the parts themselves, with Config,
+// Options, Client and Webhook. NewManager does it all.
 func New(opts ...Option) *Kit {
 	k := &Kit{convention: lifeline.Default, converged: converged, clock: clock.RealClock{}}
 	for _, o := range opts {

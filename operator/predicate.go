@@ -15,7 +15,8 @@ import (
 )
 
 // Predicate lets all events pass but updates that changed nothing except a
-// trace context: they wake nobody. A resync passes.
+// trace context: they wake nobody. A resync passes. NewControllerManagedBy adds
+// it to each watch.
 func Predicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld == nil || e.ObjectNew == nil || !onlyContext(e.ObjectOld, e.ObjectNew)

@@ -17,7 +17,8 @@ const (
 	Record
 )
 
-// Provider is a TracerProvider that starts a span with the IDs that the kit has
+// Provider is for those who set up OpenTelemetry in another way than package
+// tracing does: a TracerProvider that starts a span with the IDs that the kit has
 // planned for it and that says beforehand what it will do. Package tracing
 // makes one. Its methods may be called at any time from any goroutine.
 type Provider interface {

@@ -17,7 +17,7 @@ const (
 	// addsKey, on `queue wait`, is the number of adds that one turn answers.
 	addsKey = attribute.Key("lifeline.queue.adds")
 	// droppedKey, on `<controller> reconcile`, counts triggers without a link.
-	droppedKey = attribute.Key("lifeline.queue.triggers_dropped")
+	droppedKey = attribute.Key("lifeline.triggers.dropped")
 	// maxErrorText bounds what an error may say in a span, in bytes.
 	maxErrorText = 1024
 )

@@ -118,7 +118,7 @@ func TestWork(t *testing.T) {
 			want: []told{
 				{
 					Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Links: []byte{1, 2, 4, 5, 6, 7, 8, 30},
-					Attrs: map[string]string{"lifeline.queue.triggers_dropped": "1"},
+					Attrs: map[string]string{"lifeline.triggers.dropped": "1"},
 				},
 				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: map[string]string{"lifeline.queue.adds": "9"}},
 			},
