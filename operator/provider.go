@@ -17,10 +17,10 @@ const (
 	Record
 )
 
-// Provider is for those who set up OpenTelemetry in another way than package
-// tracing does: a TracerProvider that starts a span with the IDs that the kit has
-// planned for it and that says beforehand what it will do. Package tracing
-// makes one. Its methods may be called at any time from any goroutine.
+// Provider is what package tracing makes, and what the kit is exact with: a
+// TracerProvider that starts a span with the IDs that the kit has planned for it
+// and that says beforehand what it will do. Its methods may be called at any
+// time from any goroutine.
 type Provider interface {
 	trace.TracerProvider
 	// Mode may change while the operator runs.
