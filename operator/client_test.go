@@ -32,8 +32,10 @@ func TestSpansOfWrites(t *testing.T) {
 		want   string
 		fresh  bool // the child carries the write's own context afterwards
 	}{
-		"update":      {reason: "P1", do: func(ctx context.Context, c client.Client) error { return c.Update(ctx, modified()) }, want: "update ConfigMap", fresh: true},
-		"merge patch": {reason: "P1", do: func(ctx context.Context, c client.Client) error { return c.Patch(ctx, modified(), client.MergeFrom(child())) }, want: "patch ConfigMap", fresh: true},
+		"update": {reason: "P1", do: func(ctx context.Context, c client.Client) error { return c.Update(ctx, modified()) }, want: "update ConfigMap", fresh: true},
+		"merge patch": {reason: "P1", do: func(ctx context.Context, c client.Client) error {
+			return c.Patch(ctx, modified(), client.MergeFrom(child()))
+		}, want: "patch ConfigMap", fresh: true},
 		"strategic patch": {reason: "P1", do: func(ctx context.Context, c client.Client) error {
 			return c.Patch(ctx, modified(), client.StrategicMergeFrom(child()))
 		}, want: "patch ConfigMap", fresh: true},

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operatortest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
+
+	"github.com/kube-lifeline/lifeline/operator"
+	"github.com/kube-lifeline/lifeline/operator/operatortest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// verdict is a testing.TB that notes what it is told.
+type verdict struct {
+	testing.TB
+	ctx  context.Context
+	said []string
+}
+
+func (v *verdict) Helper() {}
+
+func (v *verdict) Context() context.Context { return v.ctx }
+
+func (v *verdict) Errorf(format string, args ...any) {
+	v.said = append(v.said, fmt.Sprintf(format, args...))
+}
+
+// fatal ends a test that is only played.
+type fatal struct{}
+
+func (v *verdict) Fatalf(format string, args ...any) {
+	v.Errorf(format, args...)
+	panic(fatal{})
+}
+
+// judge plays an assertion and returns what it said.
+func judge(t *testing.T, assert func(testing.TB)) (said string) {
+	t.Helper()
+	v := &verdict{TB: t, ctx: t.Context()}
+	defer func() {
+		if p := recover(); p != nil && p != (fatal{}) {
+			panic(p)
+		}
+		said = strings.Join(v.said, "\n")
+	}()
+	assert(v)
+	return ""
+}
+
+// spans makes spans: each name is one below the one before, "" begins another
+// trace, and ".." goes up one.
+func spans(t *testing.T, rec *operatortest.Recorder, from context.Context, names ...string) {
+	t.Helper()
+	stack := []context.Context{from}
+	for _, name := range names {
+		switch name {
+		case "":
+			stack = []context.Context{t.Context()}
+		case "..":
+			stack = stack[:len(stack)-1]
+		default:
+			ctx, span := rec.Tracing().Tracer("test").Start(stack[len(stack)-1], name)
+			span.End()
+			stack = append(stack, ctx)
+		}
+	}
+}
+
+func TestAssertions(t *testing.T) {
+	outside := func(n byte) context.Context {
+		return trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: trace.TraceID{1}, SpanID: trace.SpanID{n}, TraceFlags: trace.FlagsSampled,
+		}))
+	}
+	cases := map[string]struct {
+		reason string
+		make   func(*testing.T, *operatortest.Recorder)
+		assert func(testing.TB, *operatortest.Recorder)
+		want   string // a part of what is said; "" for nothing
+	}{
+		"one tree": {
+			reason: "as it should be",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a", "b", "..", "c") },
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t, "a", "c") },
+		},
+		"below one that began outside": {
+			reason: "an operator's work follows from a change elsewhere",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, outside(1), "a"); spans(t, r, outside(1), "b") },
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t, "a", "b") },
+		},
+		"below two": {
+			reason: "one of them is missing",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, outside(1), "a"); spans(t, r, outside(2), "b") },
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got 2 parents that are not there",
+		},
+		"two traces": {
+			reason: "the message shows them",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a", "", "b") },
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got spans of 2 traces",
+		},
+		"none": {
+			reason: "there is no trace", make: func(*testing.T, *operatortest.Recorder) {},
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t) }, want: "(no spans)",
+		},
+		"one missing": {
+			reason: "the message names it",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a") },
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t, "a", "z") }, want: "got no span z",
+		},
+		"none wanted": {
+			reason: "as it should be", make: func(*testing.T, *operatortest.Recorder) {},
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.None(t) },
+		},
+		"none wanted, one there": {
+			reason: "the message shows it",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a") },
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.None(t) }, want: "got 1 spans, want none:\na  trace",
+		},
+		"forgotten": {
+			reason: "a test may have several parts",
+			make: func(t *testing.T, r *operatortest.Recorder) {
+				spans(t, r, t.Context(), "a")
+				r.Reset()
+			},
+			assert: func(t testing.TB, r *operatortest.Recorder) { r.None(t) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rec := operatortest.New(t)
+			tc.make(t, rec)
+			said := judge(t, func(t testing.TB) { tc.assert(t, rec) })
+			if tc.want == "" && said != "" || !strings.Contains(said, tc.want) {
+				t.Errorf("%s: it said %q, want %q", tc.reason, said, tc.want)
+			}
+		})
+	}
+}
+
+func TestWait(t *testing.T) {
+	rec := operatortest.New(t)
+	spans(t, rec, t.Context(), "a")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		spans(t, rec, context.Background(), "b", "c")
+	}()
+	rec.Wait(t, "a", "c")
+	<-done
+	if got := len(rec.Find("c")); got != 1 {
+		t.Errorf("found %d spans c", got)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v := &verdict{TB: t, ctx: ctx}
+	func() {
+		defer func() { _ = recover() }()
+		rec.Wait(v, "a", "never")
+	}()
+	if len(v.said) != 1 || !strings.HasPrefix(v.said[0], "waited in vain for a span never:") {
+		t.Errorf("it said %q", v.said)
+	}
+}
+
+func TestTree(t *testing.T) {
+	rec := operatortest.New(t)
+	spans(t, rec, t.Context(), "a", "b", "c", "..", "..", "d")
+	var shape []string
+	for line := range strings.Lines(operatortest.Tree(rec.Spans())) {
+		name, _, _ := strings.Cut(line, "  trace")
+		shape = append(shape, name)
+	}
+	if got := strings.Join(shape, "|"); got != "a|  b|    c|  d" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestOption(t *testing.T) {
+	rec := operatortest.New(t)
+	if kit := operator.New(rec.Option()); kit == nil || rec.Tracing().Mode() != operator.Record || !rec.Tracing().SampleRoot(trace.TraceID{1}) {
+		t.Error("a kit with a recorder samples everything")
+	}
+}
