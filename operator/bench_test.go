@@ -91,6 +91,7 @@ func BenchmarkReconcile(b *testing.B) {
 }
 
 func measure(b *testing.B, name string, r reconcile.Reconciler) {
+	b.Helper()
 	b.Run(name, func(b *testing.B) {
 		ctx := log.IntoContext(context.Background(), funcr.New(func(string, string) {}, funcr.Options{}))
 		b.ReportAllocs()
@@ -132,6 +133,7 @@ func (forgetful) ForceFlush(context.Context) error                { return nil }
 // processorTime is what this process has used, which does not depend on what
 // else the machine does.
 func processorTime(b *testing.B) time.Duration {
+	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)

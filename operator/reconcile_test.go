@@ -43,7 +43,7 @@ func names(spans []sdktrace.ReadOnlySpan) []string {
 func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 	m := map[string]string{}
 	for _, a := range s.Attributes() {
-		m[string(a.Key)] = a.Value.Emit()
+		m[string(a.Key)] = a.Value.String()
 	}
 	return m
 }

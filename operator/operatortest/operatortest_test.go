@@ -41,7 +41,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 }
 
 // judge plays an assertion and returns what it said.
-func judge(t *testing.T, assert func(testing.TB)) (said string) {
+func judge(t *testing.T, assert func(*verdict)) (said string) {
 	t.Helper()
 	v := &verdict{TB: t, ctx: t.Context()}
 	defer func() {
@@ -56,7 +56,7 @@ func judge(t *testing.T, assert func(testing.TB)) (said string) {
 
 // spans makes spans: each name is one below the one before, "" begins another
 // trace, and ".." goes up one.
-func spans(t *testing.T, rec *operatortest.Recorder, from context.Context, names ...string) {
+func spans(from context.Context, t *testing.T, rec *operatortest.Recorder, names ...string) {
 	t.Helper()
 	stack := []context.Context{from}
 	for _, name := range names {
@@ -82,61 +82,67 @@ func TestAssertions(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		make   func(*testing.T, *operatortest.Recorder)
-		assert func(testing.TB, *operatortest.Recorder)
+		assert func(*verdict, *operatortest.Recorder)
 		want   string // a part of what is said; "" for nothing
 	}{
 		"one tree": {
 			reason: "as it should be",
-			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a", "b", "..", "c") },
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t, "a", "c") },
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t.Context(), t, r, "a", "b", "..", "c") },
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "c") },
 		},
 		"below one that began outside": {
 			reason: "an operator's work follows from a change elsewhere",
-			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, outside(1), "a"); spans(t, r, outside(1), "b") },
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t, "a", "b") },
+			make: func(t *testing.T, r *operatortest.Recorder) {
+				spans(outside(1), t, r, "a")
+				spans(outside(1), t, r, "b")
+			},
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "b") },
 		},
 		"below two": {
 			reason: "one of them is missing",
-			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, outside(1), "a"); spans(t, r, outside(2), "b") },
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got 2 parents that are not there",
+			make: func(t *testing.T, r *operatortest.Recorder) {
+				spans(outside(1), t, r, "a")
+				spans(outside(2), t, r, "b")
+			},
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got 2 parents that are not there",
 		},
 		"two traces": {
 			reason: "the message shows them",
-			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a", "", "b") },
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got spans of 2 traces",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t.Context(), t, r, "a", "", "b") },
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got spans of 2 traces",
 		},
 		"none": {
 			reason: "there is no trace", make: func(*testing.T, *operatortest.Recorder) {},
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t) }, want: "(no spans)",
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "(no spans)",
 		},
 		"one missing": {
 			reason: "the message names it",
-			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a") },
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.OneTrace(t, "a", "z") }, want: "got no span z",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t.Context(), t, r, "a") },
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "z") }, want: "got no span z",
 		},
 		"none wanted": {
 			reason: "as it should be", make: func(*testing.T, *operatortest.Recorder) {},
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.None(t) },
+			assert: func(t *verdict, r *operatortest.Recorder) { r.None(t) },
 		},
 		"none wanted, one there": {
 			reason: "the message shows it",
-			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t, r, t.Context(), "a") },
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.None(t) }, want: "got 1 spans, want none:\na  trace",
+			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t.Context(), t, r, "a") },
+			assert: func(t *verdict, r *operatortest.Recorder) { r.None(t) }, want: "got 1 spans, want none:\na  trace",
 		},
 		"forgotten": {
 			reason: "a test may have several parts",
 			make: func(t *testing.T, r *operatortest.Recorder) {
-				spans(t, r, t.Context(), "a")
+				spans(t.Context(), t, r, "a")
 				r.Reset()
 			},
-			assert: func(t testing.TB, r *operatortest.Recorder) { r.None(t) },
+			assert: func(t *verdict, r *operatortest.Recorder) { r.None(t) },
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rec := operatortest.New(t)
 			tc.make(t, rec)
-			said := judge(t, func(t testing.TB) { tc.assert(t, rec) })
+			said := judge(t, func(v *verdict) { tc.assert(v, rec) })
 			if tc.want == "" && said != "" || !strings.Contains(said, tc.want) {
 				t.Errorf("%s: it said %q, want %q", tc.reason, said, tc.want)
 			}
@@ -146,11 +152,11 @@ func TestAssertions(t *testing.T) {
 
 func TestWait(t *testing.T) {
 	rec := operatortest.New(t)
-	spans(t, rec, t.Context(), "a")
+	spans(t.Context(), t, rec, "a")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		spans(t, rec, context.Background(), "b", "c")
+		spans(context.Background(), t, rec, "b", "c")
 	}()
 	rec.Wait(t, "a", "c")
 	<-done
@@ -172,7 +178,7 @@ func TestWait(t *testing.T) {
 
 func TestTree(t *testing.T) {
 	rec := operatortest.New(t)
-	spans(t, rec, t.Context(), "a", "b", "c", "..", "..", "d")
+	spans(t.Context(), t, rec, "a", "b", "c", "..", "..", "d")
 	var shape []string
 	for line := range strings.Lines(operatortest.Tree(rec.Spans())) {
 		name, _, _ := strings.Cut(line, "  trace")
