@@ -30,6 +30,7 @@ type call struct {
 
 	cached     client.Object // what the informer holds, if there is one; not written to
 	whole      bool
+	read       seen    // what the work has read without an informer; its version is empty if nothing
 	last       written // what this process wrote last
 	remembered bool
 
@@ -70,6 +71,7 @@ func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.O
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.place()
+	c.read = w.reads[c.key]
 	c.use(ctx, w.next())
 	return c
 }
@@ -137,9 +139,21 @@ func (c *call) update(obj client.Object) {
 func noOffer(lifeline.Child) trace.SpanContext { return trace.SpanContext{} }
 
 // before is what the object was before the write, if that is known for certain:
-// from an informer that is neither behind this process's own last write nor
-// other than what the caller has read.
+// from an informer, or from what the work has read without one.
 func (c *call) before() (content, bool) {
+	if held, known := c.held(); known {
+		return held, true
+	}
+	r := c.read
+	if r.version == "" || c.version != "" && c.version != r.version || c.remembered && newer(c.last.version, r.version) {
+		return content{}, false
+	}
+	return r.content, true
+}
+
+// held is what an informer holds of the object, if it is neither behind this
+// process's own last write nor other than what the caller has read.
+func (c *call) held() (content, bool) {
 	if c.cached == nil || !c.whole {
 		return content{}, false
 	}
@@ -171,7 +185,10 @@ func (c *call) end(err error, answer client.Object) {
 	e := c.effect(err, answer)
 	if err == nil && answer != nil && c.sub == "" {
 		c.remember(answer, now)
-	} else if err == nil && answer != nil && c.remembered {
+	} else if err == nil && answer != nil {
+		if !c.remembered {
+			c.last.answered, c.last.carried = stateOf(answer).desired().digest(), c.supply(answer).own(answer.GetAnnotations())
+		}
 		c.last.version, c.last.at = answer.GetResourceVersion(), now
 		k.writes.keep(c.key, c.last)
 	}

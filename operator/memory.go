@@ -52,14 +52,14 @@ func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
 
 // note keeps what was read from the API server, unless what is known is as new:
 // without an informer it is all that is known of what stood there before.
-func (m memory) note(key objectKey, obj client.Object, own map[string]string) {
+func (m memory) note(key objectKey, obj client.Object, desired state, own map[string]string) {
 	last, ok := m.of(key)
 	version := obj.GetResourceVersion()
 	if version == "" || ok && (version == last.version || newer(last.version, version)) {
 		return
 	}
 	m.keep(key, written{
-		version: version, answered: stateOf(obj).desired().digest(), carried: own,
+		version: version, answered: desired.digest(), carried: own,
 		sent: last.sent, attempts: last.attempts,
 	})
 }

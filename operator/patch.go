@@ -175,7 +175,7 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1").Replace
 // decidePatch returns the context to add to a patch, and the object as patched;
 // none unless it is certain that the patch changes the desired state.
 func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte) ([]byte, error)) (map[string]string, state) {
-	before, known := c.before()
+	before, known := c.held()
 	if !known || c.work.owns(c.gvk, c.key.ObjectKey) {
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ package operator
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -42,8 +43,27 @@ func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Schem
 	if _, cached := k.informers.holders.Load(informerKey{gvk, formOf(obj)}); cached {
 		return
 	}
-	s := supply{convention: k.convention}
-	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, s.own(obj.GetAnnotations()))
+	s, desired := supply{convention: k.convention}, stateOf(obj).desired()
+	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, desired, s.own(obj.GetAnnotations()))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reads == nil {
+		w.reads = map[objectKey]seen{}
+	}
+	if len(w.reads) < maxReads {
+		w.reads[objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}] = seen{obj.GetResourceVersion(), content{
+			annotations: maps.Clone(obj.GetAnnotations()), desired: desired, generation: obj.GetGeneration(),
+		}}
+	}
+}
+
+// maxReads bounds what a work remembers of what it has read.
+const maxReads = 64
+
+// seen is what a work has read.
+type seen struct {
+	version string
+	content
 }
 
 // read begins a read; what it returns ends it. Only a read that goes to the API

@@ -47,7 +47,8 @@ type work struct {
 	left      bool              // a span is left
 	over      bool              // the work has returned
 	made      trace.SpanContext // of its span, once that is made
-	wrote     bool              // something was written, be it only a status
+	reads     map[objectKey]seen
+	wrote     bool // something was written, be it only a status
 	triggered []trigger
 	missed    int
 }
