@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kit
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/lab/audit"
+)
+
+// request is one answered request to the API server.
+type request struct {
+	Verb      string    `json:"verb"`
+	Stage     string    `json:"stage"`
+	UserAgent string    `json:"userAgent"`
+	URI       string    `json:"requestURI"`
+	Received  time.Time `json:"requestReceivedTimestamp"`
+	Object    *struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+}
+
+// what is the verb and the resource.
+func (r *request) what() string {
+	what := r.Verb + " " + r.Object.Resource
+	if r.Object.Subresource != "" {
+		what += "/" + r.Object.Subresource
+	}
+	return what
+}
+
+// ledger is what the API server has logged.
+type ledger struct {
+	requests []request
+	writes   []audit.Write
+}
+
+// window is a stretch of time.
+type window struct{ from, to time.Time }
+
+func (w window) holds(t time.Time) bool { return t.After(w.from) && t.Before(w.to) }
+
+// during runs f and returns when that was.
+func during(f func()) window {
+	from := time.Now()
+	f()
+	return window{from, time.Now()}
+}
+
+// readLedger reads the log once everything is in it that was answered before.
+func readLedger(t *testing.T) ledger {
+	t.Helper()
+	ns := bench.Namespace(t)
+	bench.MustKubectl(t, "", "-n", ns, "create", "configmap", "last")
+	var l ledger
+	harness.Eventually(t, "the log to be complete", func() bool {
+		return bytes.Contains(tail(t), []byte("/namespaces/"+ns+"/configmaps?"))
+	})
+	text, err := os.ReadFile(bench.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.writes, err = audit.Read(bench.AuditLog()); err != nil {
+		t.Fatal(err)
+	}
+	l.writes = attributed(t, l.writes)
+	in := bufio.NewReaderSize(bytes.NewReader(text), 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return l
+		}
+		var r request
+		if err := json.Unmarshal(withoutBodies(line), &r); err != nil {
+			t.Fatalf("cannot read the audit log: %v: %s", err, line)
+		}
+		if r.Object != nil && r.Stage == "ResponseComplete" {
+			l.requests = append(l.requests, r)
+		}
+	}
+}
+
+// tail is the end of the log.
+func tail(t *testing.T) []byte {
+	t.Helper()
+	f, err := os.Open(bench.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-1<<20), 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// attributed leaves out writes of an object as a whole that changed nothing of
+// it but its status: these were no-ops, answered with what somebody else's write
+// of the status stored, before that one was answered itself.
+func attributed(t *testing.T, all []audit.Write) []audit.Write {
+	t.Helper()
+	last := map[string]map[string]any{}
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b audit.Write) int {
+		return cmp.Or(cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)), cmp.Compare(a.ResourceVersion, b.ResourceVersion))
+	})
+	return slices.DeleteFunc(order, func(w audit.Write) bool {
+		var now map[string]any
+		if w.Object == nil || json.Unmarshal(w.Object, &now) != nil {
+			return false
+		}
+		delete(now, "status")
+		if meta, ok := now["metadata"].(map[string]any); ok {
+			delete(meta, "resourceVersion")
+			delete(meta, "managedFields")
+		}
+		same := reflect.DeepEqual(now, last[w.UID])
+		last[w.UID] = now
+		return same && w.Subresource == "" && w.Resource == "deployments"
+	})
+}
+
+// withoutBodies cuts the largest part out of an event.
+func withoutBodies(line []byte) []byte {
+	from := bytes.Index(line, []byte(`,"requestObject":`))
+	if from < 0 {
+		from = bytes.Index(line, []byte(`,"responseObject":`))
+	}
+	to := bytes.LastIndex(line, []byte(`,"requestReceivedTimestamp":`))
+	if from < 0 || to < from {
+		return line
+	}
+	return append(line[:from:from], line[to:]...)
+}
+
+// requested counts a subject's requests in a window by object's name and by
+// what they are.
+func (l ledger) requested(s *subject, agent string, w window) map[string]map[string]int {
+	count := map[string]map[string]int{}
+	for _, r := range l.requests {
+		if r.UserAgent != agent || !w.holds(r.Received) {
+			continue
+		}
+		if count[r.Object.Name] == nil {
+			count[r.Object.Name] = map[string]int{}
+		}
+		count[r.Object.Name][r.what()]++
+	}
+	return count
+}
+
+// stored counts what was stored in the subject's namespace in a window, by
+// name and by what; by the subject itself or by all others.
+func (l ledger) stored(s *subject, own bool, w window) map[string]map[string]int {
+	count := map[string]map[string]int{}
+	for _, r := range l.writes {
+		if r.Namespace != s.ns || !w.holds(r.Received) || strings.HasPrefix(r.UserAgent, s.ns+"-") != own {
+			continue
+		}
+		if count[r.Name] == nil {
+			count[r.Name] = map[string]int{}
+		}
+		what := r.Resource
+		if r.Subresource != "" {
+			what += "/" + r.Subresource
+		}
+		count[r.Name][what]++
+	}
+	return count
+}
