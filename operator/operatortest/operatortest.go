@@ -99,21 +99,23 @@ func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 	return slices.Collect(maps.Keys(ids))[0]
 }
 
-// Wait blocks until a span of each of the names has ended, for a reconcile leaves
-// its spans only after it has returned. It fails the test after half a minute.
+// Wait blocks until a span of each of the names has ended and each trace lacks
+// one parent at most: a write's span ends before that of its reconcile. It fails
+// the test after half a minute.
 func (r *Recorder) Wait(t testing.TB, names ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		ended := r.spans.next()
-		if len(missing(r.Spans(), names)) == 0 {
+		spans := r.Spans()
+		if len(missing(spans, names)) == 0 && whole(spans) {
 			return
 		}
 		select {
 		case <-ended:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for a span %s:\n%s", strings.Join(missing(r.Spans(), names), ", "), Tree(r.Spans()))
+			t.Fatalf("waited in vain for a span %s, or for its parents:\n%s", strings.Join(missing(r.Spans(), names), ", "), Tree(r.Spans()))
 		}
 	}
 }
@@ -130,6 +132,21 @@ func missing(spans []sdktrace.ReadOnlySpan, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.Name() == name })
 	})
+}
+
+// whole reports whether no trace lacks more than the parent that began outside.
+func whole(spans []sdktrace.ReadOnlySpan) bool {
+	traces := map[trace.TraceID][]sdktrace.ReadOnlySpan{}
+	for _, s := range spans {
+		id := s.SpanContext().TraceID()
+		traces[id] = append(traces[id], s)
+	}
+	for _, of := range traces {
+		if len(outside(of)) > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // outside returns the parents that are not among the spans.

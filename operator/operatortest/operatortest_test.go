@@ -171,7 +171,7 @@ func TestWait(t *testing.T) {
 		defer func() { _ = recover() }()
 		rec.Wait(v, "a", "never")
 	}()
-	if len(v.said) != 1 || !strings.HasPrefix(v.said[0], "waited in vain for a span never:") {
+	if len(v.said) != 1 || !strings.HasPrefix(v.said[0], "waited in vain for a span never, or for its parents:") {
 		t.Errorf("it said %q", v.said)
 	}
 }
