@@ -45,8 +45,11 @@ demo-operator: bin ## Trace a change through an operator that carries contexts, 
 	bin/head-operator install --webhook-url https://127.0.0.1:19443 --generate-cert "$$work"
 	bin/head-operator --tracing --webhook-host 127.0.0.1 --webhook-port 19443 --webhook-cert-dir "$$work" 2>"$$work/log" & operator=$$!
 	echo
-	echo '$$ lifeline run -- kubectl apply -f examples/head-operator/config/samples/head.yaml'
-	$(LIFELINE) run -- kubectl apply -f examples/head-operator/config/samples/head.yaml
+	echo '$$ lifeline run --record change.jsonl -- kubectl apply -f examples/head-operator/config/samples/head.yaml'
+	$(LIFELINE) run --record "$$work/change.jsonl" -- kubectl apply -f examples/head-operator/config/samples/head.yaml
+	echo
+	echo '$$ lifeline replay -o table change.jsonl   # EVIDENCE: how each edge is known'
+	$(LIFELINE) replay -o table "$$work/change.jsonl"
 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/
