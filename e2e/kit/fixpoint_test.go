@@ -14,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,6 +45,7 @@ type life struct {
 	*subject
 	client client.Client // the test's own
 	phases []phase
+	stuck  bool // it is not calm yet
 	// problems are what is wrong with the contexts on the children after the
 	// image changed.
 	problems []string
@@ -273,7 +275,7 @@ func (l *life) calm(t *testing.T) {
 	var since time.Time
 	var unrest string
 	defer func() {
-		if t.Failed() {
+		if unrest != "" && t.Failed() && l.stuck {
 			t.Logf("%s, last moved: %s", l.ns, unrest)
 		}
 	}()
@@ -287,16 +289,18 @@ func (l *life) calm(t *testing.T) {
 			unrest = fmt.Sprintf("%v %v", moved(last, now), done)
 		}
 		last, runs = now, done
+		l.stuck = true
 		if !same || since.IsZero() {
 			since = time.Now()
 			return false
 		}
 		return l.reached(t)
 	})
+	l.stuck = false
 }
 
-// reached reports whether all children are there and each Head's status is of
-// its generation.
+// reached reports whether each Head's status is of its generation, and every
+// Deployment is rolled out.
 func (l *life) reached(t *testing.T) bool {
 	t.Helper()
 	list := &v1alpha1.HeadList{}
@@ -305,6 +309,24 @@ func (l *life) reached(t *testing.T) bool {
 	}
 	for _, h := range list.Items {
 		if h.Status.ObservedGeneration != h.Generation {
+			return false
+		}
+	}
+	sets := &appsv1.ReplicaSetList{}
+	if err := l.client.List(t.Context(), sets, client.InNamespace(l.ns)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sets.Items {
+		if s.Status.ObservedGeneration != s.Generation || s.Status.ReadyReplicas != *s.Spec.Replicas {
+			return false
+		}
+	}
+	deployments := &appsv1.DeploymentList{}
+	if err := l.client.List(t.Context(), deployments, client.InNamespace(l.ns)); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range deployments.Items {
+		if d.Status.ObservedGeneration != d.Generation || d.Status.ReadyReplicas != *d.Spec.Replicas || len(d.Status.Conditions) < 2 {
 			return false
 		}
 	}

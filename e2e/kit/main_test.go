@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	flag.Parse()
 	// The tests wait more than they work.
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK, AuditPolicy: policy}, &bench))
