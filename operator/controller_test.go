@@ -134,7 +134,9 @@ func (p *plant) ask(t testing.TB) {
 	t.Helper()
 	obj := parent(carrying(given(1)), func(o *policyv1.PodDisruptionBudget) {
 		o.ResourceVersion = "1"
-		o.CreationTimestamp = metav1.NewTime(time.Now().Add(-3 * time.Second))
+		written := metav1.NewTime(time.Now().Add(-3 * time.Second))
+		o.CreationTimestamp = written
+		o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &written}}
 	})
 	p.parents.Add(t, obj)
 }

@@ -151,7 +151,8 @@ func TestWrittenAt(t *testing.T) {
 		want   int64
 		source string
 	}{
-		"created":   {reason: "the second in which it was", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10)}}, want: 11, source: "object"},
+		"created":   {reason: "the second in which it was", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(10)}}}, want: 11, source: "object"},
+		"stripped":  {reason: "a cache that strips managedFields does not tell when it was changed", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10)}}},
 		"changed":   {reason: "the latest counts", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(30), entry(20), {}}}}, want: 31, source: "object"},
 		"not known": {reason: "it does not say", obj: &corev1.ConfigMap{}},
 		"nothing":   {reason: "there is none"},
@@ -166,7 +167,7 @@ func TestWrittenAt(t *testing.T) {
 	}
 	k := New()
 	k.scheme.Store(runtimeScheme(t))
-	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", ResourceVersion: "7", CreationTimestamp: at(10)}}
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", ResourceVersion: "7", CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(10)}}}
 	exact := time.Unix(10, 250)
 	k.writes.keep(objectKey{corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), client.ObjectKeyFromObject(obj)}, written{version: "7", at: exact})
 	if got, source := k.writtenAt(obj); !got.Equal(exact) || source != "request" {

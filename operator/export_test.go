@@ -36,7 +36,7 @@ func (k *Kit) Reconciler(
 
 // Trigger notes that obj asked for a reconcile.
 func (k *Kit) Trigger(controller string, req reconcile.Request, obj client.Object) {
-	k.trigger(controller, req, obj)
+	k.trigger(controller, req, obj, true)
 }
 
 // Counts tells of how many things the kit remembers something.

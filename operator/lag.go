@@ -23,14 +23,14 @@ func (k *Kit) writtenAt(obj client.Object) (time.Time, string) {
 			}
 		}
 	}
+	if len(obj.GetManagedFields()) == 0 {
+		return time.Time{}, "" // the cache strips them
+	}
 	latest := obj.GetCreationTimestamp().Time
 	for _, m := range obj.GetManagedFields() {
 		if m.Time != nil && m.Time.After(latest) {
 			latest = m.Time.Time
 		}
-	}
-	if latest.IsZero() {
-		return time.Time{}, ""
 	}
 	return latest.Add(time.Second), "object"
 }

@@ -149,7 +149,7 @@ func (r *reconciler) waits(w *work, req reconcile.Request) {
 		}
 	}
 	for _, t := range w.triggered {
-		if written, source := w.kit.writtenAt(t.obj); !written.IsZero() && t.at.After(written) {
+		if written, source := w.kit.writtenAt(t.stored); !written.IsZero() && t.at.After(written) {
 			sibling("watch lag", written, t.at, source)
 			return
 		}

@@ -22,7 +22,7 @@ const (
 
 // trigger is an event that asked for a reconcile.
 type trigger struct {
-	obj     client.Object
+	stored  client.Object // the version whose storing it tells of; nil if of none
 	context trace.SpanContext
 	at      time.Time // when the event reached the operator
 }

@@ -20,19 +20,19 @@ import (
 // the requests that it leads to. It stands last, so it sees what the user's own
 // predicates let pass. What a start or a resync repeats triggers nothing (L7).
 func (b *Builder) witness(requests func(client.Object) []reconcile.Request) predicate.Predicate {
-	note := func(o client.Object) bool {
+	note := func(o client.Object, stored bool) bool {
 		if o != nil && b.kit.mode() != Off {
 			for _, req := range requests(o) {
-				b.kit.trigger(b.name, req, o)
+				b.kit.trigger(b.name, req, o, stored)
 			}
 		}
 		return true
 	}
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return e.IsInInitialList || note(e.Object) },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return resync(e) || note(e.ObjectNew) },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return note(e.Object) },
-		GenericFunc: func(e event.GenericEvent) bool { return note(e.Object) },
+		CreateFunc:  func(e event.CreateEvent) bool { return e.IsInInitialList || note(e.Object, true) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return resync(e) || note(e.ObjectNew, true) },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return note(e.Object, false) },
+		GenericFunc: func(e event.GenericEvent) bool { return note(e.Object, false) },
 	}
 }
 
@@ -42,9 +42,14 @@ func resync(e event.UpdateEvent) bool {
 		e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
 }
 
-// trigger notes that o asked for a reconcile.
-func (k *Kit) trigger(controller string, req reconcile.Request, o client.Object) {
-	k.triggers.add(triggerKey{controller, req}, trigger{o, lifeline.Extract(o), k.clock.Now()})
+// trigger notes that o asked for a reconcile: because this version of it was
+// stored, or for another reason, which no time on the object tells of.
+func (k *Kit) trigger(controller string, req reconcile.Request, o client.Object, stored bool) {
+	t := trigger{context: lifeline.Extract(o), at: k.clock.Now()}
+	if stored {
+		t.stored = o
+	}
+	k.triggers.add(triggerKey{controller, req}, t)
 }
 
 // listen decorates a handler so that what it enqueues is noted with the object
@@ -58,33 +63,33 @@ type listener struct {
 
 func (l *listener) Create(ctx context.Context, e event.CreateEvent, q requestQueue) {
 	if !e.IsInInitialList {
-		q = l.note(e.Object, q)
+		q = l.note(e.Object, true, q)
 	}
 	l.inner.Create(ctx, e, q)
 }
 
 func (l *listener) Update(ctx context.Context, e event.UpdateEvent, q requestQueue) {
 	if !resync(e) {
-		q = l.note(e.ObjectNew, q)
+		q = l.note(e.ObjectNew, true, q)
 	}
 	l.inner.Update(ctx, e, q)
 }
 
 func (l *listener) Delete(ctx context.Context, e event.DeleteEvent, q requestQueue) {
-	l.inner.Delete(ctx, e, l.note(e.Object, q))
+	l.inner.Delete(ctx, e, l.note(e.Object, false, q))
 }
 
 func (l *listener) Generic(ctx context.Context, e event.GenericEvent, q requestQueue) {
-	l.inner.Generic(ctx, e, l.note(e.Object, q))
+	l.inner.Generic(ctx, e, l.note(e.Object, false, q))
 }
 
 // note returns q, made to note o as the trigger of what is added to it.
-func (l *listener) note(o client.Object, q requestQueue) requestQueue {
+func (l *listener) note(o client.Object, stored bool, q requestQueue) requestQueue {
 	if o == nil || l.builder.kit.mode() == Off {
 		return q
 	}
 	n := notingQueue{requestQueue: q, note: func(req reconcile.Request) {
-		l.builder.kit.trigger(l.builder.name, req, o)
+		l.builder.kit.trigger(l.builder.name, req, o, stored)
 	}}
 	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		return &notingPriorityQueue{notingQueue: n, priority: p}
