@@ -46,6 +46,8 @@ type life struct {
 	client client.Client // the test's own
 	phases []phase
 	stuck  bool // it is not calm yet
+	// emitted are the spans of writes in the last phase: "Kind/name".
+	emitted map[trace.SpanID]string
 	// problems are what is wrong with the contexts on the children after the
 	// image changed.
 	problems []string
@@ -220,7 +222,7 @@ func (l *life) note(p *phase) {
 	if l.recorder == nil {
 		return
 	}
-	p.spans = map[string]int{}
+	p.spans, l.emitted = map[string]int{}, map[trace.SpanID]string{}
 	for _, s := range l.recorder.Spans() {
 		if s.Status().Code == codes.Error {
 			continue // it stored nothing
@@ -243,6 +245,7 @@ func (l *life) note(p *phase) {
 			sub = "/" + sub
 		}
 		p.spans[kind+"/"+name+sub]++
+		l.emitted[s.SpanContext().SpanID()] = kind + "/" + name
 	}
 	l.recorder.Reset()
 }
@@ -356,6 +359,8 @@ func (l *life) contexts(t *testing.T) {
 				l.problems = append(l.problems, fmt.Sprintf("%s %s carries a context that is not its own: %s", name, c.gvk.Kind, claim))
 			case trialOf(sc) != 3:
 				l.problems = append(l.problems, fmt.Sprintf("%s %s carries the context of change %d", name, c.gvk.Kind, trialOf(sc)))
+			case l.emitted[sc.SpanID()] != c.gvk.Kind+"/"+name:
+				l.problems = append(l.problems, fmt.Sprintf("%s %s carries %s, of which there is no span", name, c.gvk.Kind, sc.SpanID()))
 			case claim.Generation != 0 && claim.Generation != obj.GetGeneration():
 				l.problems = append(l.problems, fmt.Sprintf("%s %s: generation %d claimed, is %d", name, c.gvk.Kind, claim.Generation, obj.GetGeneration()))
 			}

@@ -120,11 +120,11 @@ func TestDryRunAndConflict(t *testing.T) {
 		if lifeline.Extract(dry).IsValid() {
 			err = errors.Join(err, errors.New("a dry run carries a context"))
 		}
-		real := children[3].fresh(h)
-		err = errors.Join(err, w.client.Create(ctx, real))
-		real.SetLabels(map[string]string{"a": "b"})
-		real.SetResourceVersion("1")
-		if conflict := w.client.Update(ctx, real); conflict == nil {
+		made := children[3].fresh(h)
+		err = errors.Join(err, w.client.Create(ctx, made))
+		made.SetLabels(map[string]string{"a": "b"})
+		made.SetResourceVersion("1")
+		if conflict := w.client.Update(ctx, made); conflict == nil {
 			err = errors.Join(err, errors.New("no conflict"))
 		}
 		select {
