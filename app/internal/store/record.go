@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Record is a stored trace.
+type Record struct {
+	Summary
+	// Trace has the spans in the order in which they were given: those of the
+	// version that counts, then those that another finished version added,
+	// then the amending ones. Open spans are open.
+	Trace *span.Trace
+}
+
+// Summary is one line about a trace: when, who, what, and how it went.
+type Summary struct {
+	ID trace.TraceID
+	// Open: more is expected of the trace.
+	Open bool
+	// Start is that of the root, and Duration its length; where no span is a
+	// root, all spans count. An open root reaches to AsOf.
+	Start    time.Time
+	Duration time.Duration
+	Outcome  span.Outcome
+	Reason   string
+
+	// Name and Object are those of the root; Verb is that of the first write
+	// to the object, and Command what a run ran. Any may be empty.
+	Name    string
+	Object  object.Ref
+	Verb    string
+	Command string
+	// Actor is the component that made the change, User on whose behalf.
+	Actor, User string
+	// Heals is what the cluster reacted to, for a trace that nobody asked for.
+	Heals string
+
+	// Slowest is the kind of work that has most of the critical path, and how
+	// much; empty if there is none.
+	Slowest         string
+	SlowestDuration time.Duration
+	// Spans is their number, amending ones included.
+	Spans int
+
+	// AsOf and Revision are those of the batch that brought the version.
+	AsOf     time.Time
+	Revision int64
+}
+
+// Summarize derives the Summary of t, as it stood at asOf. Open, AsOf and
+// Revision are the caller's to set.
+func Summarize(t *span.Trace, asOf time.Time) Summary {
+	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
+	out.Start, out.Duration = extent(t, asOf)
+	if shares := insight.Shares(insight.CriticalPath(t, asOf)); len(shares) > 0 && shares[0].Label != insight.Other {
+		out.Slowest, out.SlowestDuration = shares[0].Label, shares[0].Duration
+	}
+	root := t.Root()
+	if root == nil {
+		return out
+	}
+	out.Name, out.Object = root.Name, root.Object
+	out.Command = insight.Attribute(root, span.KeyCommand)
+	out.Heals = insight.Attribute(root, span.KeyHeals)
+	out.Actor, out.User = insight.Attribute(root, span.KeyActor), insight.Attribute(root, span.KeyActorUser)
+	if first := firstWrite(t, root); first != nil {
+		out.Verb = first.Verb
+		if out.Actor == "" {
+			out.Actor = first.Actor
+		}
+	}
+	return out
+}
+
+// extent is from when to when the root reaches, or all spans if none is one.
+func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
+	spans := t.Spans
+	if root := t.Root(); root != nil {
+		spans = []*span.Span{root}
+	}
+	var start, end time.Time
+	for i, s := range spans {
+		until := s.End.Time
+		if s.Open() {
+			until = asOf
+		}
+		if i == 0 || s.Start.Before(start) {
+			start = s.Start.Time
+		}
+		if i == 0 || until.After(end) {
+			end = until
+		}
+	}
+	return start, max(0, end.Sub(start))
+}
+
+// firstWrite is the earliest write to the object of root that root or a span
+// right below it tells of.
+func firstWrite(t *span.Trace, root *span.Span) *Write {
+	var first *Write
+	for _, s := range t.Spans {
+		if s != root && s.Parent != root.ID || s.Object != root.Object {
+			continue
+		}
+		for _, w := range WritesOf(s) {
+			if w.Object == root.Object && (first == nil || w.Start.Before(first.Start)) {
+				first = &w
+			}
+		}
+	}
+	return first
+}

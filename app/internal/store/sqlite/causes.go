@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// selectCauses are the edges from a trace, then those from others into it.
+const selectCauses = `
+SELECT id, span, of_trace, of_span, parent, evidence, reason FROM (
+	SELECT t.id, s.id AS span, t.id AS of_trace, s.parent AS of_span, 1 AS parent, s.evidence, '' AS reason, 0 AS num
+		FROM traces t JOIN spans s ON s.trace = t.num WHERE t.id = ?1 AND s.parent IS NOT NULL
+	UNION ALL
+	SELECT t.id, l.span, l.of_trace, l.of_span, 0, l.evidence, l.reason, l.num
+		FROM traces t JOIN links l ON l.trace = t.num WHERE t.id = ?1
+	UNION ALL
+	SELECT t.id, l.span, l.of_trace, l.of_span, 0, l.evidence, l.reason, l.num
+		FROM links l JOIN traces t ON t.num = l.trace WHERE l.of_trace = ?1 AND t.id <> ?1
+) ORDER BY id <> ?1, id, span, parent DESC, num`
+
+// Causes returns every edge from a span of the trace, and every edge from
+// another trace to a span of this one.
+func (s *Store) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, error) {
+	var out []store.Cause
+	var from, fromSpan, of, ofSpan []byte
+	var c store.Cause
+	err := s.snapshot(ctx, func(q querier) error {
+		return scan(ctx, q, selectCauses, []any{id[:]},
+			[]any{&from, &fromSpan, &of, &ofSpan, &c.Parent, &c.Evidence, &c.Reason}, func() error {
+				c.TraceID, c.SpanID, c.OfTrace, c.OfSpan = traceID(from), spanID(fromSpan), traceID(of), spanID(ofSpan)
+				out = append(out, c)
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, failed(ctx, fmt.Sprintf("read causes of trace %s from store", id), s.path, err)
+	}
+	return out, nil
+}

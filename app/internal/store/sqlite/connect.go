@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver named "sqlite"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// settings are those of every connection. A wait for a lock is for the program
+// sqlite3, should a person look in.
+var settings = []string{
+	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)", "cache_size(-16000)",
+}
+
+// source is the driver's name for the database at path.
+func source(path string, further ...string) string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	if !strings.HasPrefix(u.Path, "/") {
+		u.Path = "/" + u.Path // a drive
+	}
+	q := url.Values{"_pragma": append(further, settings...)} // auto_vacuum counts only before the first write
+	q.Set("_dqs", "0")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// connect opens, checks and migrates the database. After an error nothing is
+// open.
+func (s *Store) connect(ctx context.Context) (err error) {
+	if err := create(s.path); err != nil {
+		return err
+	}
+	if s.pool, err = sql.Open("sqlite", source(s.path, "auto_vacuum(INCREMENTAL)", "journal_size_limit(67108864)")); err != nil {
+		return err
+	}
+	s.pool.SetMaxOpenConns(1)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.disconnect())
+			s.writer = nil
+		}
+	}()
+	if s.writer, err = s.pool.Conn(ctx); err != nil {
+		return err
+	}
+	if err := verify(ctx, s.writer); err != nil {
+		return err
+	}
+	if s.opening.Version, err = migrate(ctx, s.writer); err != nil {
+		return err
+	}
+	if err := s.writer.QueryRowContext(ctx, "SELECT coalesce(max(num), 0) FROM traces").Scan(&s.last); err != nil {
+		return err
+	}
+	s.stmts = map[string]*sql.Stmt{}
+	if s.readers, err = sql.Open("sqlite", source(s.path, "query_only(1)")); err != nil {
+		return err
+	}
+	s.readers.SetMaxOpenConns(readers)
+	s.readers.SetMaxIdleConns(readers)
+	return nil
+}
+
+// create makes the file, which holds names and messages of the cluster, for its
+// owner only; SQLite gives those beside it the same mode.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// verify reads the whole file.
+func verify(ctx context.Context, conn *sql.Conn) error {
+	var said string
+	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return fmt.Errorf("%w: %s", store.ErrDamaged, said)
+	}
+	return nil
+}
+
+// setAside renames the database and the files beside it.
+func setAside(path string, now time.Time, why error) (Opening, error) {
+	to := path + ".damaged-" + now.UTC().Format("20060102T150405.000000000Z")
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return Opening{}, fmt.Errorf("it is damaged (%w), and cannot be set aside: %w", why, err)
+		}
+	}
+	return Opening{SetAside: to, Why: why}, nil
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// errForeign: the file is a healthy database, but not ours.
+var errForeign = errors.New("it is a database of another program")
+
+// codes are the primary result codes of SQLite that callers tell apart.
+var codes = map[int]error{
+	sqlite3.SQLITE_FULL:     store.ErrFull,
+	sqlite3.SQLITE_READONLY: store.ErrReadOnly,
+	sqlite3.SQLITE_CANTOPEN: store.ErrReadOnly,
+	sqlite3.SQLITE_PERM:     store.ErrReadOnly,
+	sqlite3.SQLITE_CORRUPT:  store.ErrDamaged,
+	sqlite3.SQLITE_NOTADB:   store.ErrDamaged,
+	sqlite3.SQLITE_BUSY:     store.ErrInUse,
+}
+
+// failed says what could not be done to the database at path, and which of the
+// contract's errors it is.
+func failed(ctx context.Context, doing, path string, err error) error {
+	if ended := context.Cause(ctx); ended != nil {
+		err = ended
+	}
+	return fmt.Errorf("cannot %s %s: %w", doing, path, classify(err))
+}
+
+func classify(err error) error {
+	var said *sqlite.Error
+	switch {
+	case errors.As(err, &said):
+		if known := codes[said.Code()&0xff]; known != nil {
+			return fmt.Errorf("%w: %w", known, err)
+		}
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: %w", store.ErrReadOnly, err)
+	}
+	return err
+}
+
+// damaged reports whether err says that the file cannot be read as a database.
+func damaged(err error) bool {
+	return errors.Is(classify(err), store.ErrDamaged)
+}

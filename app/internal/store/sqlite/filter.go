@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// filter is a WHERE clause as it grows.
+type filter struct {
+	terms []string
+	args  []any
+}
+
+func (f *filter) add(term string, args ...any) {
+	f.terms = append(f.terms, term)
+	f.args = append(f.args, args...)
+}
+
+// between bounds a column of times; zero bounds nothing.
+func (f *filter) between(column string, since, until time.Time) {
+	if !since.IsZero() {
+		f.add(column+" >= ?", nanos(since))
+	}
+	if !until.IsZero() {
+		f.add(column+" < ?", nanos(until))
+	}
+}
+
+func (f *filter) String() string {
+	if len(f.terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(f.terms, " AND ")
+}
+
+// matching restricts the table objects to those that have all that is set in
+// ref.
+func matching(ref object.Ref) *filter {
+	f := &filter{}
+	for _, field := range []struct{ column, value string }{
+		{"uid", string(ref.UID)}, {"name", ref.Name}, {"namespace", ref.Namespace}, {"kind", ref.Kind.Kind}, {"api_group", ref.Group},
+	} {
+		if field.value != "" {
+			f.add("o."+field.column+" = ?", field.value)
+		}
+	}
+	return f
+}
+
+// particular reports whether ref names so few objects that it is best to begin
+// with these, rather than with the newest traces.
+func particular(ref object.Ref) bool { return ref.Name != "" || ref.UID != "" }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// List returns traces that match q, those that started last first.
+func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
+	f, err := traceFilter(q)
+	if err != nil {
+		return nil, err
+	}
+	limit := store.PageLength(q.Limit)
+	page := &store.Page{}
+	err = s.snapshot(ctx, func(from querier) error {
+		page.Traces, _, err = summaries(ctx, from, f.String()+" ORDER BY start DESC, id DESC LIMIT ?", append(f.args, limit+1))
+		return err
+	})
+	if err != nil {
+		return nil, failed(ctx, "list traces of store", s.path, err)
+	}
+	if len(page.Traces) > limit {
+		page.Traces = page.Traces[:limit]
+		last := page.Traces[limit-1]
+		page.Next = store.NewCursor(nanos(last.Start), last.ID[:])
+	}
+	return page, nil
+}
+
+func traceFilter(q store.Query) (*filter, error) {
+	f := &filter{}
+	f.add("phase > 0")
+	if q.Open {
+		f.add("phase = 1")
+	}
+	f.between("start", q.Since, q.Until)
+	if q.After != "" {
+		at, key, err := q.After.Position(len(trace.TraceID{}))
+		if err != nil {
+			return nil, err
+		}
+		f.add("(start, id) < (?, ?)", at, key)
+	}
+	if len(q.Outcomes) > 0 {
+		f.add("outcome IN (?" + strings.Repeat(", ?", len(q.Outcomes)-1) + ")")
+		for _, outcome := range q.Outcomes {
+			f.args = append(f.args, string(outcome))
+		}
+	}
+	if q.Slower > 0 {
+		f.add("duration >= ?", int64(q.Slower))
+	}
+	if of := matching(q.Object); particular(q.Object) {
+		f.add("num IN (SELECT o.trace FROM objects o"+of.String()+")", of.args...)
+	} else if len(of.terms) > 0 {
+		of.terms = append([]string{"o.trace = traces.num"}, of.terms...)
+		f.add("EXISTS (SELECT 1 FROM objects o"+of.String()+")", of.args...)
+	}
+	return f, nil
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// applicationID marks our databases: "Lfln".
+const applicationID = 0x4c666c6e
+
+// migrations lead from each version of the schema to the next. What has been
+// released is never edited; a change is a further entry.
+//
+// Times are Unix nanoseconds, IDs the bytes of OTLP. What is filtered and
+// sorted has columns; the rest of a span is an OTLP Span in data. Objects are
+// numbered within their trace, so that a name stands once and goes with it.
+var migrations = []string{`
+CREATE TABLE meta (
+  name  TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE state (
+  name  TEXT PRIMARY KEY,
+  value BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE traces (
+  num              INTEGER PRIMARY KEY,
+  id               BLOB NOT NULL UNIQUE,
+  phase            INTEGER NOT NULL, -- 0 not known or withdrawn, 1 open, 2 finished
+  revision         INTEGER NOT NULL,
+  as_of            INTEGER NOT NULL,
+  start            INTEGER NOT NULL DEFAULT 0,
+  duration         INTEGER NOT NULL DEFAULT 0,
+  outcome          TEXT NOT NULL DEFAULT '',
+  reason           TEXT NOT NULL DEFAULT '',
+  name             TEXT NOT NULL DEFAULT '',
+  api_group        TEXT NOT NULL DEFAULT '',
+  api_version      TEXT NOT NULL DEFAULT '',
+  kind             TEXT NOT NULL DEFAULT '',
+  namespace        TEXT NOT NULL DEFAULT '',
+  object_name      TEXT NOT NULL DEFAULT '',
+  uid              TEXT NOT NULL DEFAULT '',
+  verb             TEXT NOT NULL DEFAULT '',
+  command          TEXT NOT NULL DEFAULT '',
+  actor            TEXT NOT NULL DEFAULT '',
+  user             TEXT NOT NULL DEFAULT '',
+  heals            TEXT NOT NULL DEFAULT '',
+  slowest          TEXT NOT NULL DEFAULT '',
+  slowest_duration INTEGER NOT NULL DEFAULT 0,
+  spans            INTEGER NOT NULL DEFAULT 0,
+  writes           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX traces_start ON traces (start, id) WHERE phase > 0;
+CREATE INDEX traces_outcome ON traces (outcome, start, id) WHERE phase > 0;
+CREATE INDEX traces_open ON traces (start, id) WHERE phase = 1;
+CREATE INDEX traces_end ON traces (start + duration) WHERE phase = 2;
+CREATE INDEX traces_unknown ON traces (as_of) WHERE phase = 0;
+
+CREATE TABLE objects (
+  trace       INTEGER NOT NULL,
+  num         INTEGER NOT NULL,
+  api_group   TEXT NOT NULL,
+  api_version TEXT NOT NULL,
+  kind        TEXT NOT NULL,
+  namespace   TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  uid         TEXT NOT NULL,
+  PRIMARY KEY (trace, num)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX objects_name ON objects (name);
+CREATE INDEX objects_uid ON objects (uid);
+
+CREATE TABLE spans (
+  trace        INTEGER NOT NULL,
+  id           BLOB NOT NULL,
+  amends       INTEGER NOT NULL,
+  revision     INTEGER NOT NULL, -- 0: that of the trace
+  seq          INTEGER NOT NULL,
+  digest       INTEGER NOT NULL, -- of all that follows
+  parent       BLOB,
+  remote       INTEGER NOT NULL,
+  name         TEXT NOT NULL,
+  service      TEXT NOT NULL,
+  object       INTEGER NOT NULL,
+  start        INTEGER,
+  start_source TEXT NOT NULL,
+  until        INTEGER,          -- NULL while open
+  until_source TEXT NOT NULL,
+  outcome      TEXT NOT NULL,
+  evidence     TEXT NOT NULL,
+  status       INTEGER NOT NULL,
+  message      TEXT NOT NULL,
+  data         BLOB NOT NULL,    -- OTLP: attributes, events, links
+  PRIMARY KEY (trace, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE writes (
+  trace       INTEGER NOT NULL,
+  span        BLOB NOT NULL,
+  num         INTEGER NOT NULL,
+  object      INTEGER NOT NULL,
+  verb        TEXT NOT NULL,
+  part        TEXT NOT NULL,
+  subresource TEXT NOT NULL,
+  rv          INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  actor       TEXT NOT NULL,
+  user        TEXT NOT NULL,
+  start       INTEGER NOT NULL,
+  until       INTEGER NOT NULL,
+  source      TEXT NOT NULL,
+  PRIMARY KEY (trace, span, num)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX writes_until ON writes (until);
+
+CREATE TABLE links (
+  trace    INTEGER NOT NULL,
+  span     BLOB NOT NULL,
+  num      INTEGER NOT NULL,
+  of_trace BLOB NOT NULL,
+  of_span  BLOB NOT NULL,
+  evidence TEXT NOT NULL,
+  reason   TEXT NOT NULL,
+  PRIMARY KEY (trace, span, num)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_of ON links (of_trace);
+`}
+
+// migrate brings the schema of the writer's database to the newest version, and
+// returns the version that it had. It refuses databases of newer versions and
+// of other programs.
+func migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
+	var app, tables int
+	for pragma, to := range map[string]*int{
+		"PRAGMA user_version": &from, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_schema": &tables,
+	} {
+		if err := conn.QueryRowContext(ctx, pragma).Scan(to); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case tables > 0 && app != applicationID:
+		return from, errForeign
+	case from > len(migrations):
+		return from, fmt.Errorf("%w: its schema is version %d, this one knows %d", store.ErrNewer, from, len(migrations))
+	}
+	for version := from; version < len(migrations); version++ {
+		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+			migrations[version], applicationID, version+1)
+		if _, err := conn.ExecContext(ctx, step); err != nil {
+			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			return from, fmt.Errorf("cannot bring its schema from version %d to %d: %w", version, version+1, err)
+		}
+	}
+	return from, nil
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// summaryColumns are those of a trace that a Summary has, but for the numbers
+// of spans and writes, which are counted.
+var summaryColumns = []string{
+	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
+	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
+	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration",
+}
+
+var (
+	selectSummary = "SELECT num, spans, " + strings.Join(summaryColumns, ", ") + " FROM traces"
+	upsertSummary = "INSERT INTO traces (num, " + strings.Join(summaryColumns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(summaryColumns)) +
+		") ON CONFLICT (num) DO UPDATE SET " + setSummary()
+)
+
+func setSummary() string {
+	set := make([]string, len(summaryColumns))
+	for i, name := range summaryColumns {
+		set[i] = name + " = excluded." + name
+	}
+	return strings.Join(set, ", ")
+}
+
+// finish stores the trace itself, after its spans.
+func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) error {
+	err := c.exec(ctx, upsertSummary, c.num,
+		sum.ID[:], to, sum.Revision, nanos(sum.AsOf), nanos(sum.Start), int64(sum.Duration), text(string(sum.Outcome)), text(sum.Reason), text(sum.Name),
+		text(sum.Object.Group), text(sum.Object.Version), text(sum.Object.Kind.Kind), text(sum.Object.Namespace), text(sum.Object.Name), text(string(sum.Object.UID)),
+		text(sum.Verb), text(sum.Command), text(sum.Actor), text(sum.User), text(sum.Heals), text(sum.Slowest), int64(sum.SlowestDuration))
+	if err != nil {
+		return err
+	}
+	return c.count(ctx)
+}
+
+// count brings up to date what follows from the spans.
+func (c *content) count(ctx context.Context) error {
+	if c.loose {
+		if err := c.exec(ctx, `DELETE FROM objects WHERE trace = ?1 AND num NOT IN
+			(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`, c.num); err != nil {
+			return err
+		}
+	}
+	return c.exec(ctx, `UPDATE traces SET spans = (SELECT count(*) FROM spans WHERE trace = ?1),
+		writes = (SELECT count(*) FROM writes WHERE trace = ?1) WHERE num = ?1`, c.num)
+}
+
+// summaries reads what follows selectSummary, up to limit.
+func summaries(ctx context.Context, from querier, where string, args []any) (out []store.Summary, nums []int64, err error) {
+	var num, at, asOf int64
+	var p phase
+	var id []byte
+	var sum store.Summary
+	err = scan(ctx, from, selectSummary+where, args, []any{
+		&num, &sum.Spans, &id, &p, &sum.Revision, &asOf, &at, (*int64)(&sum.Duration), &sum.Outcome, &sum.Reason, &sum.Name,
+		&sum.Object.Group, &sum.Object.Version, &sum.Object.Kind.Kind, &sum.Object.Namespace, &sum.Object.Name, &sum.Object.UID,
+		&sum.Verb, &sum.Command, &sum.Actor, &sum.User, &sum.Heals, &sum.Slowest, (*int64)(&sum.SlowestDuration),
+	}, func() error {
+		sum.ID, sum.Open = traceID(id), p == open
+		sum.Start, sum.AsOf = moment(at), moment(asOf)
+		out, nums = append(out, sum), append(nums, num)
+		return nil
+	})
+	return out, nums, err
+}
+

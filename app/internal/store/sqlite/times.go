@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"database/sql"
+	"math"
+	"time"
+)
+
+var (
+	earliest = time.Unix(0, math.MinInt64)
+	latest   = time.Unix(0, math.MaxInt64)
+)
+
+// nanos is t as columns have it; what does not fit is the nearest that does.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Before(earliest):
+		return math.MinInt64
+	case t.After(latest):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+func moment(ns int64) time.Time { return time.Unix(0, ns).UTC() }
+
+// optional is nanos, and NULL for the zero time.
+func optional(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: nanos(t), Valid: !t.IsZero()}
+}
+
+func optionalMoment(ns sql.NullInt64) time.Time {
+	if !ns.Valid {
+		return time.Time{}
+	}
+	return moment(ns.Int64)
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// transaction runs do with the writer's connection, and keeps all that it did
+// or nothing. Whoever waits for the writer waits for one transaction.
+func (s *Store) transaction(ctx context.Context, do func(*writing) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &writing{s: s, cancelled: ctx.Err}
+	// A statement that is interrupted may undo the transaction by itself, so
+	// ctx ends it between statements only; none takes long.
+	steady := context.WithoutCancel(ctx)
+	if err := w.exec(steady, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := do(w)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.exec(steady, "COMMIT")
+	}
+	if err != nil {
+		_ = w.exec(steady, "ROLLBACK") // fails where SQLite has done so
+	}
+	return err
+}
+
+// writing is a transaction that writes.
+type writing struct {
+	s         *Store
+	cancelled func() error
+}
+
+// statement prepares query once for all transactions.
+func (w *writing) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+	if st := w.s.stmts[query]; st != nil {
+		return st, nil
+	}
+	st, err := w.s.writer.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("%.60q: %w", query, err)
+	}
+	w.s.stmts[query] = st
+	return st, nil
+}
+
+func (w *writing) exec(ctx context.Context, query string, args ...any) error {
+	st, err := w.statement(ctx, query)
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(ctx, args...)
+	return err
+}
+
+// QueryContext lets a transaction be asked like a database.
+func (w *writing) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	st, err := w.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// querier is what can be asked: a snapshot, or a transaction that writes.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// scan calls each for every row of the answer, after its columns have been
+// read into to.
+func scan(ctx context.Context, from querier, query string, args, to []any, each func() error) error {
+	rows, err := from.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// snapshot runs do with a connection that sees one moment of the database.
+func (s *Store) snapshot(ctx context.Context, do func(querier) error) error {
+	tx, err := s.readers.BeginTx(ctx, nil)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.closed {
+			return store.ErrClosed
+		}
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	return do(tx)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// writeKey is how long the key of a write is in a cursor: its trace, its span,
+// and its number there.
+const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
+
+const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.generation, w.actor, w.user, w.start, w.until, w.source,
+	coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), coalesce(b.namespace, ''), coalesce(b.name, ''), coalesce(b.uid, '')
+	FROM writes w CROSS JOIN traces t ON t.num = w.trace LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object`
+
+// Writes returns API writes that match q, latest first.
+func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage, error) {
+	f, err := writeFilter(q)
+	if err != nil {
+		return nil, err
+	}
+	limit := store.PageLength(q.Limit)
+	page := &store.WritePage{}
+	var ends []int64
+	var nums []uint32
+	err = s.snapshot(ctx, func(from querier) error {
+		var w store.Write
+		var id, spanid []byte
+		var num uint32
+		var start, until int64
+		return scan(ctx, from, selectWrites+f.String()+" ORDER BY w.until DESC, t.id DESC, w.span DESC, w.num DESC LIMIT ?", append(f.args, limit+1), []any{
+			&id, &spanid, &num, &w.Verb, &w.Part, &w.Subresource, &w.ResourceVersion, &w.Generation, &w.Actor, &w.User, &start, &until, &w.Source,
+			&w.Object.Group, &w.Object.Version, &w.Object.Kind.Kind, &w.Object.Namespace, &w.Object.Name, &w.Object.UID,
+		}, func() error {
+			w.TraceID, w.SpanID, w.Start, w.End = traceID(id), spanID(spanid), moment(start), moment(until)
+			page.Writes, ends, nums = append(page.Writes, w), append(ends, until), append(nums, num)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, failed(ctx, "list writes of store", s.path, err)
+	}
+	if len(page.Writes) > limit {
+		page.Writes = page.Writes[:limit]
+		last := page.Writes[limit-1]
+		key := append(append(make([]byte, 0, writeKey), last.TraceID[:]...), last.SpanID[:]...)
+		page.Next = store.NewCursor(ends[limit-1], binary.BigEndian.AppendUint32(key, nums[limit-1]))
+	}
+	return page, nil
+}
+
+func writeFilter(q store.WriteQuery) (*filter, error) {
+	f := &filter{}
+	f.between("w.until", q.Since, q.Until)
+	if q.After != "" {
+		at, key, err := q.After.Position(writeKey)
+		if err != nil {
+			return nil, err
+		}
+		f.add("w.until <= ?", at) // what an index can use
+		f.add("(w.until, t.id, w.span, w.num) < (?, ?, ?, ?)", at, key[:16], key[16:24], binary.BigEndian.Uint32(key[24:]))
+	}
+	if q.TraceID.IsValid() {
+		f.add("w.trace = (SELECT num FROM traces WHERE id = ?)", q.TraceID[:])
+	}
+	if q.Actor != "" {
+		f.add("w.actor = ?", q.Actor)
+	}
+	if q.Part != "" {
+		f.add("w.part = ?", q.Part)
+	}
+	if of := matching(q.Object); particular(q.Object) {
+		f.add("(w.trace, w.object) IN (SELECT o.trace, o.num FROM objects o"+of.String()+")", of.args...)
+	} else if len(of.terms) > 0 {
+		of.terms = append([]string{"o.trace = w.trace", "o.num = w.object"}, of.terms...)
+		f.add("EXISTS (SELECT 1 FROM objects o"+of.String()+")", of.args...)
+	}
+	return f, nil
+}

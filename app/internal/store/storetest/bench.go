@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// many is how many traces lists are measured on.
+const many = 10_000
+
+// Benchmark measures that engine: how fast finished traces come in, what an
+// open trace costs that hardly changes, and questions to a store of 10,000
+// traces.
+func Benchmark(b *testing.B, open Open) {
+	b.Run("Write", func(b *testing.B) {
+		s := open(b)
+		spans, n := 0, 0
+		b.ResetTimer()
+		for range b.N {
+			w := batch(int64(n + 1))
+			for range 100 {
+				n++
+				w.Finished = append(w.Finished, change(n, 10))
+				spans += 10
+			}
+			put(b, s, w)
+		}
+		b.ReportMetric(float64(spans)/b.Elapsed().Seconds(), "spans/s")
+		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "traces/s")
+		b.ReportMetric(float64(stats(b, s).Bytes)/float64(spans), "bytes/span")
+	})
+	b.Run("OpenAgain", func(b *testing.B) {
+		s, t := open(b), unfinish(change(1, 1000))
+		for n := range b.N {
+			w := batch(int64(n + 1))
+			last := *t.Spans[999]
+			last.Message = number(n)
+			t.Spans[999] = &last
+			w.Open = []*span.Trace{t}
+			put(b, s, w)
+		}
+	})
+	b.Run("Read", func(b *testing.B) { benchmarkReads(b, open(b)) })
+}
+
+func benchmarkReads(b *testing.B, s store.Store) {
+	for n := 0; n < many; n += 500 {
+		w := batch(int64(n + 1))
+		for i := n; i < n+500; i++ {
+			w.Finished = append(w.Finished, change(i, 10))
+		}
+		put(b, s, w)
+	}
+	for _, q := range []struct {
+		name  string
+		query store.Query
+		want  int
+	}{
+		{"List100", store.Query{}, 100},
+		{"ListAll", store.Query{Limit: many}, many},
+		{"ListMiddle", store.Query{Until: second(many / 2)}, 100},
+		{"ListNoneFailed", store.Query{Outcomes: []span.Outcome{span.Failed}}, 0},
+		{"ListNoneSlow", store.Query{Slower: time.Hour}, 0},
+		{"ListNoneInNamespace", store.Query{Object: object.Ref{Namespace: "none"}}, 0},
+		{"ListOfObject", store.Query{Object: object.Ref{Name: "change-005000-000003"}}, 1},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			for range b.N {
+				if got := list(b, s, q.query); len(got) != q.want {
+					b.Fatalf("got %d traces", len(got))
+				}
+			}
+		})
+	}
+	b.Run("Trace", func(b *testing.B) {
+		for n := range b.N {
+			get(b, s, change(n%many, 1).ID)
+		}
+	})
+	b.Run("Stats", func(b *testing.B) {
+		for range b.N {
+			stats(b, s)
+		}
+	})
+}

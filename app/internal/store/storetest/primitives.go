@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+func testWrites(t *testing.T, open Open) {
+	s, b := open(t), batch(1)
+	apply := spantest.Apply()
+	rs := apply.Spans[3]
+	rs.Events = append(rs.Events, span.Event{Time: spantest.At(70).Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
+		span.KeyVerb.String("update"), span.KeyPart.String("ownership"), span.KeyRV.Int(12), span.KeyTimeEnd.String("object"),
+		span.KeyKind.String("Pod"), span.KeyName.String("adopted"), span.KeyUID.String("uid-adopted"),
+	}})
+	b.Finished = []*span.Trace{apply, change(1, 2), change(2, 2)}
+	put(t, s, b)
+
+	var want []store.Write
+	for _, tr := range b.Finished {
+		for _, one := range tr.Spans {
+			want = append(want, store.WritesOf(one)...)
+		}
+	}
+	slices.SortFunc(want, func(a, b store.Write) int { return b.End.Compare(a.End) })
+	for _, limit := range []int{1, 2, 100} {
+		var got []store.Write
+		q := store.WriteQuery{Limit: limit}
+		for range len(want) {
+			page, err := s.Writes(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, page.Writes...)
+			if q.After = page.Next; page.Next == "" {
+				break
+			}
+		}
+		if d := diff(want, got); d != "" {
+			t.Errorf("in pages of %d (-want +got):\n%s", limit, d)
+		}
+	}
+	adopted := object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "adopted", UID: "uid-adopted"}
+	if w := want[slices.IndexFunc(want, func(w store.Write) bool { return w.Part == "ownership" })]; w.Object != adopted || w.Source != span.TimeObject {
+		t.Errorf("the write to another object is %+v", w)
+	}
+	for name, tc := range map[string]struct {
+		query store.WriteQuery
+		want  int
+	}{
+		"since":     {store.WriteQuery{Since: second(1)}, 2},
+		"until":     {store.WriteQuery{Until: second(1)}, 3},
+		"trace":     {store.WriteQuery{TraceID: apply.ID}, 3},
+		"object":    {store.WriteQuery{Object: object.Ref{UID: "uid-web"}}, 2},
+		"kind":      {store.WriteQuery{Object: object.Ref{Kind: object.Kind{Kind: "Deployment"}}}, 4},
+		"adopted":   {store.WriteQuery{Object: object.Ref{Name: "adopted"}}, 1},
+		"actor":     {store.WriteQuery{Actor: "kubectl"}, 4},
+		"part":      {store.WriteQuery{Part: "desired"}, 2},
+		"no match":  {store.WriteQuery{TraceID: trace.TraceID{1}}, 0},
+		"namespace": {store.WriteQuery{Object: object.Ref{Namespace: "default"}, Part: "ownership"}, 1},
+	} {
+		page, err := s.Writes(t.Context(), tc.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Writes) != tc.want || page.Next != "" {
+			t.Errorf("%s: got %d writes, want %d: %+v", name, len(page.Writes), tc.want, page.Writes)
+		}
+	}
+}
+
+func testCauses(t *testing.T, open Open) {
+	s, b := open(t), batch(1)
+	b.Finished = append(spantest.Healing(), everything())
+	put(t, s, b)
+	for _, of := range b.Finished {
+		var want []store.Cause
+		for _, tr := range b.Finished {
+			for _, one := range tr.Spans {
+				for _, edge := range store.CausesOf(one) {
+					if tr == of || edge.OfTrace == of.ID {
+						want = append(want, edge)
+					}
+				}
+			}
+		}
+		got, err := s.Causes(t.Context(), of.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != len(want) {
+			t.Errorf("got %d edges, want %d", len(got), len(want))
+		}
+		for _, edge := range want {
+			if !slices.Contains(got, edge) {
+				t.Errorf("%+v is not among %+v", edge, got)
+			}
+		}
+	}
+	if got, err := s.Causes(t.Context(), trace.TraceID{1}); err != nil || len(got) != 0 {
+		t.Errorf("causes of an unknown trace: %v, %v", got, err)
+	}
+	if got, err := s.Causes(t.Context(), trace.TraceID{7}); err != nil || len(got) != 2 {
+		t.Errorf("edges into a trace that is not stored: %v, %v", got, err)
+	}
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package storetest holds engines to the contract of package store: one suite
+// of tests, and benchmarks, that every engine passes. What an engine does with
+// its files is for its own tests.
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// Open makes an empty store for one test, which closes it when it ends.
+type Open func(t testing.TB) store.Store
+
+// Run tests that engine.
+func Run(t *testing.T, open Open) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Open){
+		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
+		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments, "State": testState,
+		"Filters": testFilters, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
+		"Writes": testWrites, "Causes": testCauses,
+		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize,
+		"Cancelled": testCancelled, "Concurrent": testConcurrent,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+}
+
+// asOf is when batches of tests are made, unless they say otherwise.
+var asOf = spantest.Epoch.Add(time.Hour)
+
+func batch(revision int64) *store.Batch { return &store.Batch{Revision: revision, AsOf: asOf} }
+
+func put(t testing.TB, s store.Store, b *store.Batch) {
+	t.Helper()
+	if err := s.Write(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t testing.TB, s store.Store, id trace.TraceID) *store.Record {
+	t.Helper()
+	r, err := s.Trace(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func list(t testing.TB, s store.Store, q store.Query) []store.Summary {
+	t.Helper()
+	page, err := s.List(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Traces
+}
+
+func stats(t testing.TB, s store.Store) store.Stats {
+	t.Helper()
+	out, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// exactly compares what is stored, attribute by attribute.
+var exactly = gocmp.Transformer("value", func(v attribute.Value) any {
+	return struct {
+		Type  attribute.Type
+		Value string
+	}{v.Type(), v.String()}
+})
+
+func diff(want, got any) string { return gocmp.Diff(want, got, exactly) }
+
+// change is a finished trace of its own: the n-th, which starts n seconds after
+// Epoch and takes 100 ms for each span.
+func change(n, spans int) *span.Trace {
+	name := "change-" + number(n)
+	b := spantest.New(name)
+	at := n * 1000
+	ref := spantest.Ref("apps", "Deployment", name)
+	root := b.Add(nil, "reconcile Deployment", "deployment-controller", ref, at, at+100*spans, span.KeyActor.String("kubectl"))
+	root.Outcome = span.Converged
+	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
+		span.KeyVerb.String("update"), span.KeyPart.String("desired"), span.KeyRV.Int(1000 + n), span.KeyActor.String("kubectl"),
+	}}}
+	for i := 1; i < spans; i++ {
+		pod := b.Add(root, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", name+"-"+number(i)), at+i, at+100*i, span.KeyNode.String("node-1"))
+		pod.Outcome = span.Converged
+	}
+	return b.Trace
+}
+
+func number(n int) string {
+	const digits = "0123456789"
+	var out []byte
+	for range 6 {
+		out = append(out, digits[n%10])
+		n /= 10
+	}
+	slices.Reverse(out)
+	return string(out)
+}
+
+// unfinish opens the last span of a copy of t, and its root.
+func unfinish(t *span.Trace) *span.Trace {
+	out := *t
+	out.Outcome, out.Reason = span.Unfinished, "waiting"
+	out.Spans = slices.Clone(t.Spans)
+	for _, i := range []int{0, len(out.Spans) - 1} {
+		s := *out.Spans[i]
+		s.End, s.Outcome = span.Time{}, ""
+		out.Spans[i] = &s
+	}
+	return &out
+}
+
+// without is a copy of t without its last n spans.
+func without(t *span.Trace, n int) *span.Trace {
+	out := *t
+	out.Spans = t.Spans[:len(t.Spans)-n]
+	return &out
+}
+
+// amendment is a trace of one span that amends the root of t.
+func amendment(t *span.Trace, key string) *span.Trace {
+	root := t.Root()
+	s := &span.Span{
+		TraceID: t.ID, ID: span.DeriveID(t.ID, "amend", key), Parent: root.ID, Name: "amend", Service: root.Service, Object: root.Object,
+		Start: root.End, End: root.End, Events: []span.Event{{Time: root.End.Time, Name: key}},
+	}
+	return &span.Trace{ID: t.ID, Spans: []*span.Span{s}}
+}
+
+// names are the objects of summaries, in order, without "change-".
+func names(traces []store.Summary) string {
+	out := make([]string, len(traces))
+	for i, t := range traces {
+		out[i] = strings.TrimLeft(strings.TrimPrefix(cmp.Or(t.Object.Name, t.Name), "change-"), "0")
+	}
+	return strings.Join(out, " ")
+}
