@@ -30,7 +30,7 @@ func source(path string, further ...string) string {
 	if !strings.HasPrefix(u.Path, "/") {
 		u.Path = "/" + u.Path // a drive
 	}
-	q := url.Values{"_pragma": append(further, settings...)} // auto_vacuum counts only before the first write
+	q := url.Values{"_pragma": append(further, settings...)}
 	q.Set("_dqs", "0")
 	u.RawQuery = q.Encode()
 	return u.String()
@@ -39,10 +39,16 @@ func source(path string, further ...string) string {
 // connect opens, checks and migrates the database. After an error nothing is
 // open.
 func (s *Store) connect(ctx context.Context) (err error) {
-	if err := create(s.path); err != nil {
-		return err
+	for _, path := range []string{s.path, s.path + "-wal"} {
+		if err := create(path); err != nil {
+			return err
+		}
 	}
-	if s.pool, err = sql.Open("sqlite", source(s.path, "auto_vacuum(INCREMENTAL)", "journal_size_limit(67108864)")); err != nil {
+	further := []string{"journal_size_limit(67108864)"}
+	if empty(s.path) {
+		further = append(further, "auto_vacuum(INCREMENTAL)") // counts, and is a write, before the first one
+	}
+	if s.pool, err = sql.Open("sqlite", source(s.path, further...)); err != nil {
 		return err
 	}
 	s.pool.SetMaxOpenConns(1)
@@ -73,14 +79,19 @@ func (s *Store) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// create makes the file, which holds names and messages of the cluster, for its
-// owner only; SQLite gives those beside it the same mode.
+// create makes a file, which holds names and messages of the cluster, for its
+// owner only, if there is none. It says better than SQLite why it cannot.
 func create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	return f.Close()
+}
+
+func empty(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() == 0
 }
 
 // verify reads the whole file.

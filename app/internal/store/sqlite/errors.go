@@ -22,7 +22,6 @@ var errForeign = errors.New("it is a database of another program")
 var codes = map[int]error{
 	sqlite3.SQLITE_FULL:     store.ErrFull,
 	sqlite3.SQLITE_READONLY: store.ErrReadOnly,
-	sqlite3.SQLITE_CANTOPEN: store.ErrReadOnly,
 	sqlite3.SQLITE_PERM:     store.ErrReadOnly,
 	sqlite3.SQLITE_CORRUPT:  store.ErrDamaged,
 	sqlite3.SQLITE_NOTADB:   store.ErrDamaged,
@@ -41,6 +40,7 @@ func failed(ctx context.Context, doing, path string, err error) error {
 func classify(err error) error {
 	var said *sqlite.Error
 	switch {
+	case errors.Is(err, store.ErrDamaged):
 	case errors.As(err, &said):
 		if known := codes[said.Code()&0xff]; known != nil {
 			return fmt.Errorf("%w: %w", known, err)

@@ -72,7 +72,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	s := &Store{path: path, lock: held}
 	err = s.connect(ctx)
 	if damaged(err) && ctx.Err() == nil {
-		if s.opening, err = setAside(path, time.Now(), err); err == nil {
+		if s.opening, err = setAside(path, time.Now(), classify(err)); err == nil {
 			err = s.connect(ctx)
 		}
 	}

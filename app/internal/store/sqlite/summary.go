@@ -73,4 +73,3 @@ func summaries(ctx context.Context, from querier, where string, args []any) (out
 	})
 	return out, nums, err
 }
-

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+)
+
+// write stores a trace of n Pods in a database that may be new.
+func write(t *testing.T, path string, pods int) *span.Trace {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := spantest.Many(pods)
+	if err := s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func TestReopen(t *testing.T) {
+	for name, file := range map[string]string{"plain": "lifeline.db", "odd": "a b?mode=ro&x#%41'\";.db"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), file)
+			tr := write(t, path, 3)
+			s := openAt(t, path)
+			if _, err := s.Trace(t.Context(), tr.ID); err != nil {
+				t.Error(err)
+			}
+			if got := s.Opening(); got.SetAside != "" || got.Version != 1 {
+				t.Errorf("opening tells %+v", got)
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("the file is %v, %v", info.Mode(), err)
+			}
+		})
+	}
+}
+
+func TestSecondOpener(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	first := openAt(t, path)
+	_, err := sqlite.Open(t.Context(), path)
+	if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "by process ") {
+		t.Errorf("the second opener: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, path)
+}
+
+func TestDamaged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		damage func(data []byte) []byte
+	}{
+		"no database": {reason: "as a crash of the file system leaves it", damage: func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) }},
+		"header":      {reason: "the first page is gone", damage: func(d []byte) []byte { copy(d, make([]byte, 4096)); return d }},
+		"pages":       {reason: "found only where all is read", damage: func(d []byte) []byte { copy(d[len(d)/2:], strings.Repeat("x", len(d)/4)); return d }},
+		"cut off":     {reason: "the end is missing", damage: func(d []byte) []byte { return d[:len(d)/2] }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			path := filepath.Join(t.TempDir(), "lifeline.db")
+			tr := write(t, path, 200)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = tc.damage(data)
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := openAt(t, path)
+			got := s.Opening()
+			if !strings.HasPrefix(got.SetAside, path+".damaged-") || !errors.Is(got.Why, store.ErrDamaged) || got.Version != 0 {
+				t.Errorf("opening tells %+v", got)
+			}
+			if kept, err := os.ReadFile(got.SetAside); err != nil || string(kept) != string(data) {
+				t.Errorf("what was set aside has %d bytes of %d: %v", len(kept), len(data), err)
+			}
+			if _, err := s.Trace(t.Context(), tr.ID); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("the new database has the trace: %v", err)
+			}
+			if stats, err := s.Stats(t.Context()); err != nil || stats.Traces != 0 {
+				t.Errorf("the new database has %+v, %v", stats, err)
+			}
+		})
+	}
+}
+
+// TestDamagedWhileOpen: the call that finds it says so, and so does the next
+// start.
+func TestDamagedWhileOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	tr := write(t, path, 2000)
+	s := openAt(t, path)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte(strings.Repeat("x", int(info.Size()/2))), info.Size()/2); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Trace(t.Context(), tr.ID); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("reading what is damaged: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := openAt(t, path).Opening(); got.SetAside == "" {
+		t.Errorf("opening again tells %+v", got)
+	}
+}
+
+// TestNotOurs: what is healthy is never moved.
+func TestNotOurs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, sql string
+		want        error
+		text        string
+	}{
+		"foreign": {reason: "another program needs it", sql: "CREATE TABLE bookmarks (x)", text: "another program"},
+		"newer": {
+			reason: "an older version would harm it", sql: "CREATE TABLE t (x); PRAGMA application_id = 1281780846; PRAGMA user_version = 99",
+			want: store.ErrNewer, text: "version 99",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			path := filepath.Join(t.TempDir(), "x.db")
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Exec(tc.sql); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the lock is free again
+				_, err = sqlite.Open(t.Context(), path)
+				if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) || !strings.Contains(err.Error(), path) {
+					t.Errorf("got %v", err)
+				}
+			}
+			if found, _ := filepath.Glob(path + ".damaged*"); len(found) > 0 {
+				t.Errorf("was moved to %v", found)
+			}
+		})
+	}
+}
+
+func TestCannotOpen(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"no directory": filepath.Join(dir, "none", "x.db"), "below a file": filepath.Join(dir, "file", "x.db"), "a directory": dir,
+	} {
+		if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := filepath.Join(dir, "lifeline.db")
+	write(t, path, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sqlite.Open(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if got := openAt(t, path).Opening(); got.SetAside != "" {
+		t.Errorf("a cancelled start made it %+v", got)
+	}
+}
