@@ -22,7 +22,8 @@ type Batch struct {
 	// AsOf is when the traces stood so, by the clock that their spans have.
 	AsOf time.Time
 
-	// Open are traces of which more is expected, each with all its spans.
+	// Open are traces of which more is expected, each with all its spans. A
+	// trace is in one of Open, Finished and Withdrawn, and there once.
 	Open []*span.Trace
 	// Finished are traces of which only amendments may follow.
 	Finished []*span.Trace

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -39,7 +40,8 @@ type Summary struct {
 	Object  object.Ref
 	Verb    string
 	Command string
-	// Actor is the component that made the change, User on whose behalf.
+	// Actor is the component that made the change, the first one of a run;
+	// User on whose behalf.
 	Actor, User string
 	// Heals is what the cluster reacted to, for a trace that nobody asked for.
 	Heals string
@@ -73,9 +75,9 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out.Heals = insight.Attribute(root, span.KeyHeals)
 	out.Actor, out.User = insight.Attribute(root, span.KeyActor), insight.Attribute(root, span.KeyActorUser)
 	if first := firstWrite(t, root); first != nil {
-		out.Verb = first.Verb
-		if out.Actor == "" {
-			out.Actor = first.Actor
+		out.Actor = cmp.Or(out.Actor, first.Actor)
+		if root.Object.Name != "" {
+			out.Verb = first.Verb
 		}
 	}
 	return out
@@ -103,16 +105,16 @@ func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
 	return start, max(0, end.Sub(start))
 }
 
-// firstWrite is the earliest write to the object of root that root or a span
-// right below it tells of.
+// firstWrite is the earliest write to the object of root, or to any if root is
+// a run.
 func firstWrite(t *span.Trace, root *span.Span) *Write {
 	var first *Write
 	for _, s := range t.Spans {
-		if s != root && s.Parent != root.ID || s.Object != root.Object {
+		if root.Object.Name != "" && s.Object != root.Object {
 			continue
 		}
 		for _, w := range WritesOf(s) {
-			if w.Object == root.Object && (first == nil || w.Start.Before(first.Start)) {
+			if (root.Object.Name == "" || w.Object == root.Object) && (first == nil || w.Start.Before(first.Start)) {
 				first = &w
 			}
 		}

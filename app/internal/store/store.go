@@ -94,8 +94,8 @@ var (
 type Store interface {
 	Reader
 	Writer
-	// Close ends what is under way and gives the store free. Closing twice
-	// is harmless.
+	// Close waits for the calls that are under way and gives the store free.
+	// Closing twice is harmless.
 	Close() error
 }
 

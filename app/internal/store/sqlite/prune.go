@@ -135,12 +135,14 @@ func (s *Store) giveBack(ctx context.Context) error {
 
 // alone runs a statement of the writer's that may not be part of a transaction.
 func (s *Store) alone(ctx context.Context, query string) error {
+	leave, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return store.ErrClosed
-	}
-	_, err := s.writer.ExecContext(ctx, query)
+	_, err = s.writer.ExecContext(ctx, query)
 	return err
 }
 

@@ -32,9 +32,12 @@ type Store struct {
 	lock    *os.File
 	readers *sql.DB
 
-	// mu is held by whoever writes.
-	mu     sync.Mutex
+	// calls is held for reading by every call, and for writing by Close.
+	calls  sync.RWMutex
 	closed bool
+
+	// mu is held by whoever writes, and guards what follows.
+	mu     sync.Mutex
 	pool   *sql.DB
 	writer *sql.Conn
 	// stmts are the writer's prepared statements, by their text.
@@ -56,7 +59,7 @@ type Opening struct {
 }
 
 // Open opens the database at path, or begins one; its directory must be there.
-// The file is checked as a whole, which takes about a second for each GB. A file
+// The file is checked as a whole, which takes about four seconds for each GB. A file
 // that cannot be read as a database is renamed, with what stands beside it, and
 // a new one begun: Opening tells. A healthy one of another program, or of a
 // newer version, stays as it is, and is an error.
@@ -85,10 +88,10 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // Opening tells what Open has found.
 func (s *Store) Opening() Opening { return s.opening }
 
-// Close ends what is under way and gives the database free.
+// Close waits for the calls that are under way and gives the database free.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.calls.Lock()
+	defer s.calls.Unlock()
 	if s.closed {
 		return nil
 	}

@@ -10,14 +10,26 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
+// enter begins a call, which Close waits for until leave is called.
+func (s *Store) enter() (leave func(), err error) {
+	s.calls.RLock()
+	if s.closed {
+		s.calls.RUnlock()
+		return nil, store.ErrClosed
+	}
+	return s.calls.RUnlock, nil
+}
+
 // transaction runs do with the writer's connection, and keeps all that it did
 // or nothing. Whoever waits for the writer waits for one transaction.
 func (s *Store) transaction(ctx context.Context, do func(*writing) error) error {
+	leave, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return store.ErrClosed
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -28,7 +40,7 @@ func (s *Store) transaction(ctx context.Context, do func(*writing) error) error 
 	if err := w.exec(steady, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := do(w)
+	err = do(w)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -104,13 +116,13 @@ func scan(ctx context.Context, from querier, query string, args, to []any, each 
 
 // snapshot runs do with a connection that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context, do func(querier) error) error {
+	leave, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	tx, err := s.readers.BeginTx(ctx, nil)
 	if err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.closed {
-			return store.ErrClosed
-		}
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read

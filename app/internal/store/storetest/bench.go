@@ -50,6 +50,7 @@ func Benchmark(b *testing.B, open Open) {
 }
 
 func benchmarkReads(b *testing.B, s store.Store) {
+	b.Helper()
 	for n := 0; n < many; n += 500 {
 		w := batch(int64(n + 1))
 		for i := n; i < n+500; i++ {

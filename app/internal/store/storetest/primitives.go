@@ -36,7 +36,7 @@ func testWrites(t *testing.T, open Open) {
 	for _, limit := range []int{1, 2, 100} {
 		var got []store.Write
 		q := store.WriteQuery{Limit: limit}
-		for range len(want) {
+		for range want {
 			page, err := s.Writes(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)

@@ -3,17 +3,14 @@
 package sqlite_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open begins a database that is closed at the end of the test.
 func open(t testing.TB) store.Store {
@@ -38,3 +35,21 @@ func openAt(t testing.TB, path string) *sqlite.Store {
 func TestConformance(t *testing.T) { storetest.Run(t, open) }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, open) }
+
+// TestPruneGivesBack looks at the file itself.
+func TestPruneGivesBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	write(t, path, 3000)
+	s := openAt(t, path)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Prune(t.Context(), store.Limits{Bytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(path)
+	if err != nil || after.Size() > before.Size()/4 {
+		t.Errorf("%d bytes became %d, %v", before.Size(), after.Size(), err)
+	}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// TestMigrate brings a database to schemas that do not exist yet: one step
+// fails, and then it does not.
+func TestMigrate(t *testing.T) {
+	released := migrations
+	defer func() { migrations = released }()
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	tr := spantest.Apply()
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	good, bad := "CREATE TABLE further (x)", "CREATE TABLE other (x); INSERT INTO nowhere VALUES (1)"
+	migrations = slices.Concat(released, []string{good, bad})
+	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "from version 2 to 3") {
+		t.Errorf("a step that fails: %v", err)
+	}
+	migrations[2] = "CREATE TABLE other (x)"
+	for _, version := range []int{2, 3} { // the good step was kept, of the bad one nothing
+		s, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Opening().Version != version {
+			t.Errorf("found version %d, want %d", s.Opening().Version, version)
+		}
+		if got, err := s.Trace(t.Context(), tr.ID); err != nil || len(got.Trace.Spans) != len(tr.Spans) {
+			t.Errorf("the trace: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

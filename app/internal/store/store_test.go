@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+func TestSummarize(t *testing.T) {
+	asOf := spantest.Epoch.Add(time.Minute)
+	web := spantest.Ref("apps", "Deployment", "web")
+	cases := map[string]struct {
+		reason string
+		trace  *span.Trace
+		want   store.Summary
+	}{
+		"run": {
+			reason: "the command is what was done; it wrote no object itself",
+			trace:  spantest.Apply(),
+			want: store.Summary{
+				Start: spantest.Epoch, Duration: 4210 * time.Millisecond, Outcome: span.Converged, Name: "run", Command: "kubectl apply -f web.yaml", Actor: "kubectl",
+				Slowest: "pull image nginx:1.27", SlowestDuration: 2930 * time.Millisecond, Spans: 10,
+			},
+		},
+		"change": {
+			reason: "verb and actor are those of the first write to the root's object",
+			trace: func() *span.Trace {
+				b := spantest.New("change")
+				b.Deployment(nil, 0, 100)
+				return b.Trace
+			}(),
+			want: store.Summary{
+				Start: spantest.Epoch, Duration: 100 * time.Millisecond, Outcome: span.Converged, Name: "reconcile Deployment", Object: web,
+				Verb: "create", Actor: "kubectl", Slowest: "reconcile Deployment", SlowestDuration: 88 * time.Millisecond, Spans: 2,
+			},
+		},
+		"open": {
+			reason: "it is as long as it was then",
+			trace: func() *span.Trace {
+				b := spantest.New("open")
+				b.ReplicaSet(nil, 1000, -1)
+				b.Trace.Outcome, b.Trace.Reason = span.Unfinished, "waiting"
+				return b.Trace
+			}(),
+			want: store.Summary{
+				Start: spantest.At(1000).Time, Duration: 59 * time.Second, Outcome: span.Unfinished, Reason: "waiting",
+				Name: "reconcile ReplicaSet", Object: spantest.Ref("apps", "ReplicaSet", "web-6cf"),
+				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second, Spans: 1,
+			},
+		},
+		"no root": {
+			reason: "all spans count, as in a part that another observer has seen",
+			trace: func() *span.Trace {
+				b := spantest.New("part")
+				for _, s := range []*span.Span{b.ReplicaSet(nil, 20, 80), b.ReplicaSet(nil, 10, 50)} {
+					s.Parent = trace.SpanID{1}
+				}
+				return b.Trace
+			}(),
+			want: store.Summary{Start: spantest.At(10).Time, Duration: 70 * time.Millisecond, Outcome: span.Converged, Spans: 2},
+		},
+		"nothing": {reason: "no trace breaks it", trace: &span.Trace{}, want: store.Summary{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			tc.want.ID = tc.trace.ID
+			if diff := cmp.Diff(tc.want, store.Summarize(tc.trace, asOf)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWritesOf(t *testing.T) {
+	web := spantest.Ref("apps", "Deployment", "web")
+	request := func(s span.Span) *span.Span {
+		s.Name, s.Service, s.Object = "update Deployment", "kubectl", web
+		s.Start, s.End = span.Time{Time: spantest.Epoch, Source: span.TimeRequest}, span.Time{Time: spantest.At(5).Time, Source: span.TimeRequest}
+		return &s
+	}
+	moment := func(attrs ...attribute.KeyValue) *span.Span {
+		return &span.Span{Name: "reconcile Deployment", Object: web, Events: []span.Event{
+			{Time: spantest.Epoch, Name: "event Scaled", Attributes: []attribute.KeyValue{span.KeyVerb.String("none")}},
+			{Time: spantest.Epoch, Name: span.EventWrite, Attributes: attrs},
+		}}
+	}
+	cases := map[string]struct {
+		reason string
+		span   *span.Span
+		want   []store.Write
+	}{
+		"request": {
+			reason: "an interval, by who made it",
+			span:   request(span.Span{Attributes: []attribute.KeyValue{span.KeyVerb.String("patch"), span.KeySubresource.String("scale"), span.KeyRV.Int(7), span.KeyGeneration.Int(2), span.KeyActorUser.String("me")}}),
+			want: []store.Write{{
+				Object: web, Verb: "patch", Subresource: "scale", ResourceVersion: 7, Generation: 2, Actor: "kubectl", User: "me",
+				Start: spantest.Epoch, End: spantest.At(5).Time, Source: span.TimeRequest,
+			}},
+		},
+		"refused": {reason: "it was not stored", span: request(span.Span{Status: span.StatusError})},
+		"moment": {
+			reason: "seen by watch",
+			span:   moment(span.KeyVerb.String("update"), span.KeyPart.String("observed"), span.KeyActor.String("x")),
+			want: []store.Write{{
+				Object: web, Verb: "update", Part: "observed", Actor: "x", Start: spantest.Epoch, End: spantest.Epoch, Source: span.TimeWatch,
+			}},
+		},
+		"another object": {
+			reason: "the event names it",
+			span:   moment(span.KeyKind.String("Pod"), span.KeyName.String("p"), span.KeyUID.String("u"), span.KeyTimeEnd.String("object")),
+			want: []store.Write{{
+				Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "p", UID: "u"},
+				Start:  spantest.Epoch, End: spantest.Epoch, Source: span.TimeObject,
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			if diff := cmp.Diff(tc.want, store.WritesOf(tc.span)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add(int64(math.MinInt64), []byte{}, "")
+	f.Add(int64(-1), []byte("key"), "AAAAAAAAAAA")
+	f.Fuzz(func(t *testing.T, at int64, key []byte, text string) {
+		gotAt, gotKey, err := store.NewCursor(at, key).Position(len(key))
+		if err != nil || gotAt != at || !bytes.Equal(gotKey, key) {
+			t.Errorf("%d %q came back as %d %q, %v", at, key, gotAt, gotKey, err)
+		}
+		if _, _, err := store.Cursor(text).Position(len(key)); err != nil && !errors.Is(err, store.ErrCursor) {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
