@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// pruneAtOnce bounds how many traces go in one transaction, so that
-	// writers do not wait long.
-	pruneAtOnce = 100
+	// pruneAtOnce bounds how many traces go in one transaction, and
+	// spansAtOnce after how many spans it ends, so that writers do not wait
+	// long.
+	pruneAtOnce, spansAtOnce = 100, 10_000
 	// pagesAtOnce bounds how many pages are given back in one.
 	pagesAtOnce = 1000
 	// lateness is how long a withdrawn trace is remembered, so that an older
@@ -91,9 +92,15 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 	var nums []int64
 	steady := context.WithoutCancel(ctx)
 	err := s.transaction(ctx, func(w *writing) error {
-		var num int64
-		if err := scan(steady, w, "SELECT num FROM traces WHERE "+which+" ORDER BY start + duration LIMIT ?", append(args, limit), []any{&num},
-			func() error { nums = append(nums, num); return nil }); err != nil {
+		var num, spans, total int64
+		if err := scan(steady, w, "SELECT num, spans FROM traces WHERE "+which+" ORDER BY start + duration LIMIT ?", append(args, limit), []any{&num, &spans},
+			func() error {
+				if total < spansAtOnce {
+					nums = append(nums, num)
+				}
+				total += spans
+				return nil
+			}); err != nil {
 			return err
 		}
 		for _, num := range nums {

@@ -53,3 +53,11 @@ func TestPruneGivesBack(t *testing.T) {
 		t.Errorf("%d bytes became %d, %v", before.Size(), after.Size(), err)
 	}
 }
+
+func TestRecordings(t *testing.T) {
+	paths, err := filepath.Glob("../../lifecycle/testdata/*.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Recordings(t, open, paths)
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -86,7 +87,8 @@ var exactly = gocmp.Transformer("value", func(v attribute.Value) any {
 	}{v.Type(), v.String()}
 })
 
-func diff(want, got any) string { return gocmp.Diff(want, got, exactly) }
+// diff takes no list for an empty one.
+func diff(want, got any) string { return gocmp.Diff(want, got, exactly, cmpopts.EquateEmpty()) }
 
 // change is a finished trace of its own: the n-th, which starts n seconds after
 // Epoch and takes 100 ms for each span.

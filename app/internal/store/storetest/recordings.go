@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// Recordings stores what the engine of package lifecycle makes of recordings of
+// real clusters, while it makes it. What is stored in the end is what the
+// engine handed out, and nothing else.
+func Recordings(t *testing.T, open Open, paths []string) {
+	t.Helper()
+	if len(paths) == 0 {
+		t.Fatal("no recordings")
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			w := &replay{
+				store: open(t), engine: lifecycle.New(lifecycle.Options{Cluster: "recorded"}),
+				open: map[trace.TraceID]bool{}, want: map[trace.TraceID]*span.Trace{},
+			}
+			w.recording(t, path)
+			got := list(t, w.store, store.Query{Limit: store.MaxPage})
+			if len(got) != len(w.want) {
+				t.Errorf("stored %d traces, want %d", len(got), len(w.want))
+			}
+			for _, sum := range got {
+				if d := diff(w.want[sum.ID], get(t, w.store, sum.ID).Trace); d != "" {
+					t.Errorf("-handed out +stored:\n%s", d)
+				}
+			}
+			if w.withdrawn > 0 {
+				t.Logf("%d traces were open and turned out to be none", w.withdrawn)
+			}
+		})
+	}
+}
+
+// replay writes to a store as a server does.
+type replay struct {
+	store     store.Store
+	engine    *lifecycle.Engine
+	revision  int64
+	open      map[trace.TraceID]bool
+	want      map[trace.TraceID]*span.Trace
+	withdrawn int
+}
+
+func (r *replay) recording(t *testing.T, path string) {
+	t.Helper()
+	in, err := observation.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	const every, settled = 200 * time.Millisecond, 2 * time.Minute
+	var tick, last time.Time
+	for {
+		o, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Seen.Sub(tick) > every {
+			r.look(t, o.Seen)
+			tick = o.Seen
+		}
+		r.engine.Observe(o)
+		if o.Seen.After(last) {
+			last = o.Seen
+		}
+	}
+	r.look(t, last)
+	r.look(t, last.Add(settled))
+}
+
+// look stores what the engine knows now.
+func (r *replay) look(t *testing.T, now time.Time) {
+	t.Helper()
+	r.revision++
+	b := &store.Batch{Revision: r.revision, AsOf: now, Finished: r.engine.Take(now), Amendments: r.engine.Amendments(), Open: r.engine.Traces(now)}
+	was := r.open
+	r.open = map[trace.TraceID]bool{}
+	for _, tr := range b.Open {
+		r.open[tr.ID] = true
+		r.want[tr.ID] = tr
+	}
+	for _, tr := range b.Finished {
+		delete(was, tr.ID)
+		r.want[tr.ID] = tr
+	}
+	for id := range was {
+		if !r.open[id] {
+			b.Withdrawn = append(b.Withdrawn, id)
+			delete(r.want, id)
+			r.withdrawn++
+		}
+	}
+	for _, late := range b.Amendments {
+		whole := *r.want[late.ID]
+		whole.Spans = append(whole.Spans[:len(whole.Spans):len(whole.Spans)], late.Spans...)
+		r.want[late.ID] = &whole
+	}
+	put(t, r.store, b)
+}
