@@ -21,7 +21,7 @@ import (
 // settings are those of every connection. A wait for a lock is for the program
 // sqlite3, should a person look in.
 var settings = []string{
-	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)", "cache_size(-16000)",
+	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)",
 }
 
 // source is the driver's name for the database at path.
@@ -44,7 +44,7 @@ func (s *Store) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	further := []string{"journal_size_limit(67108864)"}
+	further := []string{"journal_size_limit(67108864)", "cache_size(-16000)"}
 	if empty(s.path) {
 		further = append(further, "auto_vacuum(INCREMENTAL)") // counts, and is a write, before the first one
 	}
@@ -71,7 +71,7 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		return err
 	}
 	s.stmts = map[string]*sql.Stmt{}
-	if s.readers, err = sql.Open("sqlite", source(s.path, "query_only(1)")); err != nil {
+	if s.readers, err = sql.Open("sqlite", source(s.path, "query_only(1)", "cache_size(-4000)")); err != nil {
 		return err
 	}
 	s.readers.SetMaxOpenConns(readers)

@@ -18,8 +18,11 @@ import (
 // errForeign: the file is a healthy database, but not ours.
 var errForeign = errors.New("it is a database of another program")
 
-// codes are the primary result codes of SQLite that callers tell apart.
+// codes are the result codes of SQLite that callers tell apart, primary ones
+// and one that says more.
 var codes = map[int]error{
+	sqlite3.SQLITE_IOERR_SHMSIZE: store.ErrFull, // no room for the log's index
+
 	sqlite3.SQLITE_FULL:     store.ErrFull,
 	sqlite3.SQLITE_READONLY: store.ErrReadOnly,
 	sqlite3.SQLITE_PERM:     store.ErrReadOnly,
@@ -42,8 +45,10 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 	case errors.As(err, &said):
-		if known := codes[said.Code()&0xff]; known != nil {
-			return fmt.Errorf("%w: %w", known, err)
+		for _, code := range []int{said.Code(), said.Code() & 0xff} {
+			if known := codes[code]; known != nil {
+				return fmt.Errorf("%w: %w", known, err)
+			}
 		}
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w: %w", store.ErrFull, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,20 +37,22 @@ func mount(t *testing.T, size string) string {
 }
 
 func TestFullDisk(t *testing.T) {
-	path := filepath.Join(mount(t, "3m"), "lifeline.db")
+	dir := mount(t, "3m")
+	path := filepath.Join(dir, "lifeline.db")
 	s := openAt(t, path)
 	var stored int64
 	var err error
-	for err == nil {
-		stored++
+	next := func() *store.Batch {
 		tr := spantest.Many(100)
-		tr.ID = span.DeriveTraceID(string(rune(stored)))
+		tr.ID = span.DeriveTraceID(strconv.FormatInt(stored+1, 10))
 		for _, s := range tr.Spans {
 			s.TraceID = tr.ID
 		}
-		err = s.Write(t.Context(), &store.Batch{Revision: stored, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}})
+		return &store.Batch{Revision: stored + 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}}
 	}
-	stored--
+	for err = s.Write(t.Context(), next()); err == nil; err = s.Write(t.Context(), next()) {
+		stored++
+	}
 	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a full disk: %v", err)
 	}
@@ -64,17 +67,24 @@ func TestFullDisk(t *testing.T) {
 		if s.Opening().SetAside != "" {
 			t.Errorf("a full disk damages: %+v", s.Opening())
 		}
+		if err := s.Write(t.Context(), next()); !errors.Is(err, store.ErrFull) {
+			t.Errorf("still full: %v", err)
+		}
+	}
+	if err := unix.Mount("", dir, "", unix.MS_REMOUNT, "size=9m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), next()); err != nil {
+		t.Errorf("with room again: %v", err)
 	}
 }
 
 func TestFullDiskAtStart(t *testing.T) {
-	dir := mount(t, "64k")
-	if err := os.WriteFile(filepath.Join(dir, "other"), make([]byte, 60<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "lifeline.db")
-	if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), path) {
-		t.Errorf("a full disk: %v", err)
+	for _, size := range []string{"4k", "24k", "64k"} { // the file, the log's index, the schema
+		path := filepath.Join(mount(t, size), "lifeline.db")
+		if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", size, err)
+		}
 	}
 }
 
