@@ -9,6 +9,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// SchemaURL names the version of the names and attributes of Lifeline's spans.
+const SchemaURL = "https://kube-lifeline.github.io/schemas/1.0.0"
+
 // Annotation keys of the Default convention.
 const (
 	// ContextKey holds a W3C traceparent:

@@ -159,7 +159,7 @@ func TestWrittenAt(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, source := New().writtenAt(tc.obj)
+			got, source := New().writtenAt(told(New(), tc.obj))
 			if tc.want == 0 != got.IsZero() || tc.want != 0 && got.Unix() != tc.want || source != tc.source {
 				t.Errorf("%s: %v from %q", tc.reason, got, source)
 			}
@@ -170,13 +170,20 @@ func TestWrittenAt(t *testing.T) {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", ResourceVersion: "7", CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(10)}}}
 	exact := time.Unix(10, 250)
 	k.writes.keep(objectKey{corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), client.ObjectKeyFromObject(obj)}, written{version: "7", at: exact})
-	if got, source := k.writtenAt(obj); !got.Equal(exact) || source != "request" {
+	if got, source := k.writtenAt(k.storing(obj)); !got.Equal(exact) || source != "request" {
 		t.Errorf("of a write of this process: %v from %q", got, source)
 	}
 	obj.ResourceVersion = "8"
-	if _, source := k.writtenAt(obj); source != "object" {
+	if _, source := k.writtenAt(k.storing(obj)); source != "object" {
 		t.Errorf("of another's write: from %q", source)
 	}
+}
+
+func told(k *Kit, obj client.Object) stored {
+	if obj == nil {
+		return stored{}
+	}
+	return k.storing(obj)
 }
 
 func runtimeScheme(t *testing.T) *runtime.Scheme {

@@ -3,9 +3,11 @@
 package operator
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -44,8 +46,11 @@ func (k *Kit) Counts() (triggers, writes, episodes int) {
 	return k.triggers.waiting.Len(), k.writes.last.Len(), k.episodes.open.Len()
 }
 
-// Episode tells whether an episode of an object is open.
+// Episode tells whether an episode of an object is open with controller head.
 func (k *Kit) Episode(uid types.UID) bool {
-	_, open := k.episodes.of(uid)
+	_, open := k.episodes.of("head reconcile/" + uid)
 	return open
 }
+
+// Watched makes a cache tell the kit which informers it has.
+func (k *Kit) Watched(c cache.Cache, scheme *runtime.Scheme) cache.Cache { return k.watched(c, scheme) }

@@ -5,6 +5,7 @@ package operator
 import (
 	"context"
 	"reflect"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -168,6 +169,50 @@ func (c *watchedCache) Get(ctx context.Context, key client.ObjectKey, obj client
 		}
 	}
 	return err
+}
+
+// List notes the informer that a read has started.
+func (c *watchedCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Cache.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	item := c.item(list)
+	if item == nil {
+		return nil
+	}
+	if key, ok := c.key(item); ok {
+		if _, known := c.known.holders.Load(key); !known {
+			if informer, err := c.Cache.GetInformer(ctx, item, cache.BlockUntilSynced(false)); err == nil {
+				c.note(item, informer)
+			}
+		}
+	}
+	return nil
+}
+
+// item returns an empty object of what a list is of; nil if that cannot be told.
+func (c *watchedCache) item(list client.ObjectList) client.Object {
+	gvk, err := apiutil.GVKForObject(list, c.scheme)
+	if err != nil {
+		return nil
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	switch list.(type) {
+	case runtime.Unstructured:
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(gvk)
+		return u
+	case *metav1.PartialObjectMetadataList:
+		p := &metav1.PartialObjectMetadata{}
+		p.SetGroupVersionKind(gvk)
+		return p
+	}
+	obj, err := c.scheme.New(gvk)
+	if err != nil {
+		return nil
+	}
+	item, _ := obj.(client.Object)
+	return item
 }
 
 // GetInformer notes the informer.

@@ -85,7 +85,7 @@ func New(opts ...Option) *Kit {
 		k.provider = otel.GetTracerProvider()
 	}
 	k.exact, _ = k.provider.(Provider)
-	k.tracer = k.provider.Tracer(scope)
+	k.tracer = k.provider.Tracer(scope, trace.WithSchemaURL(lifeline.SchemaURL))
 	k.writes = newMemory()
 	k.episodes = newEpisodes()
 	k.triggers = newTriggers()

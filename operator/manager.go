@@ -38,7 +38,7 @@ func (m *tracedManager) GetAPIReader() client.Reader { return m.reader }
 // that they are made in.
 func (k *Kit) Config(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(transport.Options{Reads: k.reads}.Wrap)
+	cfg.Wrap(transport.Options{Reads: k.reads, Enabled: func() bool { return k.mode() != Off }}.Wrap)
 	return cfg
 }
 

@@ -85,10 +85,7 @@ func (t *tracedClient) read(ctx context.Context, verb string, obj runtime.Object
 	if _, cached := t.kit.informers.holders.Load(informerKey{gvk, formOf(obj)}); cached {
 		return ctx, none
 	}
-	w.mu.Lock()
-	w.place()
-	r := record{name: verb + " " + gvk.Kind, context: w.next(), start: t.kit.clock.Now()}
-	w.mu.Unlock()
+	r := record{name: verb + " " + gvk.Kind, context: w.upcoming(), start: t.kit.clock.Now()}
 	return trace.ContextWithSpanContext(ctx, r.context), func(err error) {
 		r.end, r.err = t.kit.clock.Now(), err
 		r.attributes = objectAttributes(gvk, "", "", "", 0)

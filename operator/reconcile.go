@@ -4,6 +4,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,6 +33,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	k := r.kit
 	mode := k.mode()
 	if mode == Off {
+		k.triggers.take(triggerKey{r.name, req}) // of before it was switched off
 		return r.inner.Reconcile(ctx, req)
 	}
 	w := &work{kit: k, name: r.span, mode: mode, kind: r.kind, key: req.NamespacedName, start: k.clock.Now()}
@@ -78,7 +80,7 @@ func (r *reconciler) end(w *work, req reconcile.Request, result reconcile.Result
 	}
 	if w.begins && w.made.IsValid() {
 		w.episode.root = w.made
-		w.kit.episodes.begin(w.obj.GetUID(), w.episode)
+		w.kit.episodes.begin(w.subject(), w.episode)
 	}
 }
 
@@ -89,15 +91,17 @@ func (r *reconciler) rest(w *work) {
 	if w.obj == nil {
 		return
 	}
-	uid := w.obj.GetUID()
 	if w.wrote {
 		if w.settled && !w.episode.root.IsValid() {
-			w.kit.episodes.begin(uid, w.episode)
+			w.kit.episodes.begin(w.subject(), w.episode)
 		}
 		return
 	}
-	if _, open := w.kit.episodes.of(uid); open && w.kit.converged(w.obj) {
-		w.kit.episodes.end(uid)
+	if w.kit.episodes.open.Len() == 0 {
+		return
+	}
+	if _, open := w.kit.episodes.of(w.subject()); open && w.kit.converged(w.obj) {
+		w.kit.episodes.end(w.subject())
 	}
 }
 
@@ -110,6 +114,8 @@ func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []a
 	}
 	a = append(a, attribute.String("lifeline.controller", r.name))
 	switch {
+	case errors.Is(err, reconcile.TerminalError(nil)):
+		a = append(a, attribute.String("lifeline.result", "terminal"))
 	case err != nil:
 		a = append(a, attribute.String("lifeline.result", "error"))
 	case result.RequeueAfter > 0:

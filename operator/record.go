@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
@@ -106,7 +107,8 @@ func (w *work) emit(parent trace.SpanContext, r record, opts ...trace.SpanStartO
 		TraceID: r.context.TraceID(), SpanID: r.context.SpanID(), Sampled: r.context.IsSampled(),
 	})
 	if parent.IsValid() {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, parent)
+		// The claim beside it says what the object holds: for the object's readers.
+		ctx = trace.ContextWithRemoteSpanContext(ctx, lifeline.Unclaimed(parent))
 	}
 	opts = append(opts, trace.WithTimestamp(r.start), trace.WithAttributes(r.attributes...))
 	_, span := w.kit.tracer.Start(ctx, r.name, opts...)

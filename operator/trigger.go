@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/utils/lru"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -22,8 +21,8 @@ const (
 
 // trigger is an event that asked for a reconcile.
 type trigger struct {
-	stored  client.Object // the version whose storing it tells of; nil if of none
 	context trace.SpanContext
+	stored  stored
 	at      time.Time // when the event reached the operator
 }
 

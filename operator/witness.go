@@ -47,7 +47,7 @@ func resync(e event.UpdateEvent) bool {
 func (k *Kit) trigger(controller string, req reconcile.Request, o client.Object, stored bool) {
 	t := trigger{context: lifeline.Extract(o), at: k.clock.Now()}
 	if stored {
-		t.stored = o
+		t.stored = k.storing(o)
 	}
 	k.triggers.add(triggerKey{controller, req}, t)
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
@@ -91,7 +92,7 @@ func (w *work) place() {
 func (w *work) adopt(why string) {
 	deleting := !w.obj.GetDeletionTimestamp().IsZero()
 	w.episode = episode{generation: w.obj.GetGeneration(), context: w.context.SpanID(), deleting: deleting}
-	ep, open := w.kit.episodes.of(w.obj.GetUID())
+	ep, open := w.kit.episodes.of(w.subject())
 	same := open && ep.like(w.episode)
 	w.settled = !deleting && (same && !ep.root.IsValid() || w.kit.converged(w.obj))
 	switch {
@@ -114,6 +115,12 @@ func (w *work) adopt(why string) {
 	}
 }
 
+// subject names the object to this controller: another one of the same kind has
+// episodes of its own.
+func (w *work) subject() types.UID {
+	return types.UID(w.name+"/") + w.obj.GetUID()
+}
+
 // detach makes a root of what would be a child, linked to what would be its
 // parent. All reconciles for one context share a trace, so that the contexts
 // derived from it stay the same.
@@ -132,7 +139,8 @@ func (w *work) identify() {
 	cfg := trace.SpanContextConfig{SpanID: planned.NewSpanID()}
 	switch {
 	case w.parent.IsValid():
-		cfg.TraceID, cfg.TraceFlags, cfg.TraceState = w.parent.TraceID(), w.parent.TraceFlags(), w.parent.TraceState()
+		cfg.TraceID, cfg.TraceFlags = w.parent.TraceID(), w.parent.TraceFlags()
+		cfg.TraceState = lifeline.Unclaimed(w.parent).TraceState()
 	case w.linked.IsValid():
 		cfg.TraceID, cfg.TraceFlags = linkedTraceID(w.linked, w.name, w.key), w.linked.TraceFlags()
 	default:
@@ -202,6 +210,14 @@ func (w *work) next() trace.SpanContext {
 		return lifeline.Unclaimed(w.parent)
 	}
 	return lifeline.Unclaimed(w.linked)
+}
+
+// upcoming is next for those who do not hold mu.
+func (w *work) upcoming() trace.SpanContext {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.place()
+	return w.next()
 }
 
 // owns reports whether an object is the one that is being reconciled.

@@ -6,6 +6,8 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/utils/clock"
+
+	"github.com/kube-lifeline/lifeline"
 )
 
 // scope names this package as the source of its spans.
@@ -48,6 +50,6 @@ func settle(opts []Option) settings {
 	for _, o := range opts {
 		o(&s)
 	}
-	s.tracer = s.provider.Tracer(scope)
+	s.tracer = s.provider.Tracer(scope, trace.WithSchemaURL(lifeline.SchemaURL))
 	return s
 }

@@ -25,6 +25,9 @@ import (
 type Options struct {
 	// Reads makes gets, lists and watches carry a context as well.
 	Reads bool
+	// Enabled is asked for each request that would carry a context; nil means
+	// always.
+	Enabled func() bool
 }
 
 // Wrap makes each write (POST, PUT, PATCH, DELETE) that passes through rt carry
@@ -64,7 +67,7 @@ func (c *carrying) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	sc := trace.SpanContextFromContext(ctx)
-	if !sc.IsValid() {
+	if !sc.IsValid() || c.opts.Enabled != nil && !c.opts.Enabled() {
 		return c.rt.RoundTrip(req)
 	}
 	out := req.WithContext(ctx) // a shallow copy

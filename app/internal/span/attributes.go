@@ -5,11 +5,12 @@ package span
 import (
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
 // SchemaURL names the version of Lifeline's span names and attributes.
-const SchemaURL = "https://kube-lifeline.github.io/schemas/1.0.0"
+const SchemaURL = lifeline.SchemaURL
 
 // Attribute keys of Lifeline's own. k8s.* and container.* keys of
 // OpenTelemetry's semantic conventions stand beside them.
