@@ -4,9 +4,11 @@ package operator
 
 import (
 	"encoding/json"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
@@ -47,8 +49,8 @@ func (c *call) apply(to client.Client, obj runtime.ApplyConfiguration, sent *uns
 
 // patchApply decides for a server-side apply that is sent as a patch.
 func (c *call) patchApply(obj client.Object, data []byte) []byte {
-	u := &unstructured.Unstructured{}
-	if json.Unmarshal(data, &u.Object) != nil || u.Object == nil {
+	u, body := &unstructured.Unstructured{}, parseBody(data)
+	if body == nil || body.closed || utiljson.Unmarshal(data, &u.Object) != nil {
 		return data
 	}
 	u.SetName(obj.GetName())
@@ -56,11 +58,11 @@ func (c *call) patchApply(obj client.Object, data []byte) []byte {
 	if !c.opine(u) {
 		return data
 	}
-	text, err := json.Marshal(u.Object)
-	if err != nil {
+	body.annotations = nil
+	if after := u.GetAnnotations(); len(after) > 0 && !body.add(after) {
 		return data
 	}
-	return text
+	return body.text(data)
 }
 
 // kept reports whether what was read last is to be carried on: it is of this
@@ -112,12 +114,12 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 		c.stamped(s.created(now, c.work.context, 0))
 	}
 	after := s.with(now.annotations, c.decided.carry)
-	changed := len(after) != len(now.annotations)
-	for k, v := range after {
-		changed = changed || now.annotations[k] != v
+	if maps.Equal(after, now.annotations) || known && !fitsBeside(before.annotations, after) {
+		return false
 	}
-	if changed {
-		sent.SetAnnotations(after)
+	if len(after) == 0 {
+		after = nil // an empty map is never a no-op
 	}
-	return changed
+	sent.SetAnnotations(after)
+	return true
 }

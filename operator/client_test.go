@@ -55,7 +55,11 @@ func TestSpansOfWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, interceptor.Funcs{})
 			r.have(t, parent(carrying(given(1))))
-			r.haveChild(t, child())
+			obj := child()
+			if name == "JSON patch" {
+				obj.Annotations = map[string]string{"team": "red"}
+			}
+			r.haveChild(t, obj)
 			_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				return reconcile.Result{}, tc.do(ctx, c)
 			})

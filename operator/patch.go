@@ -4,14 +4,14 @@ package operator
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/kube-lifeline/lifeline"
 )
 
 // patch decides for an object of which a part is written, and returns what is
@@ -57,113 +57,50 @@ func (c *call) bearing(obj client.Object) client.Object {
 
 // patchMerge decides for a merge patch.
 func (c *call) patchMerge(obj client.Object, kind types.PatchType, data []byte) []byte {
-	var body map[string]any
-	if json.Unmarshal(data, &body) != nil || body == nil {
+	body := parseBody(data)
+	if body == nil {
 		return data
 	}
 	s := c.supply(obj)
 	// Leaving the context out of the modified object is no wish to remove it.
-	edited := dropContext(s, body)
+	edited := body.drop(s)
 	carry, _ := c.decidePatch(s, obj, func(old []byte) ([]byte, error) {
 		if kind == types.MergePatchType {
 			return jsonpatch.MergePatch(old, data)
 		}
 		return strategicpatch.StrategicMergePatch(old, data, obj)
 	})
-	if all := annotations(body, len(carry) > 0); all != nil {
-		for k, v := range carry {
-			all[k] = v
-			edited = true
-		}
-	}
+	edited = body.add(carry) || edited
 	if !edited {
 		return data
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return data
-	}
-	return text
+	return body.text(data)
 }
 
-// dropContext takes out of a merge patch what it says of the context, but for
-// one that the writer brings itself, and reports whether there was something.
-func dropContext(s supply, body map[string]any) bool {
-	meta, _ := body["metadata"].(map[string]any)
-	all, _ := meta["annotations"].(map[string]any)
-	brought, dropped := map[string]string{}, false
-	for k, v := range all {
-		if text, ok := v.(string); ok && s.convention.Owns(k) {
-			brought[k] = text
-		}
-	}
-	if sc := s.context(brought); sc.IsValid() {
-		if _, ours := lifeline.ClaimOf(sc); !ours {
-			return false
-		}
-	}
-	for k := range all {
-		if s.convention.Owns(k) {
-			delete(all, k)
-			dropped = true
-		}
-	}
-	if dropped && len(all) == 0 {
-		delete(meta, "annotations")
-		if len(meta) == 0 {
-			delete(body, "metadata")
-		}
-	}
-	return dropped
-}
-
-// annotations returns the annotations of a patch's body, made if it does not
-// speak of them and they are needed; nil if it says something else of them, such
-// as that all are to go.
-func annotations(body map[string]any, needed bool) map[string]any {
-	meta := part(body, "metadata", needed)
-	if meta == nil {
-		return nil
-	}
-	return part(meta, "annotations", needed)
-}
-
-func part(of map[string]any, key string, needed bool) map[string]any {
-	v, there := of[key]
-	if !there && needed {
-		made := map[string]any{}
-		of[key] = made
-		return made
-	}
-	m, _ := v.(map[string]any)
-	return m
-}
-
-// patchJSON decides for a JSON patch.
+// patchJSON decides for a JSON patch. An object without annotations is given
+// none: to add them all would replace those that others have put there since.
 func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 	p, err := jsonpatch.DecodePatch(data)
 	if err != nil {
 		return data
 	}
 	carry, after := c.decidePatch(c.supply(obj), obj, p.Apply)
-	if len(carry) == 0 {
+	if _, there := after.at("metadata", "annotations").(map[string]any); !there {
 		return data
 	}
-	var ops []map[string]any
+	var ops []json.RawMessage
 	if json.Unmarshal(data, &ops) != nil {
 		return data
 	}
-	meta, _ := after["metadata"].(map[string]any)
-	if v, there := meta["annotations"]; !there {
-		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations", "value": map[string]string{}})
-	} else if _, ok := v.(map[string]any); !ok {
-		return data
-	}
-	for k, v := range carry {
-		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/annotations/" + pointer(k), "value": v})
+	for _, k := range slices.Sorted(maps.Keys(carry)) {
+		op, err := json.Marshal(map[string]string{"op": "add", "path": "/metadata/annotations/" + pointer(k), "value": carry[k]})
+		if err != nil {
+			return data
+		}
+		ops = append(ops, op)
 	}
 	text, err := json.Marshal(ops)
-	if err != nil {
+	if err != nil || len(carry) == 0 {
 		return data
 	}
 	return text
@@ -194,7 +131,11 @@ func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte)
 	if _, ok := after["metadata"].(map[string]any); !ok {
 		return nil, nil // an object without that is none
 	}
-	v := s.updated(before, content{annotations: after.annotations(), desired: after.desired()}, false)
+	sent := content{annotations: after.annotations(), desired: after.desired()}
+	v := s.updated(before, sent, false)
+	if !maps.Equal(s.own(s.with(sent.annotations, v.carry)), v.carry) {
+		v = verdict{digest: v.digest} // it does not fit
+	}
 	c.stamped(v)
 	if !v.context.IsValid() {
 		return nil, nil

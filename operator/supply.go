@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline"
@@ -227,7 +228,7 @@ func (s supply) context(annotations map[string]string) trace.SpanContext {
 
 // with returns annotations with what is to be carried in place of what is under
 // the convention's keys. The map given is not written to; it is returned as it
-// is if nothing differs.
+// is if nothing differs, and if the API server would refuse so much.
 func (s supply) with(annotations, carry map[string]string) map[string]string {
 	if maps.Equal(s.own(annotations), carry) {
 		return annotations
@@ -239,7 +240,28 @@ func (s supply) with(annotations, carry map[string]string) map[string]string {
 		}
 	}
 	maps.Copy(after, carry)
+	if !fits(after) && fits(annotations) {
+		return annotations
+	}
 	return after
+}
+
+// fits reports whether the API server takes so many annotations.
+func fits(annotations map[string]string) bool {
+	size := 0
+	for k, v := range annotations {
+		size += len(k) + len(v)
+	}
+	return size <= validation.TotalAnnotationSizeLimitB
+}
+
+// fitsBeside reports whether annotations that are applied fit beside those that
+// are there.
+func fitsBeside(there, applied map[string]string) bool {
+	all := make(map[string]string, len(there)+len(applied))
+	maps.Copy(all, there)
+	maps.Copy(all, applied)
+	return fits(all)
 }
 
 // bearsContext reports whether objects of a kind may carry a context: facts and

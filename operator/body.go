@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"encoding/json"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// body is a JSON object of which only the annotations are taken apart: all else
+// stays as it was written, numbers among it that no float64 can hold.
+type body struct {
+	all, meta   map[string]json.RawMessage
+	annotations map[string]json.RawMessage
+	// closed says that it speaks of the annotations, but not as a map: that all
+	// are to go, for example.
+	closed bool
+}
+
+// parseBody returns nil for what is no JSON object.
+func parseBody(data []byte) *body {
+	b := &body{}
+	if json.Unmarshal(data, &b.all) != nil || b.all == nil {
+		return nil
+	}
+	if text, there := b.all["metadata"]; there {
+		if json.Unmarshal(text, &b.meta) != nil || b.meta == nil {
+			b.meta, b.closed = nil, true
+			return b
+		}
+	}
+	if text, there := b.meta["annotations"]; there {
+		if json.Unmarshal(text, &b.annotations) != nil || b.annotations == nil {
+			b.annotations, b.closed = nil, true
+		}
+	}
+	return b
+}
+
+// drop takes out what the body says of the context, but for one that the writer
+// brings itself, and reports whether there was something.
+func (b *body) drop(s supply) bool {
+	brought := map[string]string{}
+	for k, v := range b.annotations {
+		var text *string
+		if s.convention.Owns(k) && json.Unmarshal(v, &text) == nil && text != nil {
+			brought[k] = *text
+		}
+	}
+	if sc := s.context(brought); sc.IsValid() {
+		if _, ours := lifeline.ClaimOf(sc); !ours {
+			return false
+		}
+	}
+	dropped := false
+	for k := range b.annotations {
+		if s.convention.Owns(k) {
+			delete(b.annotations, k)
+			dropped = true
+		}
+	}
+	return dropped
+}
+
+// add puts annotations in and reports whether there were some.
+func (b *body) add(carry map[string]string) bool {
+	if b.closed || len(carry) == 0 {
+		return false
+	}
+	if b.annotations == nil {
+		b.annotations = make(map[string]json.RawMessage, len(carry))
+	}
+	for k, v := range carry {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return false
+		}
+		b.annotations[k] = text
+	}
+	return true
+}
+
+// text is the body as it is now; data if that cannot be written.
+func (b *body) text(data []byte) []byte {
+	if !b.closed && !put(&b.meta, "annotations", b.annotations) {
+		return data
+	}
+	if (!b.closed || b.meta != nil) && !put(&b.all, "metadata", b.meta) {
+		return data
+	}
+	text, err := json.Marshal(b.all)
+	if err != nil {
+		return data
+	}
+	return text
+}
+
+// put makes part the member of an object, or removes it if it is empty.
+func put(of *map[string]json.RawMessage, key string, part map[string]json.RawMessage) bool {
+	if len(part) == 0 {
+		delete(*of, key)
+		return true
+	}
+	text, err := json.Marshal(part)
+	if err != nil {
+		return false
+	}
+	if *of == nil {
+		*of = map[string]json.RawMessage{}
+	}
+	(*of)[key] = text
+	return true
+}
