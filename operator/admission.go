@@ -4,11 +4,14 @@ package operator
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
+	"time"
 
 	evanphx "github.com/evanphx/json-patch/v5"
 	"go.opentelemetry.io/otel/attribute"
@@ -17,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +34,14 @@ import (
 // baggageKey is the baggage member in which a write's context reaches admission
 // even if the API server keeps the traceparent of an ordinary caller to itself.
 const baggageKey = "lifeline"
+
+// fresh is the age up to which a context may be of an earlier call of a webhook
+// for the same write: the longest that the API server waits for one webhook.
+const fresh = 30 * time.Second
+
+// camelCase is what a kind looks like. A kind in a request is whatever its
+// sender, which need not be the API server, has put there.
+var camelCase = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
 
 // headers reads what a request carries.
 var headers = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
@@ -97,12 +109,16 @@ func (a *admitter) Handle(ctx context.Context, req admission.Request) (response 
 	if mode == Off || req.DryRun != nil && *req.DryRun {
 		return a.inner.Handle(ctx, req)
 	}
-	gvk := schema.GroupVersionKind{Group: req.Kind.Group, Version: req.Kind.Version, Kind: req.Kind.Kind}
+	gvk := schema.GroupVersionKind{Group: bound(req.Kind.Group), Version: bound(req.Kind.Version), Kind: bound(req.Kind.Kind)}
 	w := &work{
-		kit: k, name: "admission " + bound(req.Kind.Kind), mode: mode, kind: gvk, start: k.clock.Now(), placed: true,
+		kit: k, name: "admission", mode: mode, kind: gvk, start: k.clock.Now(), placed: true,
 		parent: trace.SpanContextFromContext(ctx), bag: withoutOwn(baggage.FromContext(ctx)),
 	}
+	if camelCase.MatchString(gvk.Kind) {
+		w.name += " " + gvk.Kind
+	}
 	w.identify()
+	w.identifyBy(req)
 	inner := withWork(withTraceLog(ctx, w), w)
 	if w.exact() {
 		inner = trace.ContextWithSpanContext(inner, w.self)
@@ -114,6 +130,27 @@ func (a *admitter) Handle(ctx context.Context, req admission.Request) (response 
 		given = a.give(w, req, &response)
 	}
 	return response
+}
+
+// identifyBy makes the work's span context follow from the request, so that a
+// call that the API server repeats, since it got no answer, is answered alike.
+func (w *work) identifyBy(req admission.Request) {
+	if req.UID == "" {
+		return
+	}
+	text, err := json.Marshal([]any{req.UID, req.Kind, req.Namespace, req.Name, req.Operation, req.SubResource})
+	if err != nil { // strings always can be
+		return
+	}
+	sum := sha256.Sum256(text)
+	sum[15], sum[23] = sum[15]|1, sum[23]|1 // an ID of zeros is none
+	w.self = w.self.WithSpanID(trace.SpanID(sum[16:24]))
+	if w.parent.IsValid() {
+		return
+	}
+	id := trace.TraceID(sum[:16])
+	sampled := w.kit.exact != nil && w.kit.exact.SampleRoot(id)
+	w.self = w.self.WithTraceID(id).WithTraceFlags(w.self.TraceFlags().WithSampled(sampled))
 }
 
 // errPanic stands for what a handler panics with, which is for others to handle.
@@ -160,23 +197,67 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 		if w.kind.Group == "apps" && w.kind.Kind == "ReplicaSet" && owner != nil && owner.Kind == "Deployment" {
 			return false // P3c: its controller copies the Deployment's
 		}
+		if w.repeats(s, saved, now, sent) {
+			return false
+		}
 		v = s.created(now, trace.SpanContext{}, 0)
 	case req.Operation == admissionv1.Update && before != nil:
 		if owner != nil {
 			s.offer = noOffer // P3c
 		}
 		old := content{annotations: before.GetAnnotations(), desired: state(before.Object).desired(), generation: before.GetGeneration()}
-		if v = s.updated(old, now, false); sameSpan(saved, s.context(old.annotations)) {
+		had := s.context(old.annotations)
+		if sameSpan(saved, had) {
 			saved = trace.SpanContext{}
+		} else if w.repeatsUpdate(s, saved, had, s.next(old, now)) {
+			return false
 		}
+		v = s.updated(old, now, false)
 	default:
 		return false
+	}
+	after := s.with(carries, v.carry)
+	if validation.ValidateAnnotationsSize(after) != nil && validation.ValidateAnnotationsSize(carries) == nil {
+		return false // the API server would refuse the object for our sake
 	}
 	if v.context.IsValid() && saved.IsValid() {
 		w.link(saved, linkStale) // P3g: one of ours of another time
 	}
-	add(response, patchAnnotations(carries, s.with(carries, v.carry)))
+	add(response, patchAnnotations(carries, after))
 	return v.context.IsValid()
+}
+
+// repeats reports whether an object that is created carries what an earlier call
+// for the same create gave it: the API server calls again, with another UID, if
+// a later webhook has changed the object. What the object says now need not be
+// what the writer sent then, and the claim keeps telling of that. But what was
+// read from a cluster, which has given it a generation, and was edited, is
+// another create, be it of the same second.
+func (w *work) repeats(s supply, saved trace.SpanContext, now content, sent metav1.Object) bool {
+	claim, ok := w.fresh(s, saved)
+	return ok && (sent.GetGeneration() == 0 || claim.Digest == now.desired.digest())
+}
+
+// repeatsUpdate is repeats for an object that carried had before and that the
+// update gives a generation, 0 if unknown. An undo carries what is older than
+// that.
+func (w *work) repeatsUpdate(s supply, saved, had trace.SpanContext, generation int64) bool {
+	claim, ok := w.fresh(s, saved)
+	if !ok || claim.Generation != generation {
+		return false
+	}
+	before, _ := lifeline.ClaimOf(had)
+	return generation > 0 || claim.Time.After(before.Time)
+}
+
+// fresh returns the claim beside a context that was made a moment ago, for the
+// object in question, and in the trace of the request if it is of one.
+func (w *work) fresh(s supply, saved trace.SpanContext) (lifeline.Claim, bool) {
+	claim, holds := lifeline.ClaimOf(saved)
+	if !holds || !claim.Names(s.id) || claim.Time.IsZero() || w.start.Sub(claim.Time).Abs() > fresh {
+		return claim, false
+	}
+	return claim, !w.parent.IsValid() || w.parent.TraceID() == saved.TraceID()
 }
 
 // admitted makes the context of the write that is being admitted: that of the

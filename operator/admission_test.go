@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +19,7 @@ import (
 	patchop "gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	tracingapi "k8s.io/component-base/tracing/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -108,18 +111,8 @@ var allows = admission.HandlerFunc(func(context.Context, admission.Request) admi
 // admitted is the object as the API server has it after the response.
 func admitted(t testing.TB, req admission.Request, response admission.Response) *metav1.PartialObjectMetadata {
 	t.Helper()
-	text := req.Object.Raw
-	if response.Patch != nil {
-		p, err := jsonpatch.DecodePatch(response.Patch)
-		if err != nil {
-			t.Fatalf("the response's patch %s: %v", response.Patch, err)
-		}
-		if text, err = p.Apply(text); err != nil {
-			t.Fatalf("the response's patch %s: %v", response.Patch, err)
-		}
-	}
 	obj := &metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(text, obj); err != nil {
+	if err := json.Unmarshal(raw(applied(t, req, response)), obj); err != nil {
 		t.Fatal(err)
 	}
 	return obj
@@ -475,5 +468,228 @@ func TestAdmissionPanicGoesOn(t *testing.T) {
 	}()
 	if s := only(t, r.rec, "admission Head"); s.Status().Description == "" {
 		t.Errorf("status %v", s.Status())
+	}
+}
+
+// applied is the object as the API server has it after the response, as JSON.
+func applied(t testing.TB, req admission.Request, response admission.Response) map[string]any {
+	t.Helper()
+	text := req.Object.Raw
+	if response.Patch != nil {
+		p, err := jsonpatch.DecodePatch(response.Patch)
+		if err != nil {
+			t.Fatalf("the response's patch %s: %v", response.Patch, err)
+		}
+		if text, err = p.Apply(text); err != nil {
+			t.Fatalf("the response's patch %s: %v", response.Patch, err)
+		}
+	}
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// carriedBy returns the context on an object that is JSON.
+func carriedBy(object map[string]any) trace.SpanContext {
+	annotations := lifeline.Annotations{}
+	all, _ := object["metadata"].(map[string]any)["annotations"].(map[string]any)
+	for k, v := range all {
+		annotations[k], _ = v.(string)
+	}
+	return lifeline.Extract(&annotations)
+}
+
+// TestAdmissionAgain sends what came out of a webhook to it again as the same
+// operation, as the API server does when a later webhook changed the object, and
+// as a user does with what was saved a moment ago.
+func TestAdmissionAgain(t *testing.T) {
+	defaults := admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+		return admission.Patched("", patchop.NewOperation("add", "/spec/mode", "fast"))
+	})
+	old := head(inMeta("generation", 4), bearing(lifeline.Claimed(given(7), lifeline.Claim{
+		Object: headIdentity.Hash(), Digest: 5, Generation: 4, Time: begin.Add(-time.Hour),
+	})))
+	cases := map[string]struct {
+		reason      string
+		old         map[string]any
+		sent        map[string]any
+		inner       admission.Handler
+		from, again trace.SpanContext
+		after       time.Duration
+		change      func(map[string]any) // between the calls
+		renewed     bool
+	}{
+		"create":                     {reason: "another webhook changed nothing", from: given(1), again: given(1)},
+		"create, of no trace":        {reason: "another webhook changed nothing"},
+		"create, a second later":     {reason: "webhooks take their time", after: time.Second},
+		"create, another call span":  {reason: "the API server may put one above each call", from: given(1), again: given(1).WithSpanID(given(2).SpanID())},
+		"create, with defaults":      {reason: "the webhook's own handler changes the object, too", inner: defaults},
+		"create, changed":            {reason: "another webhook's change is of the same request", change: sized(3)},
+		"create, changed, of a run":  {reason: "another webhook's change is of the same request", from: given(1), again: given(1), change: sized(3)},
+		"create, later":              {reason: "P3g: saved", after: 31 * time.Second, renewed: true},
+		"create, before":             {reason: "P3g: by another clock, or made up", after: -31 * time.Second, renewed: true},
+		"create, of another trace":   {reason: "P3g: another request's", from: given(1), again: given(2), renewed: true},
+		"create, saved":              {reason: "made again at once, as it was", change: inMeta("generation", 1)},
+		"create, saved and edited":   {reason: "P3g: what was read from a cluster has a generation", change: func(h map[string]any) { inMeta("generation", 1)(h); sized(3)(h) }, renewed: true},
+		"create, of another name":    {reason: "P3g: a copy", change: inMeta("name", "other"), renewed: true},
+		"update":                     {reason: "another webhook changed nothing", old: old, sent: head(sized(2)), from: given(1), again: given(1)},
+		"update, of no trace":        {reason: "another webhook changed nothing", old: old, sent: head(sized(2))},
+		"update, with defaults":      {reason: "the webhook's own handler changes the object, too", old: old, sent: head(sized(2)), inner: defaults},
+		"update, changed":            {reason: "another webhook's change is of the same request", old: old, sent: head(sized(2)), change: sized(3)},
+		"update, later":              {reason: "P3g: saved", old: old, sent: head(sized(2)), after: 31 * time.Second, renewed: true},
+		"update of a label":          {reason: "it leaves the generation", old: old, sent: head(inMeta("labels", map[string]string{"a": "1"}))},
+		"update of a label, changed": {reason: "and then does not", old: old, sent: head(inMeta("labels", map[string]string{"a": "1"})), change: sized(3), renewed: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, interceptor.Funcs{})
+			operation, before := admissionv1.Create, any(nil)
+			if tc.old != nil {
+				operation, before = admissionv1.Update, tc.old
+			}
+			inner, sent := tc.inner, tc.sent
+			if inner == nil {
+				inner = allows
+			}
+			if sent == nil {
+				sent = head()
+			}
+			call := func(from trace.SpanContext, uid types.UID, object map[string]any) map[string]any {
+				req := asks(operation, object, before)
+				req.UID = uid
+				return applied(t, req, r.serve(t, from, req, inner, operator.GivingContexts()))
+			}
+			first := call(tc.from, "first", sent)
+			had := carriedBy(first)
+			if tc.change != nil {
+				tc.change(first)
+			}
+			r.clock.SetTime(begin.Add(tc.after))
+			r.rec.Reset()
+			has := carriedBy(call(tc.again, "second", first))
+			if renewed := !has.Equal(had); renewed != tc.renewed || !has.IsValid() {
+				t.Errorf("%s: it carried %v and carries %v", tc.reason, had, has)
+			}
+			want := map[string]string{}
+			if tc.renewed {
+				want[had.TraceID().String()] = "stale"
+			}
+			for _, s := range r.rec.Spans() {
+				if diff := cmp.Diff(want, links(s)); diff != "" {
+					t.Errorf("%s: links, -want +got\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAdmissionOfAnUndo: what an object carried a moment ago, before the change
+// that is undone, is not what this request was given.
+func TestAdmissionOfAnUndo(t *testing.T) {
+	ours := func(n byte, generation int64, at time.Time) func(map[string]any) {
+		return bearing(lifeline.Claimed(given(n), lifeline.Claim{Object: headIdentity.Hash(), Digest: 5, Generation: generation, Time: at}))
+	}
+	cases := map[string]struct {
+		reason     string
+		generation int64
+		change     func(map[string]any)
+	}{
+		"of a spec":  {reason: "its generation is the one before", generation: 3, change: sized(1)},
+		"of a label": {reason: "it is older than what is there", change: inMeta("labels", map[string]string{"a": "1"})},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, interceptor.Funcs{})
+			old := head(sized(2), inMeta("generation", 4), ours(7, 4, begin.Add(-time.Second)))
+			req := asks(admissionv1.Update, head(sized(2), tc.change, ours(6, tc.generation, begin.Add(-2*time.Second))), old)
+			has := carriedBy(applied(t, req, r.serve(t, given(1), req, allows, operator.GivingContexts())))
+			if has.TraceID() != given(1).TraceID() {
+				t.Errorf("%s: it carries %v", tc.reason, has)
+			}
+			if diff := cmp.Diff(map[string]string{traceOf(6): "stale"}, links(only(t, r.rec, "admission Head"))); diff != "" {
+				t.Errorf("%s: links, -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAdmissionRepeatsItself: a call that the API server repeats because it got
+// no answer is the same request.
+func TestAdmissionRepeatsItself(t *testing.T) {
+	for name, from := range map[string]trace.SpanContext{"of a trace": given(1), "of none": {}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, interceptor.Funcs{})
+			call := func(change func(*admission.Request)) trace.SpanContext {
+				req := asks(admissionv1.Create, head(), nil)
+				change(&req)
+				return carriedBy(applied(t, req, r.serve(t, from, req, allows, operator.GivingContexts())))
+			}
+			first := call(func(*admission.Request) {})
+			if again := call(func(*admission.Request) {}); !again.Equal(first) {
+				t.Errorf("it was given %v and then %v", first, again)
+			}
+			others := map[string]func(*admission.Request){
+				"another UID":  func(r *admission.Request) { r.UID = "other" },
+				"another name": func(r *admission.Request) { r.Name = "other" },
+				"no UID":       func(r *admission.Request) { r.UID = "" },
+			}
+			for name, change := range others {
+				if other := call(change); other.SpanID() == first.SpanID() || from.IsValid() != (other.TraceID() == first.TraceID()) {
+					t.Errorf("with %s it was given %v, as %v", name, other, first)
+				}
+			}
+		})
+	}
+}
+
+// TestAdmissionSpanName: the sender of a request chooses what kind it names.
+func TestAdmissionSpanName(t *testing.T) {
+	cases := map[string]struct{ reason, kind, want string }{
+		"kind":       {reason: "as a reader expects it", kind: "Head2", want: "admission Head2"},
+		"longest":    {reason: "63 bytes", kind: strings.Repeat("K", 63), want: "admission " + strings.Repeat("K", 63)},
+		"too long":   {reason: "a name has few values", kind: strings.Repeat("K", 64), want: "admission"},
+		"none":       {reason: "it is nothing", want: "admission"},
+		"digit":      {reason: "no kind begins so", kind: "2Head", want: "admission"},
+		"space":      {reason: "it is no identifier", kind: "Head of us", want: "admission"},
+		"line break": {reason: "it is no identifier", kind: "Head\n", want: "admission"},
+		"letters":    {reason: "of other scripts are no part of a kind", kind: "Têtë", want: "admission"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, interceptor.Funcs{})
+			req := asks(admissionv1.Create, head(), nil)
+			req.Kind.Kind = tc.kind
+			r.serve(t, given(1), req, allows)
+			if diff := cmp.Diff([]string{tc.want}, names(r.rec.Spans())); diff != "" {
+				t.Errorf("%s: spans, -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAdmissionLeavesRoom: a context must not make the API server refuse an
+// object.
+func TestAdmissionLeavesRoom(t *testing.T) {
+	const limit = 256 << 10
+	cases := map[string]struct {
+		reason string
+		size   int
+		given  bool
+	}{
+		"room":    {reason: "P1", size: limit - 1024, given: true},
+		"no room": {reason: "the object would be refused for its sake", size: limit - 100},
+		"refused": {reason: "it is refused in any case", size: limit + 1, given: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, interceptor.Funcs{})
+			req := asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": strings.Repeat("x", tc.size-1)})), nil)
+			response := r.serve(t, given(1), req, allows, operator.GivingContexts())
+			if !response.Allowed || carriedBy(applied(t, req, response)).IsValid() != tc.given {
+				t.Errorf("%s: allowed is %v, patched by %d operations", tc.reason, response.Allowed, len(response.Patches))
+			}
+		})
 	}
 }
