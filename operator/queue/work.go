@@ -6,14 +6,25 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
+
+	"github.com/kube-lifeline/lifeline"
 )
 
 const (
+	// controllerKey, on both spans, is the controller's name.
+	controllerKey = attribute.Key("lifeline.controller")
+	// resultKey, on `<controller> reconcile`, is "done" or "error".
+	resultKey = attribute.Key("lifeline.result")
+	// linkKey, on a link, is why it is there: "trigger", or "object" for a parent
+	// that was named too late.
+	linkKey = attribute.Key("lifeline.link")
 	// addsKey, on `queue wait`, is the number of adds that one turn answers.
 	addsKey = attribute.Key("lifeline.queue.adds")
 	// droppedKey, on `<controller> reconcile`, counts triggers without a link.
@@ -71,7 +82,7 @@ func (w *Work) SetParent(sc trace.SpanContext) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.span != nil {
-		w.span.AddLink(trace.Link{SpanContext: sc})
+		w.span.AddLink(link(sc, "object"))
 		return
 	}
 	w.parent = sc
@@ -119,14 +130,28 @@ func (w *Work) End(ctx context.Context, err error) {
 	if w.ended {
 		return
 	}
+	now, result := w.clock.Now(), "done"
 	if err != nil {
+		result = "error"
 		w.begin(ctx)
-		w.span.SetStatus(codes.Error, bounded(err.Error()))
+		w.fail(err, now)
 	}
 	if w.span != nil {
-		w.span.End(trace.WithTimestamp(w.clock.Now()))
+		w.span.SetAttributes(resultKey.String(result))
+		w.span.End(trace.WithTimestamp(now))
 	}
 	w.ended = true
+}
+
+// fail tells of an error as the operator kit's own spans do.
+func (w *Work) fail(err error, at time.Time) {
+	kind, text := "error", bounded(err.Error())
+	if reason := apierrors.ReasonForError(err); reason != "" {
+		kind = string(reason)
+	}
+	w.span.SetStatus(codes.Error, text)
+	w.span.AddEvent("exception", trace.WithTimestamp(at), trace.WithAttributes(
+		attribute.String("exception.type", kind), attribute.String("exception.message", text)))
 }
 
 // begin makes both spans, unless they are there or it is too late.
@@ -138,9 +163,14 @@ func (w *Work) begin(ctx context.Context) {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, w.parent)
 	}
 	parent := trace.SpanContextFromContext(ctx)
+	// A claim is about one object: spans below must not inherit it.
+	if bare := lifeline.Unclaimed(parent); !bare.Equal(parent) {
+		parent, ctx = bare, trace.ContextWithSpanContext(ctx, bare)
+	}
+	controller := controllerKey.String(w.controller)
 	opts := []trace.SpanStartOption{
 		trace.WithTimestamp(w.wait.Dequeued),
-		trace.WithAttributes(w.attrs...),
+		trace.WithAttributes(append(w.attrs, controller)...),
 		trace.WithLinks(w.links(parent)...),
 	}
 	if w.wait.Dropped > 0 {
@@ -155,7 +185,7 @@ func (w *Work) begin(ctx context.Context) {
 		ctx = within
 	}
 	_, waited := w.tracer.Start(ctx, "queue wait",
-		trace.WithTimestamp(w.wait.Due), trace.WithAttributes(addsKey.Int(w.wait.Adds)))
+		trace.WithTimestamp(w.wait.Due), trace.WithAttributes(controller, addsKey.Int(w.wait.Adds)))
 	waited.End(trace.WithTimestamp(w.wait.Dequeued))
 }
 
@@ -164,10 +194,14 @@ func (w *Work) links(parent trace.SpanContext) []trace.Link {
 	links := make([]trace.Link, 0, len(w.wait.Triggers))
 	for _, sc := range w.wait.Triggers {
 		if !same(sc, parent) {
-			links = append(links, trace.Link{SpanContext: sc})
+			links = append(links, link(sc, "trigger"))
 		}
 	}
 	return links
+}
+
+func link(sc trace.SpanContext, why string) trace.Link {
+	return trace.Link{SpanContext: lifeline.Unclaimed(sc), Attributes: []attribute.KeyValue{linkKey.String(why)}}
 }
 
 // bounded cuts a text that may come from the cluster.

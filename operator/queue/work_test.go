@@ -5,7 +5,9 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,7 +19,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kube-lifeline/lifeline"
 )
 
 // told is a span as it reads in a table.
@@ -25,16 +31,27 @@ type told struct {
 	Name       string
 	Parent     string // "" for a root, "remote" for the object's, or a span's name
 	Begin, End time.Duration
-	Links      []byte
+	Links      map[string]string // by the number of its context, why
 	Attrs      map[string]string
 	Error      string
+	Events     []string
+}
+
+// attrs are the attributes of a span of the controller "head".
+func attrs(more ...string) map[string]string {
+	m := map[string]string{"lifeline.controller": "head"}
+	for i := 0; i < len(more); i += 2 {
+		m[more[i]] = more[i+1]
+	}
+	return m
 }
 
 func TestWork(t *testing.T) {
 	long := strings.Repeat("x", maxErrorText-1) + "é"
 	key := attribute.String("k8s.object.kind", "Head")
-	kind := map[string]string{"k8s.object.kind": "Head"}
-	one := map[string]string{"lifeline.queue.adds": "1"}
+	kind := attrs("k8s.object.kind", "Head", "lifeline.result", "done")
+	one := attrs("lifeline.queue.adds", "1")
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "heads"}, "a")
 	cases := map[string]struct {
 		reason string
 		add    func(q Queue[string])
@@ -72,8 +89,19 @@ func TestWork(t *testing.T) {
 				w.End(ctx, nil)
 			},
 			want: []told{
-				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 4 * s, Error: "no such thing"},
+				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 4 * s, Attrs: attrs("lifeline.result", "error"), Error: "no such thing", Events: []string{"exception 4s error: no such thing"}},
 				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
+			},
+		},
+		"Refused": {
+			reason: "the API's reason is the type of the error",
+			work:   func(ctx context.Context, w *Work) { w.End(ctx, fmt.Errorf("no head: %w", notFound)) },
+			want: []told{
+				{
+					Name: "head reconcile", Begin: 3 * s, End: 3 * s, Attrs: attrs("lifeline.result", "error"),
+					Error: "no head: " + notFound.Error(), Events: []string{"exception 3s NotFound: no head: " + notFound.Error()},
+				},
+				{Name: "queue wait", Parent: "head reconcile", Begin: 1 * s, End: 3 * s, Attrs: one},
 			},
 		},
 		"WroteAndFailed": {
@@ -86,7 +114,7 @@ func TestWork(t *testing.T) {
 				w.End(ctx, errors.New(long))
 			},
 			want: []told{
-				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Attrs: kind, Error: long[:maxErrorText-1]},
+				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Attrs: attrs("k8s.object.kind", "Head", "lifeline.result", "error"), Error: long[:maxErrorText-1], Events: []string{"exception 3s error: " + long[:maxErrorText-1]}},
 				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
 			},
 		},
@@ -98,7 +126,7 @@ func TestWork(t *testing.T) {
 				w.End(ctx, nil)
 			},
 			want: []told{
-				{Name: "head reconcile", Begin: 3 * s, End: 3 * s},
+				{Name: "head reconcile", Begin: 3 * s, End: 3 * s, Attrs: attrs("lifeline.result", "done")},
 				{Name: "queue wait", Parent: "head reconcile", Begin: 1 * s, End: 3 * s, Attrs: one},
 			},
 		},
@@ -117,10 +145,12 @@ func TestWork(t *testing.T) {
 			},
 			want: []told{
 				{
-					Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Links: []byte{1, 2, 4, 5, 6, 7, 8, 30},
-					Attrs: map[string]string{"lifeline.triggers.dropped": "1"},
+					Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Attrs: attrs("lifeline.triggers.dropped", "1", "lifeline.result", "done"),
+					Links: map[string]string{
+						"1": "trigger", "2": "trigger", "4": "trigger", "5": "trigger", "6": "trigger", "7": "trigger", "8": "trigger", "30": "object",
+					},
 				},
-				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: map[string]string{"lifeline.queue.adds": "9"}},
+				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: attrs("lifeline.queue.adds", "9")},
 			},
 		},
 		"Unsampled": {
@@ -191,13 +221,26 @@ func read(spans tracetest.SpanStubs, begun time.Time) []told {
 		}
 		for _, l := range s.Links {
 			id := l.SpanContext.SpanID()
-			span.Links = append(span.Links, id[7])
+			if span.Links == nil {
+				span.Links = map[string]string{}
+			}
+			for _, a := range l.Attributes {
+				span.Links[strconv.Itoa(int(id[7]))] += a.Value.AsString()
+			}
 		}
 		for _, a := range s.Attributes {
 			if span.Attrs == nil {
 				span.Attrs = map[string]string{}
 			}
 			span.Attrs[string(a.Key)] = a.Value.String()
+		}
+		for _, e := range s.Events {
+			said := map[attribute.Key]string{}
+			for _, a := range e.Attributes {
+				said[a.Key] = a.Value.AsString()
+			}
+			span.Events = append(span.Events, fmt.Sprintf("%s %s %s: %s",
+				e.Name, e.Time.Sub(begun), said["exception.type"], said["exception.message"]))
 		}
 		if s.Status.Code == codes.Error {
 			span.Error = s.Status.Description
@@ -231,9 +274,68 @@ func TestWorkWithoutTurn(t *testing.T) {
 		work.Start(ctx)
 		work.End(ctx, nil)
 		q.ShutDown()
-		want := []told{{Name: "controller reconcile", Begin: 1 * s, End: 1 * s}}
+		want := []told{{Name: "controller reconcile", Begin: 1 * s, End: 1 * s, Attrs: map[string]string{
+			"lifeline.controller": "controller", "lifeline.result": "done",
+		}}}
 		if diff := cmp.Diff(want, read(exporter.GetSpans(), begun)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
+}
+
+// A claim is about the object that carries it: no span hands it on, and the
+// members of others stay.
+func TestWorkHandsOnNoClaim(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		begin  func(ctx context.Context, w *Work, parent trace.SpanContext) context.Context
+	}{
+		"SetParent": {reason: "the object's context is the parent", begin: func(ctx context.Context, w *Work, parent trace.SpanContext) context.Context {
+			w.SetParent(parent)
+			return ctx
+		}},
+		"Context": {reason: "the caller's context is the parent", begin: func(ctx context.Context, _ *Work, parent trace.SpanContext) context.Context {
+			return trace.ContextWithRemoteSpanContext(ctx, parent)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			exporter := tracetest.NewInMemoryExporter()
+			provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+			claimed := func(n byte) trace.SpanContext {
+				others, err := trace.ParseTraceState("vendor=1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return lifeline.Claimed(spanContext(n).WithTraceState(others), lifeline.Claim{Generation: 1})
+			}
+			q := New(nil, workqueue.TypedRateLimitingQueueConfig[string]{}, WithTracerProvider(provider))
+			q.From(claimed(1)).Add("a")
+			item, _ := q.Get()
+			ctx, work := q.Begin(t.Context(), item)
+			ctx = work.Start(tc.begin(ctx, work, claimed(9)))
+			work.SetParent(claimed(2))
+			work.End(ctx, nil)
+			q.Done(item)
+			q.ShutDown()
+			contexts := []trace.SpanContext{trace.SpanContextFromContext(ctx)}
+			for _, s := range exporter.GetSpans() {
+				if s.Parent.SpanID() != claimed(9).SpanID() {
+					t.Errorf("%s: %s is below %v", tc.reason, s.Name, s.Parent)
+				}
+				contexts = append(contexts, s.SpanContext, s.Parent)
+				for _, l := range s.Links {
+					contexts = append(contexts, l.SpanContext)
+				}
+			}
+			if len(contexts) != 7 { // two spans, their parents, two links
+				t.Errorf("%s: %d contexts", tc.reason, len(contexts))
+			}
+			for _, sc := range contexts {
+				if got := sc.TraceState().String(); got != "vendor=1" {
+					t.Errorf("%s: %v has tracestate %q", tc.reason, sc, got)
+				}
+			}
+		})
+	}
 }
