@@ -4,10 +4,16 @@ package operator
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
+	"strings"
 
+	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,32 +92,11 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 	}
 	s := c.supply(sent)
 	now := content{annotations: sent.GetAnnotations(), desired: stateOf(sent).desired()}
-	part := now.desired
-	if isDeployment(c.gvk) {
-		part = rolledOut(part) // P3e
-	}
-	digest := part.digest()
 	before, known := c.before()
-	switch {
-	case known:
-		c.stamped(s.updated(before, now, true))
-		c.decided.digest = digest
-	case c.remembered && c.last.sent == digest:
-		c.decided = verdict{carry: c.last.carried, digest: digest, attempts: c.last.attempts}
-	case c.work.loose:
-		// Its context differs each time, and what is there is not known.
-		c.decided = verdict{carry: s.own(now.annotations), digest: digest}
-	case c.remembered && c.kept(s, digest):
-		c.decided = verdict{carry: c.last.carried, digest: digest}
-	default:
-		s.unsure = true
-		now.desired = part
-		if anchored := c.work.anchored(); anchored != nil {
-			s.offer = anchored
-			c.decided = s.created(now, c.work.context, 0)
-			break
-		}
-		c.stamped(s.created(now, c.work.context, 0))
+	if known {
+		c.opineOn(s, before, now)
+	} else {
+		c.opineBlindly(s, now)
 	}
 	after := s.with(now.annotations, c.decided.carry)
 	if maps.Equal(after, now.annotations) || known && !fitsBeside(before.annotations, after) {
@@ -122,4 +107,88 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 	}
 	sent.SetAnnotations(after)
 	return true
+}
+
+// opineOn decides where it is known what was there before.
+func (c *call) opineOn(s supply, before, now content) {
+	v := s.updated(before, now, true)
+	v.digest = now.part(s.gvk).digest()
+	if _, chosen := s.chosen(now.annotations, s.context(before.annotations)); !chosen {
+		there := s.own(before.annotations)
+		v = c.setters(there).opinion(v, there, c.manager, c.force)
+	}
+	c.stamped(v)
+}
+
+// setters are those of what was there before, which is known.
+func (c *call) setters(there map[string]string) setters {
+	if _, held := c.held(); held {
+		return settersOf(c.cached, there)
+	}
+	if c.remembered && c.last.version == c.read.version {
+		return c.last.setters
+	}
+	return setters{}
+}
+
+// opineBlindly decides where at best what this process wrote or read last is
+// known.
+func (c *call) opineBlindly(s supply, now content) {
+	now.desired = now.part(s.gvk)
+	digest := now.desired.digest()
+	v := verdict{digest: digest, carry: s.own(now.annotations)}
+	last := c.last
+	switch {
+	case c.remembered && last.blank:
+	case c.remembered && last.sent == digest:
+		v.carry, v.attempts = last.carried, last.attempts
+		v = last.setters.opinion(v, last.carried, c.manager, c.force)
+	case c.work.loose:
+		// Its context differs each time, and what is there is not known.
+	case c.remembered && c.kept(s, digest):
+		v.carry = last.carried
+		v = last.setters.opinion(v, last.carried, c.manager, c.force)
+	default:
+		s.unsure = true
+		anchored := c.work.anchored()
+		if anchored != nil {
+			s.offer = anchored
+		}
+		v = s.created(now, c.work.context, 0)
+		if _, chosen := s.chosen(now.annotations, c.work.context); !chosen && c.remembered {
+			v = last.setters.opinion(v, last.carried, c.manager, c.force)
+		}
+		if anchored == nil {
+			c.stamped(v)
+			return
+		}
+		v.context = trace.SpanContext{}
+	}
+	c.decided = v
+}
+
+// part is the desired state that a context of the kind stands for (P3e).
+func (c content) part(gvk schema.GroupVersionKind) state {
+	if isDeployment(gvk) {
+		return rolledOut(c.desired)
+	}
+	return c.desired
+}
+
+// contested notes an apply that was refused because of the context: somebody
+// else has set it.
+func (c *call) contested(err error) {
+	var status apierrors.APIStatus
+	if !c.applies || c.sub != "" || !errors.As(err, &status) || status.Status().Details == nil {
+		return
+	}
+	for _, cause := range status.Status().Details.Causes {
+		key, ok := strings.CutPrefix(cause.Field, ".metadata.annotations.")
+		if ok && cause.Type == metav1.CauseTypeFieldManagerConflict && c.work.kit.convention.Owns(key) {
+			last := c.last
+			last.blank, last.carried, last.setters = true, nil, setters{}
+			c.work.kit.writes.keep(c.key, last)
+			return
+		}
+	}
 }

@@ -39,6 +39,7 @@ type call struct {
 	collection bool
 	manager    string // who owns the fields that are written; empty if not known
 	applies    bool   // by server-side apply
+	force      bool   // what others have set, too
 	decided    verdict
 	context    trace.SpanContext // of the write's span
 }
@@ -64,9 +65,12 @@ func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.O
 		key: objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
 	}
 	c.cached, c.whole = t.kit.informers.object(gvk, c.key.ObjectKey)
-	c.last, c.remembered = t.kit.writes.of(c.key)
 	if c.cached != nil && c.uid == "" {
 		c.uid = c.cached.GetUID()
+	}
+	c.last, c.remembered = t.kit.writes.of(c.key)
+	if c.remembered && c.uid != "" && c.last.uid != "" && c.uid != c.last.uid {
+		c.last, c.remembered = written{}, false // of a namesake
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +132,7 @@ func (c *call) update(obj client.Object) {
 	switch {
 	case known:
 		c.stamped(s.updated(before, sent, false))
-	case c.remembered && (c.version == "" || c.version == c.last.version):
+	case c.remembered && !c.last.blank && (c.version == "" || c.version == c.last.version):
 		c.stamped(s.recalled(c.last, sent))
 	default:
 		c.decided = verdict{carry: s.own(sent.annotations), digest: sent.desired.digest()}
@@ -145,7 +149,7 @@ func (c *call) before() (content, bool) {
 		return held, true
 	}
 	r := c.read
-	if r.version == "" || c.version != "" && c.version != r.version || c.remembered && newer(c.last.version, r.version) {
+	if r.version == "" || c.version != "" && c.version != r.version || c.behind(r.version) {
 		return content{}, false
 	}
 	return r.content, true
@@ -158,12 +162,17 @@ func (c *call) held() (content, bool) {
 		return content{}, false
 	}
 	cached := c.cached.GetResourceVersion()
-	if c.version != "" && c.version != cached || c.remembered && newer(c.last.version, cached) {
+	if c.version != "" && c.version != cached || c.behind(cached) {
 		return content{}, false
 	}
 	return content{
 		annotations: c.cached.GetAnnotations(), desired: stateOf(c.cached).desired(), generation: c.cached.GetGeneration(),
 	}, true
+}
+
+// behind reports whether a version is older than what this process wrote last.
+func (c *call) behind(version string) bool {
+	return c.remembered && c.last.version != "" && newer(c.last.version, version)
 }
 
 // newer reports whether a resourceVersion is later than another; of two that
@@ -180,18 +189,9 @@ func newer(a, b string) bool {
 // end takes up what the write came to. answer is the object as the API server
 // returned it, nil if it did not.
 func (c *call) end(err error, answer client.Object) {
-	k := c.work.kit
-	now := k.clock.Now()
+	now := c.work.kit.clock.Now()
 	e := c.effect(err, answer)
-	if err == nil && answer != nil && c.sub == "" {
-		c.remember(answer, now)
-	} else if err == nil && answer != nil {
-		if !c.remembered {
-			c.last.answered, c.last.carried = stateOf(answer).desired().digest(), c.supply(answer).own(answer.GetAnnotations())
-		}
-		c.last.version, c.last.at = answer.GetResourceVersion(), now
-		k.writes.keep(c.key, c.last)
-	}
+	c.learn(err, answer, now)
 	if e == nothing {
 		return
 	}
@@ -256,13 +256,29 @@ func (c *call) owned(m metav1.ManagedFieldsEntry) bool {
 		(c.manager == "" || m.Manager == c.manager)
 }
 
-// remember keeps what the write left.
-func (c *call) remember(answer client.Object, now time.Time) {
-	s := c.supply(answer)
-	c.work.kit.writes.keep(objectKey{c.gvk.GroupKind(), client.ObjectKeyFromObject(answer)}, written{
-		version: answer.GetResourceVersion(), answered: stateOf(answer).desired().digest(), sent: c.decided.digest,
-		carried: s.own(answer.GetAnnotations()), at: now, attempts: c.decided.attempts,
-	})
+// learn keeps what the write left.
+func (c *call) learn(err error, answer client.Object, now time.Time) {
+	writes := c.work.kit.writes
+	switch {
+	case c.collection:
+	case apierrors.IsNotFound(err), err == nil && c.verb == "delete":
+		writes.forget(c.key)
+	case err != nil:
+		c.contested(err)
+	case answer == nil:
+	case c.sub == "":
+		w := written{sent: c.decided.digest, attempts: c.decided.attempts, at: now}
+		w.take(answer, stateOf(answer).desired(), c.supply(answer).own(answer.GetAnnotations()))
+		writes.keep(objectKey{c.gvk.GroupKind(), client.ObjectKeyFromObject(answer)}, w)
+	default:
+		// A status changes nothing of the rest, as far as this process knows.
+		if w := c.last; !c.remembered {
+			w.take(answer, stateOf(answer).desired(), c.supply(answer).own(answer.GetAnnotations()))
+			c.last = w
+		}
+		c.last.version, c.last.uid, c.last.at = answer.GetResourceVersion(), answer.GetUID(), now
+		writes.keep(c.key, c.last)
+	}
 }
 
 func (c *call) attributes(err error, answer client.Object) []attribute.KeyValue {

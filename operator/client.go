@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -65,11 +66,13 @@ func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...cl
 // state.
 func (t *tracedClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	o := client.PatchOptions{}
-	c := t.begin(ctx, "patch", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
+	o.ApplyOptions(opts)
+	c := t.begin(ctx, "patch", "", obj, len(o.DryRun) > 0)
 	if c == nil {
 		return t.Client.Patch(ctx, obj, patch, opts...)
 	}
 	c.manager, c.applies = cmp.Or(o.FieldManager, t.manager), patch.Type() == types.ApplyPatchType
+	c.force = ptr.Deref(o.Force, false)
 	err := t.Client.Patch(c.ctx, obj, c.patch(obj, patch), opts...)
 	c.end(err, obj)
 	return err
@@ -88,7 +91,7 @@ func (t *tracedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration
 	if c == nil {
 		return t.Client.Apply(ctx, obj, opts...)
 	}
-	c.manager, c.applies = cmp.Or(o.FieldManager, t.manager), true
+	c.manager, c.applies, c.force = cmp.Or(o.FieldManager, t.manager), true, ptr.Deref(o.Force, false)
 	err := c.apply(t.Client, obj, sent, opts...)
 	c.end(err, sent)
 	return err

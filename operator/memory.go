@@ -27,12 +27,33 @@ type objectKey struct {
 // written is what the last write of this process left, or what it has read
 // since.
 type written struct {
+	uid      types.UID
 	version  string            // resourceVersion of the answer
 	answered lifeline.Digest   // of the desired state in the answer
 	sent     lifeline.Digest   // of the desired state as it was sent
 	carried  map[string]string // the context that the answer carried
+	setters  setters           // of what it carried
+	blank    bool              // what it carries is not known
 	at       time.Time         // of the write; zero if this was read
 	attempts int               // how often this very state was created
+}
+
+// maxCarried bounds a context that is remembered, in bytes: more than any that
+// would be read as one.
+const maxCarried = 10 << 10
+
+// take takes up what the API server has answered: its desired state, and what it
+// carries under the convention's keys.
+func (w *written) take(obj client.Object, desired state, own map[string]string) {
+	size := 0
+	for k, v := range own {
+		size += len(k) + len(v)
+	}
+	w.uid, w.version, w.answered = obj.GetUID(), obj.GetResourceVersion(), desired.digest()
+	w.carried, w.setters, w.blank = own, settersOf(obj, own), false
+	if size > maxCarried {
+		w.carried, w.setters, w.blank = nil, setters{}, true
+	}
 }
 
 // memory holds the last write of each object.
@@ -50,18 +71,22 @@ func (m memory) of(key objectKey) (written, bool) {
 
 func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
 
+func (m memory) forget(key objectKey) { m.last.Remove(key) }
+
 // note keeps what was read from the API server, unless what is known is as new:
 // without an informer it is all that is known of what stood there before.
 func (m memory) note(key objectKey, obj client.Object, desired state, own map[string]string) {
 	last, ok := m.of(key)
 	version := obj.GetResourceVersion()
-	if version == "" || ok && (version == last.version || newer(last.version, version)) {
+	if version == "" || ok && last.version != "" && (version == last.version || newer(last.version, version)) {
 		return
 	}
-	m.keep(key, written{
-		version: version, answered: desired.digest(), carried: own,
-		sent: last.sent, attempts: last.attempts,
-	})
+	w := written{}
+	if last.uid == obj.GetUID() {
+		w.sent, w.attempts = last.sent, last.attempts
+	}
+	w.take(obj, desired, own)
+	m.keep(key, w)
 }
 
 // episode is a stretch of work on an object that no context on the object

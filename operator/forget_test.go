@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+// uninformed is a rig without an informer of the children, whose API server
+// answers each write with an object of that UID.
+func uninformed(t *testing.T, uid *types.UID) *rig {
+	t.Helper()
+	version := 10
+	answer := func(obj client.Object) error {
+		version++
+		obj.SetUID(*uid)
+		obj.SetResourceVersion(string(rune('0'+version/10)) + string(rune('0'+version%10)))
+		return nil
+	}
+	r := newRig(t, interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.CreateOption) error {
+			return answer(obj)
+		},
+		Update: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.UpdateOption) error {
+			return answer(obj)
+		},
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return nil },
+	})
+	r.have(t, parent(carrying(given(1))))
+	return r
+}
+
+// TestRecalledContexts: what this process has written last is put back, but not
+// on another object of the name.
+func TestRecalledContexts(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		uid    types.UID // of the object that is updated
+		before func(context.Context, client.Client) error
+		kept   bool
+	}{
+		"the same":      {reason: "P3f", uid: "uid-1", kept: true},
+		"uid not known": {reason: "it can be no other, as far as is known", kept: true},
+		"a namesake":    {reason: "its context is not known", uid: "uid-2"},
+		"deleted": {reason: "it is gone", before: func(ctx context.Context, c client.Client) error {
+			return c.Delete(ctx, child())
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			uid := types.UID("uid-1")
+			r := uninformed(t, &uid)
+			first, second := child(), child()
+			second.UID = tc.uid
+			_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
+				if err := c.Create(ctx, first); err != nil {
+					return reconcile.Result{}, err
+				}
+				if tc.before != nil {
+					if err := tc.before(ctx, c); err != nil {
+						return reconcile.Result{}, err
+					}
+				}
+				return reconcile.Result{}, c.Update(ctx, second)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := maps.Equal(first.Annotations, second.Annotations); got != tc.kept || !tc.kept && len(second.Annotations) > 0 {
+				t.Errorf("%s: it carries %v, the first %v", tc.reason, second.Annotations, first.Annotations)
+			}
+		})
+	}
+}
+
+// TestHostileAnnotationStays: what is too much to remember is the writer's.
+func TestHostileAnnotationStays(t *testing.T) {
+	uid := types.UID("uid-1")
+	r := uninformed(t, &uid)
+	hostile := map[string]string{lifeline.BaggageKey: strings.Repeat("x", 200_000)}
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "child", Annotations: hostile}}
+	for _, value := range []string{"1", "2"} {
+		_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
+			obj.Data = map[string]string{"a": value}
+			return reconcile.Result{}, c.Update(ctx, obj)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(hostile, obj.Annotations); diff != "" {
+		t.Error("the annotations are not the writer's")
+	}
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+func configMap(uid types.UID, version string, annotations map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version, Annotations: annotations}}
+}
+
+// TestHostileSizesAreNotRemembered: 16,384 of them would be gigabytes.
+func TestHostileSizesAreNotRemembered(t *testing.T) {
+	m, key := newMemory(), objectKey{schema.GroupKind{Kind: "ConfigMap"}, client.ObjectKey{Name: "child"}}
+	hostile := map[string]string{lifeline.BaggageKey: strings.Repeat("x", 200_000)}
+	m.note(key, configMap("uid-1", "5", hostile), full, hostile)
+	got, ok := m.of(key)
+	if !ok || got.carried != nil || !got.blank || got.version != "5" {
+		t.Errorf("remembered %t, blank %t, version %q and %d annotations", ok, got.blank, got.version, len(got.carried))
+	}
+	small := encoded(ours(2, full))
+	m.note(key, configMap("uid-1", "6", small), full, small)
+	if got, _ := m.of(key); got.blank || len(got.carried) != len(small) {
+		t.Errorf("a context that can be remembered is not: %v", got.carried)
+	}
+}
+
+// TestNamesakesInheritNothing: what was sent to an object that is gone says
+// nothing of the one that has its name now.
+func TestNamesakesInheritNothing(t *testing.T) {
+	m, key := newMemory(), objectKey{schema.GroupKind{Kind: "ConfigMap"}, client.ObjectKey{Name: "child"}}
+	m.keep(key, written{uid: "uid-1", version: "5", sent: 7, carried: encoded(ours(2, full))})
+	m.note(key, configMap("uid-1", "6", nil), full, nil)
+	if got, _ := m.of(key); got.sent != 7 {
+		t.Errorf("the same object: sent %v", got.sent)
+	}
+	m.note(key, configMap("uid-2", "9", nil), full, nil)
+	if got, _ := m.of(key); got.sent != 0 || got.uid != "uid-2" {
+		t.Errorf("its namesake: sent %v, UID %s", got.sent, got.uid)
+	}
+}
