@@ -20,6 +20,9 @@ type Child struct {
 	// Attempt tells writes apart that are alike and yet are two, such as the
 	// creation of what was deleted again; 0 for the first.
 	Attempt int
+	// Former is the span of the context that the write replaces; zero if there is
+	// none. It tells apart the writes of a state that comes and goes.
+	Former trace.SpanID
 	// Linked is, in link mode, the context that the parent's trace links to.
 	Linked trace.SpanContext
 }
@@ -52,12 +55,15 @@ func Derive(parent trace.SpanContext, child Child) trace.SpanContext {
 }
 
 func deriveSpanID(parent trace.SpanContext, object ObjectHash, child Child) trace.SpanID {
-	b := make([]byte, 0, 64)
+	b := make([]byte, 0, 72)
 	traceID, spanID := parent.TraceID(), parent.SpanID()
 	b = append(b, traceID[:]...)
 	b = append(b, spanID[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(object))
 	b = binary.BigEndian.AppendUint64(b, uint64(child.Digest))
+	if child.Former.IsValid() {
+		b = append(b, child.Former[:]...)
+	}
 	b = strconv.AppendInt(b, int64(child.Attempt), 10)
 	sum := sha256.Sum256(b)
 	id := trace.SpanID(sum[:8])

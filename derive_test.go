@@ -62,6 +62,7 @@ func TestDeriveDistinct(t *testing.T) {
 		"digest":       with(func(in *input) { in.child.Digest = 2 }),
 		"attempt":      with(func(in *input) { in.child.Attempt = 1 }),
 		"attempt 10":   with(func(in *input) { in.child.Attempt = 10 }),
+		"former":       with(func(in *input) { in.child.Former = trace.SpanID{1} }),
 	} {
 		id := Derive(in.parent, in.child).SpanID()
 		if other, ok := seen[id]; ok || !id.IsValid() {

@@ -115,9 +115,20 @@ func (c *call) opineOn(s supply, before, now content) {
 	v.digest = now.part(s.gvk).digest()
 	if _, chosen := s.chosen(now.annotations, s.context(before.annotations)); !chosen {
 		there := s.own(before.annotations)
-		v = c.setters(there).opinion(v, there, c.manager, c.force)
+		v = c.limit(v, c.setters(there), there)
 	}
 	c.stamped(v)
+}
+
+// limit leaves out of a verdict what is not this applier's to say.
+func (c *call) limit(v verdict, by setters, there map[string]string) verdict {
+	made := v.context.IsValid()
+	v = by.opinion(v, there, c.manager, c.force)
+	if made && !v.context.IsValid() && c.try != (try{}) {
+		c.work.kit.writes.tries.undo(c.try)
+		c.try, c.again = try{}, false
+	}
+	return v
 }
 
 // setters are those of what was there before, which is known.
@@ -141,13 +152,13 @@ func (c *call) opineBlindly(s supply, now content) {
 	switch {
 	case c.remembered && last.blank:
 	case c.remembered && last.sent == digest:
-		v.carry, v.attempts = last.carried, last.attempts
-		v = last.setters.opinion(v, last.carried, c.manager, c.force)
+		v.carry = last.carried
+		v = c.limit(v, last.setters, last.carried)
 	case c.work.loose:
 		// Its context differs each time, and what is there is not known.
 	case c.remembered && c.kept(s, digest):
 		v.carry = last.carried
-		v = last.setters.opinion(v, last.carried, c.manager, c.force)
+		v = c.limit(v, last.setters, last.carried)
 	default:
 		s.unsure = true
 		anchored := c.work.anchored()
@@ -156,7 +167,7 @@ func (c *call) opineBlindly(s supply, now content) {
 		}
 		v = s.created(now, c.work.context, 0)
 		if _, chosen := s.chosen(now.annotations, c.work.context); !chosen && c.remembered {
-			v = last.setters.opinion(v, last.carried, c.manager, c.force)
+			v = c.limit(v, last.setters, last.carried)
 		}
 		if anchored == nil {
 			c.stamped(v)

@@ -4,6 +4,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
 // call is one write, from before its request is sent to after it was answered.
@@ -41,6 +43,8 @@ type call struct {
 	applies    bool   // by server-side apply
 	force      bool   // what others have set, too
 	decided    verdict
+	try        try               // of the new context; zero if there is none
+	again      bool              // there is a span of the new context already
 	context    trace.SpanContext // of the write's span
 }
 
@@ -90,10 +94,11 @@ func (c *call) use(ctx context.Context, sc trace.SpanContext) {
 	c.ctx = ctx
 }
 
-// stamped takes up what was decided; a new context is that of the write's span.
+// stamped takes up what was decided; a new context is that of the write's span,
+// unless it is another's already.
 func (c *call) stamped(v verdict) {
 	c.decided = v
-	if v.context.IsValid() {
+	if v.context.IsValid() && !c.again {
 		c.use(c.ctx, lifeline.Unclaimed(v.context))
 	}
 }
@@ -104,19 +109,32 @@ func (c *call) supply(obj client.Object) supply {
 	if id.UID == "" && c.verb != "create" {
 		id.UID = string(c.uid)
 	}
-	return supply{convention: c.work.kit.convention, gvk: c.gvk, id: id, bag: c.work.bag, offer: c.work.offer}
+	return supply{convention: c.work.kit.convention, gvk: c.gvk, id: id, bag: c.work.bag, offer: c.offer}
+}
+
+// offer makes a new context for this write: no other write's, but for that of an
+// apply, which must not differ from one time to the next.
+func (c *call) offer(child lifeline.Child) trace.SpanContext {
+	sc := c.work.offer(child)
+	if !c.work.exact() || !sc.IsValid() {
+		return sc
+	}
+	c.try = try{sc.TraceID(), sc.SpanID()}
+	n := c.work.kit.writes.tries.next(c.try)
+	if c.applies {
+		c.again = n > 0
+	} else if n > 0 {
+		child.Attempt = n
+		sc = c.work.offer(child)
+	}
+	return sc
 }
 
 // create decides for an object that is created.
 func (c *call) create(obj client.Object) {
 	s := c.supply(obj)
 	sent := content{annotations: obj.GetAnnotations(), desired: stateOf(obj).desired()}
-	attempt := 0
-	if c.remembered && c.last.sent == sent.desired.digest() {
-		attempt = c.last.attempts
-	}
-	c.stamped(s.created(sent, c.work.context, attempt))
-	c.decided.attempts = attempt + 1
+	c.stamped(s.created(sent, c.work.context, 0))
 	obj.SetAnnotations(s.with(sent.annotations, c.decided.carry))
 }
 
@@ -192,6 +210,10 @@ func (c *call) end(err error, answer client.Object) {
 	now := c.work.kit.clock.Now()
 	e := c.effect(err, answer)
 	c.learn(err, answer, now)
+	if err != nil && c.repeats(err) {
+		c.work.kit.writes.tries.undo(c.try)
+		c.context = c.context.WithSpanID(planned.NewSpanID())
+	}
 	if e == nothing {
 		return
 	}
@@ -204,6 +226,18 @@ func (c *call) end(err error, answer client.Object) {
 		r.attributes = c.attributes(err, answer)
 	}
 	c.work.write(r, e)
+}
+
+// repeats reports whether the context of a write that failed will be sent again:
+// always that of an apply, and that of a change that was stored perhaps, for if
+// it was, the next try must be a no-op. The span is then not of that context.
+func (c *call) repeats(err error) bool {
+	if c.try == (try{}) || c.again {
+		return false
+	}
+	var status apierrors.APIStatus
+	refused := errors.As(err, &status) && status.Status().Code/100 == 4
+	return c.applies || c.verb != "create" && !refused
 }
 
 // effect tells what the write came to.
@@ -267,7 +301,7 @@ func (c *call) learn(err error, answer client.Object, now time.Time) {
 		c.contested(err)
 	case answer == nil:
 	case c.sub == "":
-		w := written{sent: c.decided.digest, attempts: c.decided.attempts, at: now}
+		w := written{sent: c.decided.digest, at: now}
 		w.take(answer, stateOf(answer).desired(), c.supply(answer).own(answer.GetAnnotations()))
 		writes.keep(objectKey{c.gvk.GroupKind(), client.ObjectKeyFromObject(answer)}, w)
 	default:

@@ -35,7 +35,6 @@ type written struct {
 	setters  setters           // of what it carried
 	blank    bool              // what it carries is not known
 	at       time.Time         // of the write; zero if this was read
-	attempts int               // how often this very state was created
 }
 
 // maxCarried bounds a context that is remembered, in bytes: more than any that
@@ -57,9 +56,12 @@ func (w *written) take(obj client.Object, desired state, own map[string]string) 
 }
 
 // memory holds the last write of each object.
-type memory struct{ last *lru.Cache }
+type memory struct {
+	last  *lru.Cache
+	tries *tries
+}
 
-func newMemory() memory { return memory{lru.New(remembered)} }
+func newMemory() memory { return memory{lru.New(remembered), newTries()} }
 
 func (m memory) of(key objectKey) (written, bool) {
 	v, ok := m.last.Get(key)
@@ -83,7 +85,7 @@ func (m memory) note(key objectKey, obj client.Object, desired state, own map[st
 	}
 	w := written{}
 	if last.uid == obj.GetUID() {
-		w.sent, w.attempts = last.sent, last.attempts
+		w.sent = last.sent
 	}
 	w.take(obj, desired, own)
 	m.keep(key, w)

@@ -47,8 +47,6 @@ type verdict struct {
 	context trace.SpanContext
 	// digest is that of the desired state as it is sent.
 	digest lifeline.Digest
-	// attempts is how often this state was created, with this time.
-	attempts int
 }
 
 // created decides for an object that does not exist yet. above is the context
@@ -90,7 +88,7 @@ func (s supply) updated(before, sent content, partial bool) verdict {
 	if ours && claim.Digest == v.digest || !s.says(before, sent) {
 		return v
 	}
-	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest, Generation: s.next(before, sent)})
+	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest, Generation: s.next(before, sent), Former: had.SpanID()})
 	return v
 }
 
@@ -110,7 +108,7 @@ func (s supply) recalled(last written, sent content) verdict {
 	if had.IsValid() && (!holds || !claim.Names(s.id) || claim.Digest == v.digest) {
 		return v
 	}
-	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest})
+	v.make(s, lifeline.Child{Identity: s.id, Digest: v.digest, Former: had.SpanID()})
 	return v
 }
 

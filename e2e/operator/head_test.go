@@ -53,10 +53,18 @@ func traces(c *harness.Collector, ns string) []*harness.Trace {
 	})
 }
 
-// whole fails for each span whose parent nobody sent.
+// whole fails for each span whose parent nobody sent, and each that has the ID of
+// another.
 func whole(t *testing.T, trs []*harness.Trace) {
 	t.Helper()
 	for _, tr := range trs {
+		seen := map[string]*harness.Span{}
+		for _, s := range tr.Spans {
+			if o := seen[s.ID]; o != nil {
+				t.Errorf("trace %s: %s %s has the ID of %s %s:\n%s", tr.ID, s.Name, s.Object(), o.Name, o.Object(), harness.Names{}.Outline(tr))
+			}
+			seen[s.ID] = s
+		}
 		for _, s := range tr.Orphans() {
 			t.Errorf("trace %s: the parent %s of %s %s is missing:\n%s", tr.ID, s.Parent, s.Name, s.Object(), harness.Names{}.Outline(tr))
 		}

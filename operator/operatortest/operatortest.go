@@ -77,9 +77,9 @@ func (r *Recorder) Find(name string) []sdktrace.ReadOnlySpan {
 	return slices.DeleteFunc(r.Spans(), func(s sdktrace.ReadOnlySpan) bool { return s.Name() != name })
 }
 
-// OneTrace asserts that all spans are of one trace, that no parent is missing
-// but the one that began outside, and that each of the names is there at least
-// once. It returns the trace's ID.
+// OneTrace asserts that all spans are of one trace and have IDs of their own, that
+// no parent is missing but the one that began outside, and that each of the names
+// is there at least once. It returns the trace's ID.
 func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 	t.Helper()
 	spans := r.Spans()
@@ -89,6 +89,9 @@ func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 	}
 	if len(ids) != 1 {
 		t.Fatalf("got spans of %d traces, want one:\n%s", len(ids), Tree(spans))
+	}
+	if names := shared(spans); len(names) > 0 {
+		t.Errorf("got several spans of one ID, %s:\n%s", strings.Join(names, ", "), Tree(spans))
 	}
 	if missing := missing(spans, names); len(missing) > 0 {
 		t.Errorf("got no span %s:\n%s", strings.Join(missing, ", "), Tree(spans))
@@ -132,6 +135,20 @@ func missing(spans []sdktrace.ReadOnlySpan, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.Name() == name })
 	})
+}
+
+// shared returns the names of spans whose ID an earlier one has.
+func shared(spans []sdktrace.ReadOnlySpan) []string {
+	var names []string
+	seen := map[trace.SpanID]bool{}
+	for _, s := range spans {
+		id := s.SpanContext().SpanID()
+		if seen[id] {
+			names = append(names, s.Name())
+		}
+		seen[id] = true
+	}
+	return names
 }
 
 // whole reports whether no trace lacks more than the parent that began outside.

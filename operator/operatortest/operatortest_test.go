@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-lifeline/lifeline/operator"
+	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 	"github.com/kube-lifeline/lifeline/operator/operatortest"
 )
 
@@ -105,6 +106,15 @@ func TestAssertions(t *testing.T) {
 				spans(outside(2), t, r, "b")
 			},
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got 2 parents that are not there",
+		},
+		"two of one ID": {
+			reason: "no store could tell them apart",
+			make: func(t *testing.T, r *operatortest.Recorder) {
+				for _, name := range []string{"a", "b"} {
+					spans(planned.With(outside(1), planned.Span{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{5}, Sampled: true}), t, r, name)
+				}
+			},
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got several spans of one ID, b",
 		},
 		"two traces": {
 			reason: "the message shows them",
