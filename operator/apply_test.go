@@ -30,9 +30,9 @@ func note(manager string, operation metav1.ManagedFieldsOperationType, keys ...s
 	for _, k := range keys {
 		all = append(all, fmt.Sprintf("%q:{}", "f:"+k))
 	}
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{
-		Raw: []byte(`{"f:data":{"f:a":{}},"f:metadata":{"f:annotations":{` + strings.Join(all, ",") + `}}}`),
-	}}
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(
+		`{"f:data":{"f:a":{}},"f:metadata":{"f:annotations":{` + strings.Join(all, ",") + `}}}`,
+	)}
 }
 
 func childIdentity() lifeline.Identity {

@@ -36,7 +36,7 @@ func settersOf(obj client.Object, own map[string]string) setters {
 		return s
 	}
 	for _, m := range notes {
-		if m.FieldsV1 == nil || m.Subresource != "" || !bytes.Contains(m.FieldsV1.Raw, []byte(`"f:annotations"`)) {
+		if m.FieldsV1 == nil || m.Subresource != "" || !bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:annotations"`)) {
 			continue
 		}
 		var fields struct {
@@ -44,7 +44,7 @@ func settersOf(obj client.Object, own map[string]string) setters {
 				Annotations map[string]json.RawMessage `json:"f:annotations"`
 			} `json:"f:metadata"`
 		}
-		if json.Unmarshal(m.FieldsV1.Raw, &fields) != nil {
+		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
 			return setters{}
 		}
 		one := setter{manager: m.Manager, applies: m.Operation == metav1.ManagedFieldsOperationApply}
