@@ -3,7 +3,6 @@
 package operator
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"slices"
