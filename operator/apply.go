@@ -165,7 +165,7 @@ func (c *call) opineBlindly(s supply, now content) {
 		if anchored != nil {
 			s.offer = anchored
 		}
-		v = s.created(now, c.work.context, 0)
+		v = s.created(now, c.work.context)
 		if _, chosen := s.chosen(now.annotations, c.work.context); !chosen && c.remembered {
 			v = c.limit(v, last.setters, last.carried)
 		}

@@ -134,7 +134,7 @@ func (c *call) offer(child lifeline.Child) trace.SpanContext {
 func (c *call) create(obj client.Object) {
 	s := c.supply(obj)
 	sent := content{annotations: obj.GetAnnotations(), desired: stateOf(obj).desired()}
-	c.stamped(s.created(sent, c.work.context, 0))
+	c.stamped(s.created(sent, c.work.context))
 	obj.SetAnnotations(s.with(sent.annotations, c.decided.carry))
 }
 

@@ -69,7 +69,7 @@ func FuzzSupply(f *testing.F) {
 		old := content{annotations: had, desired: full, generation: 3}
 		for name, v := range map[string]verdict{
 			"updated":  s.updated(old, content{annotations: has, desired: want}, partial),
-			"created":  s.created(content{annotations: has, desired: want}, above, 0),
+			"created":  s.created(content{annotations: has, desired: want}, above),
 			"recalled": s.recalled(written{carried: s.own(had), answered: full.digest()}, content{annotations: has, desired: want}),
 		} {
 			after := s.with(has, v.carry)

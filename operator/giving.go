@@ -50,7 +50,7 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 		if w.repeats(s, saved, now, sent) {
 			return false
 		}
-		v = s.created(now, trace.SpanContext{}, 0)
+		v = s.created(now, trace.SpanContext{})
 	case req.Operation == admissionv1.Update && before != nil:
 		if owner != nil {
 			s.offer = noOffer // P3c

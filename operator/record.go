@@ -136,7 +136,9 @@ func objectAttributes(gvk schema.GroupVersionKind, namespace, name, uid string, 
 		attribute.String("k8s.object.group", gvk.Group),
 		attribute.String("k8s.object.version", gvk.Version),
 		attribute.String("k8s.object.kind", gvk.Kind),
-		attribute.String("k8s.object.name", bound(name)),
+	}
+	if name != "" {
+		a = append(a, attribute.String("k8s.object.name", bound(name)))
 	}
 	if namespace != "" {
 		a = append(a, attribute.String("k8s.namespace.name", bound(namespace)))

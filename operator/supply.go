@@ -52,7 +52,7 @@ type verdict struct {
 // created decides for an object that does not exist yet. above is the context
 // that the writer's own object carries: an operator that copies annotations to
 // its children has copied it, too.
-func (s supply) created(sent content, above trace.SpanContext, attempt int) verdict {
+func (s supply) created(sent content, above trace.SpanContext) verdict {
 	v := verdict{digest: sent.desired.digest(), carry: s.own(sent.annotations)}
 	if !bearsContext(s.gvk) {
 		return v
@@ -61,7 +61,7 @@ func (s supply) created(sent content, above trace.SpanContext, attempt int) verd
 		v.carry = chosen
 		return v
 	}
-	child := lifeline.Child{Identity: s.id, Digest: v.digest, Attempt: attempt}
+	child := lifeline.Child{Identity: s.id, Digest: v.digest}
 	if !s.unsure {
 		child.Generation = 1
 	}

@@ -260,7 +260,7 @@ func TestCreated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := rules(tc.gvk)
 			frozen := maps.Clone(tc.sent)
-			v := s.created(content{annotations: tc.sent, desired: full}, tc.above, 0)
+			v := s.created(content{annotations: tc.sent, desired: full}, tc.above)
 			if tc.fresh {
 				checkClaim(t, tc.reason, s, v, full, 1)
 			} else if diff := cmp.Diff(tc.want, v.carry); diff != "" || v.context.IsValid() {
@@ -274,19 +274,6 @@ func TestCreated(t *testing.T) {
 				t.Errorf("%s: lost an annotation of the writer", tc.reason)
 			}
 		})
-	}
-}
-
-func TestCreatedTellsAttemptsApart(t *testing.T) {
-	s := rules(serviceKind)
-	first := s.created(content{desired: full}, trace.SpanContext{}, 0)
-	again := s.created(content{desired: full}, trace.SpanContext{}, 0)
-	second := s.created(content{desired: full}, trace.SpanContext{}, 1)
-	if !sameSpan(first.context, again.context) {
-		t.Error("the same creation has two contexts")
-	}
-	if sameSpan(first.context, second.context) {
-		t.Error("two creations have one context")
 	}
 }
 
@@ -326,7 +313,7 @@ func TestRecalled(t *testing.T) {
 func TestNothingToOffer(t *testing.T) {
 	s := rules(serviceKind)
 	s.offer = noOffer
-	if v := s.created(content{desired: full}, trace.SpanContext{}, 0); v.carry != nil || v.context.IsValid() {
+	if v := s.created(content{desired: full}, trace.SpanContext{}); v.carry != nil || v.context.IsValid() {
 		t.Errorf("created: carries %v", v.carry)
 	}
 	before := content{annotations: encoded(ours(2, full)), desired: full}
@@ -341,7 +328,7 @@ func TestClaimKeepsTheTimeOfTheChange(t *testing.T) {
 	s.offer = func(c lifeline.Child) trace.SpanContext {
 		return lifeline.Derive(lifeline.Claimed(above, lifeline.Claim{Time: when}), c)
 	}
-	v := s.created(content{desired: full}, trace.SpanContext{}, 0)
+	v := s.created(content{desired: full}, trace.SpanContext{})
 	if claim, _ := lifeline.ClaimOf(v.context); !claim.Time.Equal(when) {
 		t.Errorf("the child's claim is of %v, want the parent's %v", claim.Time, when)
 	}
