@@ -39,11 +39,14 @@ demo-operator: bin ## Trace a change through an operator that carries contexts, 
 	@echo "building bin/head-operator"
 	(cd examples/head-operator && CGO_ENABLED=0 go build -trimpath -o ../../bin/head-operator .)
 	work="$$(mktemp -d)"
-	trap 'kill $$operator 2>/dev/null && wait $$operator 2>/dev/null; rm -rf "$$work"; $(LAB) down --name demo-operator' EXIT
+	operator=
+	trap 'if [ -n "$$operator" ]; then kill $$operator 2>/dev/null || true; wait $$operator 2>/dev/null || true; fi; rm -rf "$$work"; $(LAB) down --name demo-operator' EXIT
 	$(LAB) up --name demo-operator --nodes kwok
 	export KUBECONFIG="$$($(LAB) kubeconfig --name demo-operator)" PATH="$$($(LAB) bin --name demo-operator):$$PATH"
 	bin/head-operator install --webhook-url https://127.0.0.1:19443 --generate-cert "$$work"
 	bin/head-operator --tracing --webhook-host 127.0.0.1 --webhook-port 19443 --webhook-cert-dir "$$work" 2>"$$work/log" & operator=$$!
+	# The API server takes two seconds over the first request of a new kind.
+	kubectl apply --dry-run=server -f examples/head-operator/config/samples/head.yaml >/dev/null
 	echo
 	echo '$$ lifeline run --record change.jsonl -- kubectl apply -f examples/head-operator/config/samples/head.yaml'
 	$(LIFELINE) run --record "$$work/change.jsonl" -- kubectl apply -f examples/head-operator/config/samples/head.yaml
