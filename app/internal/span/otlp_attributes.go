@@ -102,10 +102,12 @@ func toKeyValues(kvs []attribute.KeyValue) []*commonpb.KeyValue {
 }
 
 func toKeyValue(kv attribute.KeyValue) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: text(string(kv.Key)), Value: toValue(kv.Value)}
+	return &commonpb.KeyValue{Key: text(string(kv.Key)), Value: AnyValue(kv.Value, text)}
 }
 
-func toValue(v attribute.Value) *commonpb.AnyValue {
+// AnyValue writes a value of any type as OTLP does; text makes each string fit
+// for where it goes. A value of no type is empty.
+func AnyValue(v attribute.Value, text func(string) string) *commonpb.AnyValue {
 	switch v.Type() {
 	case attribute.BOOL:
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: v.AsBool()}}
@@ -115,23 +117,38 @@ func toValue(v attribute.Value) *commonpb.AnyValue {
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: v.AsFloat64()}}
 	case attribute.STRING:
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text(v.AsString())}}
+	case attribute.BYTESLICE:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_BytesValue{BytesValue: v.AsByteSlice()}}
 	case attribute.STRINGSLICE:
-		return toArray(v.AsStringSlice(), attribute.StringValue)
+		return toArray(v.AsStringSlice(), attribute.StringValue, text)
 	case attribute.INT64SLICE:
-		return toArray(v.AsInt64Slice(), attribute.Int64Value)
+		return toArray(v.AsInt64Slice(), attribute.Int64Value, text)
 	case attribute.FLOAT64SLICE:
-		return toArray(v.AsFloat64Slice(), attribute.Float64Value)
+		return toArray(v.AsFloat64Slice(), attribute.Float64Value, text)
 	case attribute.BOOLSLICE:
-		return toArray(v.AsBoolSlice(), attribute.BoolValue)
+		return toArray(v.AsBoolSlice(), attribute.BoolValue, text)
+	case attribute.SLICE:
+		return toArray(v.AsSlice(), func(v attribute.Value) attribute.Value { return v }, text)
+	case attribute.MAP:
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_KvlistValue{KvlistValue: &commonpb.KeyValueList{Values: KeyValues(v.AsMap(), text)}}}
 	default:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text(v.String())}}
+		return &commonpb.AnyValue{}
 	}
 }
 
-func toArray[T any](items []T, value func(T) attribute.Value) *commonpb.AnyValue {
-	array := &commonpb.ArrayValue{}
-	for _, item := range items {
-		array.Values = append(array.Values, toValue(value(item)))
+// KeyValues writes attributes as AnyValue does their values.
+func KeyValues(kvs []attribute.KeyValue, text func(string) string) []*commonpb.KeyValue {
+	out := make([]*commonpb.KeyValue, len(kvs))
+	for i, kv := range kvs {
+		out[i] = &commonpb.KeyValue{Key: text(string(kv.Key)), Value: AnyValue(kv.Value, text)}
+	}
+	return out
+}
+
+func toArray[T any](items []T, value func(T) attribute.Value, text func(string) string) *commonpb.AnyValue {
+	array := &commonpb.ArrayValue{Values: make([]*commonpb.AnyValue, len(items))}
+	for i, item := range items {
+		array.Values[i] = AnyValue(value(item), text)
 	}
 	return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: array}}
 }
