@@ -79,6 +79,7 @@ func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.O
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.place()
+	w.pack()
 	c.read = w.reads[c.key]
 	c.use(ctx, w.next())
 	return c

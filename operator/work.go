@@ -40,6 +40,7 @@ type work struct {
 	linked    trace.SpanContext // in link mode: the context that self's trace links to
 	links     []trace.Link
 	bag       baggage.Baggage
+	packed    bool // bag is what the object carries
 	loose     bool // of no reconcile: only a span that the caller has begun
 	episode   episode
 	begins    bool // self is the root of the episode
@@ -75,7 +76,6 @@ func (w *work) place() {
 	why := ""
 	if w.obj != nil {
 		w.context, why = read(w.kind, w.obj)
-		w.bag = baggage.FromContext(lifeline.Context(context.Background(), w.obj))
 	}
 	if w.obj != nil {
 		w.adopt(why)
@@ -85,6 +85,15 @@ func (w *work) place() {
 	}
 	w.identify()
 	w.linkTriggers()
+}
+
+// pack takes up the baggage that the object carries: for writes, so that others
+// need not pay for it. The caller holds mu.
+func (w *work) pack() {
+	if !w.packed && w.obj != nil {
+		w.bag = baggage.FromContext(lifeline.Context(context.Background(), w.obj))
+	}
+	w.packed = true
 }
 
 // adopt chooses parent and links: the object's context if it stands for what is
