@@ -88,6 +88,7 @@ func reconfigurable(before, after Options) error {
 	for field, same := range map[string]bool{
 		"Name":      before.Name == after.Name,
 		"Dir":       before.Dir == after.Dir,
+		"Version":   before.Version == after.Version,
 		"Nodes":     before.Nodes == after.Nodes,
 		"NodeCount": before.NodeCount == after.NodeCount,
 		"Detached":  before.Detached == after.Detached,

@@ -38,15 +38,16 @@ func (n *realNodes) pushDefaults(ctx context.Context) error {
 }
 
 func push(ctx context.Context, to registry.Client, nameAndTag string, spec testimage.Spec) (string, error) {
-	cache, err := build.CacheDir()
-	if err != nil {
-		return "", err
+	if spec.Program == "" {
+		cache, err := build.CacheDir()
+		if err != nil {
+			return "", err
+		}
+		if spec.Program, err = testimage.Build(ctx, filepath.Join(cache, "bin")); err != nil {
+			return "", err
+		}
 	}
-	program, err := testimage.Build(ctx, filepath.Join(cache, "bin"))
-	if err != nil {
-		return "", err
-	}
-	img, err := testimage.New(program, spec)
+	img, err := testimage.New(spec.Program, spec)
 	if err != nil {
 		return "", fmt.Errorf("cannot make image %s: %w", nameAndTag, err)
 	}

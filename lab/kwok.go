@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kube-lifeline/lifeline/lab/internal/build"
 	"github.com/kube-lifeline/lifeline/lab/internal/kwok"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
@@ -34,7 +33,7 @@ func (n *kwokNodes) start(ctx context.Context) error {
 		return err
 	}
 	for _, name := range n.names() {
-		if err := c.admin.Create(ctx, "/api/v1/nodes", kwokNode(name)); err != nil {
+		if err := c.admin.Create(ctx, "/api/v1/nodes", kwokNode(name, c.Release())); err != nil {
 			return fmt.Errorf("cannot create node %s: %w", name, err)
 		}
 	}
@@ -43,7 +42,7 @@ func (n *kwokNodes) start(ctx context.Context) error {
 
 func (n *kwokNodes) launch() error {
 	c := n.cluster
-	config, err := kwok.Config(kwok.Delays(c.opts.KWOK))
+	config, err := kwok.Config(kwok.Delays(c.opts.KWOK), c.opts.Version)
 	if err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func (n *kwokNodes) stop(ctx context.Context) error {
 }
 
 // kwokNode is a Node as a kubelet registers it; a stage makes it Ready.
-func kwokNode(name string) any {
+func kwokNode(name, release string) any {
 	resources := map[string]string{"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "5000"}
 	return map[string]any{
 		"apiVersion": "v1",
@@ -111,7 +110,7 @@ func kwokNode(name string) any {
 				map[string]string{"type": "Hostname", "address": name},
 			},
 			"nodeInfo": map[string]string{
-				"kubeletVersion": build.KubernetesVersion, "containerRuntimeVersion": "kwok://0.8.0",
+				"kubeletVersion": release, "containerRuntimeVersion": "kwok://0.8.0",
 				"operatingSystem": "linux", "architecture": "amd64", "osImage": "KWOK", "kernelVersion": "0",
 				"machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": "",
 			},

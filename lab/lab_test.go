@@ -58,8 +58,8 @@ func TestCluster(t *testing.T) {
 		kubectl(t, c, "", "get", "namespace", "early")
 	})
 	t.Run("VersionIsSet", func(t *testing.T) {
-		if out := kubectl(t, c, "", "version"); strings.Count(out, "v1.36.3") != 2 {
-			t.Errorf("kubectl version: got\n%s\nwant v1.36.3 for client and server", out)
+		if out := kubectl(t, c, "", "version"); strings.Count(out, c.Release()) != 2 {
+			t.Errorf("kubectl version: got\n%s\nwant %s for client and server", out, c.Release())
 		}
 	})
 	t.Run("UsersHaveNoPermission", func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/lab/internal/build"
 )
 
 // NodeMode says who plays the nodes of a cluster.
@@ -38,6 +40,10 @@ type Options struct {
 	// temporary one, which Stop removes; a directory that was named is kept.
 	Dir string
 
+	// Version is the minor version of Kubernetes, one of Versions. Empty means
+	// what the environment variable VersionEnv says, and else the newest.
+	Version string
+
 	// Nodes says who plays the nodes, NodeCount how many there are; zero
 	// means one. NodesReal has exactly one.
 	Nodes     NodeMode
@@ -56,7 +62,8 @@ type Options struct {
 	AuditWebhook string
 
 	// Tracing sends a component's own spans to an OTLP endpoint. It may name
-	// Etcd, APIServer, Kubelet and Containerd.
+	// those that Traced lists; one that it does not name has no tracing
+	// configuration at all.
 	Tracing map[Component]Tracing
 	// ExtraArgs are appended to a component's command line, and so win over
 	// the lab's own flags: {"--kube-api-qps=100"}.
@@ -75,16 +82,6 @@ type Options struct {
 	Detached bool
 	// Progress receives lines that say what is going on. Nil means silence.
 	Progress io.Writer
-}
-
-// Tracing says where a component sends its spans.
-type Tracing struct {
-	// Endpoint is host:port of an OTLP gRPC receiver without TLS.
-	Endpoint string
-	// SamplingRatePerMillion is how many of a million traces that the
-	// component begins are recorded. For Etcd and Containerd any positive
-	// number means all.
-	SamplingRatePerMillion int32
 }
 
 // A User authenticates by a client certificate.
@@ -117,6 +114,7 @@ func (o KWOKOptions) withDefaults() KWOKOptions {
 }
 
 func (o Options) withDefaults() Options {
+	o.Version = o.version()
 	if o.Nodes == "" {
 		o.Nodes = NodesKWOK
 	}
@@ -146,6 +144,9 @@ func (o Options) Validate() error {
 	if o.Dir != "" && !filepath.IsAbs(o.Dir) {
 		bad("Dir %q: want an absolute path", o.Dir)
 	}
+	if _, err := build.Release(o.version()); err != nil {
+		bad("Version (or %s): %w", VersionEnv, err)
+	}
 	switch o.Nodes {
 	case "", NodesKWOK, NodesReal, NodesNone:
 	default:
@@ -164,11 +165,11 @@ func (o Options) Validate() error {
 		bad("AuditWebhook %q: want a URL", o.AuditWebhook)
 	}
 	for component, t := range o.Tracing {
-		if !slices.Contains([]Component{Etcd, APIServer, Kubelet, Containerd}, component) {
+		if !slices.Contains(Traced(), component) {
 			bad("Tracing: %s sends no spans", component)
 		}
-		if t.Endpoint == "" || t.SamplingRatePerMillion < 0 || t.SamplingRatePerMillion > 1_000_000 {
-			bad("Tracing of %s: want an endpoint and a rate from 0 to 1000000", component)
+		if t.Endpoint == "" || t.SamplingRatePerMillion < 0 || t.SamplingRatePerMillion > EveryTrace {
+			bad("Tracing of %s: want an endpoint and a rate from 0 to %d", component, EveryTrace)
 		}
 	}
 	for component := range o.ExtraArgs {

@@ -16,6 +16,7 @@ func TestValidate(t *testing.T) {
 		"Zero":          {reason: "The zero value is usable."},
 		"Name":          {reason: "Names become file names.", opts: Options{Name: "a/b"}, want: `Name "a/b"`},
 		"Dir":           {reason: "Processes have directories of their own.", opts: Options{Dir: "x"}, want: `Dir "x"`},
+		"Version":       {reason: "A minor version, without a v.", opts: Options{Version: "v1.36.3"}, want: `no Kubernetes "v1.36.3" here: want 1.`},
 		"Nodes":         {reason: "A typo is not a mode.", opts: Options{Nodes: "reel"}, want: `Nodes "reel"`},
 		"TwoRealNodes":  {reason: "One machine is one node.", opts: Options{Nodes: NodesReal, NodeCount: 2}, want: "NodeCount 2"},
 		"NegativeDelay": {reason: "Time goes forward.", opts: Options{KWOK: KWOKOptions{Pull: -1}}, want: "KWOK:"},
@@ -40,5 +41,31 @@ func TestValidate(t *testing.T) {
 				t.Errorf("%s\nValidate(): %v, want %q", tc.reason, err, tc.want)
 			}
 		})
+	}
+}
+
+func TestVersionOfOptions(t *testing.T) {
+	newest, older := Versions()[0], Versions()[1]
+	cases := map[string]struct {
+		reason string
+		opts   Options
+		env    string
+		want   string
+	}{
+		"Newest":      {reason: "Nobody asks for another.", want: newest},
+		"Environment": {reason: "Whoever runs a test decides.", env: older, want: older},
+		"Options":     {reason: "A test that needs one version says so.", opts: Options{Version: newest}, env: older, want: newest},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(VersionEnv, tc.env)
+			if got := tc.opts.withDefaults().Version; got != tc.want {
+				t.Errorf("%s\nwithDefaults().Version: %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+	t.Setenv(VersionEnv, "1.0")
+	if err := (Options{}).Validate(); err == nil || !strings.Contains(err.Error(), VersionEnv+`): no Kubernetes "1.0"`) {
+		t.Errorf("Validate() with a version in the environment that is not there: %v", err)
 	}
 }

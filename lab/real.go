@@ -86,7 +86,7 @@ func (n *realNodes) config() realnode.Config {
 
 func (c *Cluster) nodeTracing(component Component) *realnode.Tracing {
 	t, ok := c.opts.Tracing[component]
-	if !ok || (component == Containerd && t.SamplingRatePerMillion == 0) {
+	if !ok {
 		return nil
 	}
 	return &realnode.Tracing{Endpoint: t.Endpoint, SamplingRatePerMillion: t.SamplingRatePerMillion}

@@ -36,7 +36,7 @@ func Build(ctx context.Context, opts Options) error {
 		return err
 	}
 	opts = opts.withDefaults()
-	_, err := build.Programs(ctx, opts.programs(), opts.Progress)
+	_, err := build.Programs(ctx, opts.Version, opts.programs(), opts.Progress)
 	return err
 }
 
@@ -60,7 +60,7 @@ func startWith(ctx context.Context, opts Options, ports func(int) ([]int, error)
 	if opts.Name == "" {
 		opts.Name = "t-" + strings.ToLower(rand.Text()[:8])
 	}
-	bin, err := build.Programs(ctx, opts.programs(), opts.Progress)
+	bin, err := build.Programs(ctx, opts.Version, opts.programs(), opts.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startStorage(ctx); err != nil {
 		return err
 	}
-	c.say("API server ready at %s after %s", c.ServerURL(), time.Since(begin).Round(100*time.Millisecond))
+	c.say("API server %s ready at %s after %s", c.Release(), c.ServerURL(), time.Since(begin).Round(100*time.Millisecond))
 	if c.opts.BeforeControllers != nil {
 		if err := c.opts.BeforeControllers(ctx, c); err != nil {
 			return fmt.Errorf("before the controllers: %w", err)

@@ -19,8 +19,10 @@ const stateFile = "cluster.json"
 
 // Info describes a cluster to another process than the one that started it.
 type Info struct {
-	Name       string   `json:"name"`
-	Dir        string   `json:"dir"`
+	Name string `json:"name"`
+	Dir  string `json:"dir"`
+	// Kubernetes is its version, such as v1.36.3.
+	Kubernetes string   `json:"kubernetes"`
 	Nodes      NodeMode `json:"nodes"`
 	Server     string   `json:"server"`
 	Kubeconfig string   `json:"kubeconfig"`
@@ -53,7 +55,7 @@ func (c *Cluster) saveState() error {
 	}
 	return writeJSON(filepath.Join(c.dir, stateFile), Info{
 		Registry: address,
-		Name:     c.opts.Name, Dir: c.dir, Nodes: c.opts.Nodes, Server: c.ServerURL(), Kubeconfig: c.Kubeconfig(),
+		Name:     c.opts.Name, Dir: c.dir, Kubernetes: c.Release(), Nodes: c.opts.Nodes, Server: c.ServerURL(), Kubeconfig: c.Kubeconfig(),
 		Kubectl: c.Kubectl(), AuditLog: c.AuditLog(), Started: time.Now(), Detached: c.opts.Detached,
 		Owner: process.Self(),
 	})

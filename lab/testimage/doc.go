@@ -6,7 +6,8 @@
 // An image holds one static binary (the program in the folder app) in one
 // layer that all images share and, if asked for, a second layer of random
 // bytes, so that pulling it takes as long as a test wants. The same binary is
-// the sandbox ("pause") image. What a container does is up to its environment:
+// the sandbox ("pause") image. Spec.Program puts another binary in its place. What
+// a container of the test program does is up to its environment:
 //
 //	PORT         listen there for HTTP: /ready for readiness probes, any other
 //	             path answers the host name. Unset (the pause image): no server.

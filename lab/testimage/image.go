@@ -5,6 +5,7 @@ package testimage
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
@@ -29,6 +30,9 @@ const DefaultPort = "8080"
 // Spec says what an image is like. The zero value is an image without
 // environment, such as the sandbox needs.
 type Spec struct {
+	// Program is the path of a static binary that the image holds instead of
+	// the test program; empty means the test program.
+	Program string
 	// Padding is the size in bytes of a layer of random bytes, which no
 	// compression shrinks; zero means no such layer.
 	Padding int64
@@ -39,18 +43,19 @@ type Spec struct {
 	Env []string
 }
 
-// New returns an image around the program at path, which Build made. The
-// same arguments give the same image, byte for byte.
+// New returns an image around spec.Program or else the program at path, which
+// Build made. The same arguments give the same image, byte for byte.
 func New(path string, spec Spec) (v1.Image, error) {
+	path = cmp.Or(spec.Program, path)
 	program, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the test program: %w", err)
+		return nil, fmt.Errorf("cannot read the program of the image: %w", err)
 	}
 	layers := []v1.Layer{}
 	// The shared layer is compressed well, the random one not at all.
 	base, err := layer(Binary, 0o755, int64(len(program)), bytes.NewReader(program), gzip.BestSpeed)
 	if err != nil {
-		return nil, fmt.Errorf("cannot pack the test program %s: %w", path, err)
+		return nil, fmt.Errorf("cannot pack the program %s: %w", path, err)
 	}
 	layers = append(layers, base)
 	if spec.Padding > 0 {

@@ -147,6 +147,18 @@ func TestNew(t *testing.T) {
 	}
 }
 
+func TestNewAroundAnotherProgram(t *testing.T) {
+	own, other := filepath.Join(t.TempDir(), "own"), filepath.Join(t.TempDir(), "other")
+	for path, text := range map[string]string{own: "own", other: "other"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := digest(t, image(t, own, Spec{Program: other})), digest(t, image(t, other, Spec{})); got != want {
+		t.Errorf("the image must hold Spec.Program: got %s, want %s", got, want)
+	}
+}
+
 func TestBuildWithoutGo(t *testing.T) {
 	t.Setenv("PATH", "")
 	_, err := Build(t.Context(), t.TempDir())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 	}
 	cmd.SetOut(out)
 	cmd.SetErr(talk)
-	cmd.AddCommand(buildCommand(talk), upCommand(out, talk), downCommand(talk), statusCommand(out),
+	cmd.AddCommand(buildCommand(talk), versionsCommand(out), upCommand(out, talk), downCommand(talk), statusCommand(out),
 		pathCommand(out, "kubeconfig", "Print the path of a cluster's kubeconfig", func(i lab.Info) string { return i.Kubeconfig }),
 		pathCommand(out, "bin", "Print the folder of the kubectl that fits a cluster", func(i lab.Info) string { return filepath.Dir(i.Kubectl) }),
 
@@ -48,18 +49,43 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 	return cmd
 }
 
+// versionFlag lets a command choose the version of Kubernetes.
+func versionFlag(cmd *cobra.Command, opts *lab.Options) {
+	cmd.Flags().StringVar(&opts.Version, "kubernetes", "",
+		fmt.Sprintf("minor version of Kubernetes: %s (default: $%s, or else the first)", strings.Join(lab.Versions(), ", "), lab.VersionEnv))
+}
+
 func buildCommand(talk io.Writer) *cobra.Command {
-	var nodes string
+	var (
+		nodes string
+		opts  lab.Options
+	)
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build what a cluster needs, without starting one",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return lab.Build(cmd.Context(), lab.Options{Nodes: lab.NodeMode(nodes), Progress: talk})
+			opts.Nodes, opts.Progress = lab.NodeMode(nodes), talk
+			return lab.Build(cmd.Context(), opts)
 		},
 	}
+	versionFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	return cmd
+}
+
+func versionsCommand(out io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "versions",
+		Short: "Print the minor versions of Kubernetes that the lab can run, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, v := range lab.Versions() {
+				fmt.Fprintln(out, v)
+			}
+			return nil
+		},
+	}
 }
 
 func upCommand(out, talk io.Writer) *cobra.Command {
@@ -88,8 +114,10 @@ func upCommand(out, talk io.Writer) *cobra.Command {
 		},
 	}
 	where.flags(cmd)
+	versionFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	cmd.Flags().IntVar(&opts.NodeCount, "node-count", 1, "how many nodes KWOK plays")
+	cmd.Flags().Var(tracingFlag{&opts.Tracing}, "tracing", tracingUsage)
 	cmd.Flags().Int64Var(&opts.PullBandwidth, "pull-bandwidth", 0, "bytes a second that the registry of real nodes sends (0: no limit)")
 	return cmd
 }
@@ -202,8 +230,8 @@ func printStatus(out io.Writer, infos []lab.Info) error {
 		if info.Running() {
 			state = "up"
 		}
-		fmt.Fprintf(out, "%s: %s, nodes %s, %s\n  directory %s\n  audit log %s\n",
-			info.Name, state, info.Nodes, info.Server, info.Dir, info.AuditLog)
+		fmt.Fprintf(out, "%s: %s, Kubernetes %s, nodes %s, %s\n  directory %s\n  audit log %s\n",
+			info.Name, state, info.Kubernetes, info.Nodes, info.Server, info.Dir, info.AuditLog)
 		if info.Registry != "" {
 			fmt.Fprintf(out, "  images %s/app:v1 and app:v2\n", info.Registry)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/kube-lifeline/lifeline/lab"
 )
 
 // commandEnv makes the test binary be the command.
@@ -41,12 +43,23 @@ func TestUpAndDown(t *testing.T) {
 		_, _, _ = run(t, "down", "--dir", dir)
 	})
 	kubeconfig := filepath.Join(dir, "kubeconfig", "admin.yaml")
+	older := lab.Versions()[1]
 	steps := []struct {
 		reason      string
 		args        []string
 		out, talk   string
 		wantFailure bool
 	}{
+		{
+			reason: "For scripts: the newest first.",
+			args:   []string{"versions"},
+			out:    "\n" + older + "\n",
+		},
+		{
+			reason: "A version that is not there is refused before anything starts.",
+			args:   []string{"up", "--dir", dir, "--kubernetes", "1.9"},
+			talk:   `no Kubernetes "1.9" here: want `, wantFailure: true,
+		},
 		{
 			reason: "Only what the shell is to evaluate is on stdout.",
 			args:   []string{"up", "--dir", dir, "--name", "cli"},

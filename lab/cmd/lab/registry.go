@@ -32,12 +32,15 @@ func imageCommand(out io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "image NAME:TAG",
 		Short:   "Put a test image into the registry of a cluster with real nodes, and print its reference",
-		Example: "  lab image app:slow --padding 32Mi && lab bandwidth 4Mi",
+		Example: "  lab image app:slow --padding 32Mi && lab bandwidth 4Mi\n  lab image lifeline:dev --program bin/lifeline",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := where.inspect()
 			if err != nil {
 				return err
+			}
+			if spec.Program != "" && !cmd.Flags().Changed("env") {
+				spec.Env = nil
 			}
 			if spec.Padding, err = parseBytes(padding); err != nil {
 				return err
@@ -51,6 +54,7 @@ func imageCommand(out io.Writer) *cobra.Command {
 		},
 	}
 	where.flags(cmd)
+	cmd.Flags().StringVar(&spec.Program, "program", "", "static binary to put into the image instead of the test program")
 	cmd.Flags().StringVar(&padding, "padding", "0", "random bytes in the image, such as 8Mi")
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 0, "selects these bytes: a node pulls the same ones only once")
 	cmd.Flags().StringArrayVar(&spec.Env, "env", []string{"PORT=" + testimage.DefaultPort}, "environment of the image, NAME=value; may be repeated")

@@ -38,43 +38,20 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "lifeline-lab"), nil
 }
 
-// Programs builds those of the named programs that the cache lacks and returns
-// the paths of all of them by name. Lines about what it does go to progress,
+// Programs builds those of the named programs that the cache lacks, of
+// Kubernetes in the given minor version (one of Versions), and returns the
+// paths of all of them by name. Lines about what it does go to progress,
 // nothing if there is nothing to build. Concurrent callers, in other processes
 // too, wait for each other.
-func Programs(ctx context.Context, names []string, progress io.Writer) (map[string]string, error) {
+func Programs(ctx context.Context, minor string, names []string, progress io.Writer) (map[string]string, error) {
+	paths, missing, err := lookUp(ctx, minor, names)
+	if err != nil || len(missing) == 0 {
+		return paths, err
+	}
 	cache, err := CacheDir()
 	if err != nil {
 		return nil, err
 	}
-	toolchain, err := toolchain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	paths := map[string]string{}
-	var missing []program
-	for _, p := range programs {
-		if !slices.Contains(names, p.name) {
-			continue
-		}
-		dir, err := binDir(cache, p.module, toolchain)
-		if err != nil {
-			return nil, err
-		}
-		paths[p.name] = filepath.Join(dir, p.name)
-		if !exists(paths[p.name]) {
-			missing = append(missing, p)
-		}
-	}
-	for _, name := range names {
-		if paths[name] == "" {
-			return nil, fmt.Errorf("cannot build %s: no such program", name)
-		}
-	}
-	if len(missing) == 0 {
-		return paths, nil
-	}
-
 	unlock, err := lock(ctx, cache, progress)
 	if err != nil {
 		return nil, err
@@ -85,11 +62,58 @@ func Programs(ctx context.Context, names []string, progress io.Writer) (map[stri
 			continue
 		}
 		what := fmt.Sprintf("%s (%d of %d)", p.name, i+1, len(missing))
+		if p.source == kubernetes {
+			what = fmt.Sprintf("%s %s (%d of %d)", p.name, minor, i+1, len(missing))
+		}
 		if err := compile(ctx, cache, p, paths[p.name], what, progress); err != nil {
 			return nil, err
 		}
 	}
 	return paths, nil
+}
+
+// Cached reports whether the cache has all the named programs, so that
+// Programs would build nothing.
+func Cached(ctx context.Context, minor string, names []string) (bool, error) {
+	_, missing, err := lookUp(ctx, minor, names)
+	return err == nil && len(missing) == 0, err
+}
+
+// lookUp returns the paths of the named programs, and which of those programs
+// are not there yet.
+func lookUp(ctx context.Context, minor string, names []string) (paths map[string]string, missing []program, err error) {
+	cache, err := CacheDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	toolchain, err := toolchain(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	programs, err := programsOf(minor)
+	if err != nil {
+		return nil, nil, err
+	}
+	paths = map[string]string{}
+	for _, p := range programs {
+		if !slices.Contains(names, p.name) {
+			continue
+		}
+		dir, err := binDir(cache, p.module, toolchain, programs)
+		if err != nil {
+			return nil, nil, err
+		}
+		paths[p.name] = filepath.Join(dir, p.name)
+		if !exists(paths[p.name]) {
+			missing = append(missing, p)
+		}
+	}
+	for _, name := range names {
+		if paths[name] == "" {
+			return nil, nil, fmt.Errorf("cannot build %s: no such program", name)
+		}
+	}
+	return paths, missing, nil
 }
 
 // compile builds p into path, by way of a file beside it, so that path is

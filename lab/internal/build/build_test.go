@@ -41,7 +41,7 @@ func TestProgramsOnce(t *testing.T) {
 		both  sync.WaitGroup
 	)
 	for i := range paths {
-		both.Go(func() { paths[i], errs[i] = Programs(t.Context(), []string{"etcd"}, &said) })
+		both.Go(func() { paths[i], errs[i] = Programs(t.Context(), Versions()[0], []string{"etcd"}, &said) })
 	}
 	both.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
@@ -59,7 +59,7 @@ func TestProgramsOnce(t *testing.T) {
 	}
 
 	said.text.Reset()
-	if _, err := Programs(t.Context(), []string{"etcd"}, &said); err != nil || said.text.Len() > 0 {
+	if _, err := Programs(t.Context(), Versions()[0], []string{"etcd"}, &said); err != nil || said.text.Len() > 0 {
 		t.Errorf("Programs() of what is there: %v, said %q; want silence", err, said.text.String())
 	}
 }
@@ -68,18 +68,24 @@ func TestProgramsFails(t *testing.T) {
 	t.Setenv(CacheEnv, t.TempDir())
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
+	newest := Versions()[0]
 	cases := map[string]struct {
 		reason string
 		ctx    context.Context
+		minor  string
 		name   string
 		want   string
 	}{
-		"Unknown":  {reason: "A typo is said.", ctx: t.Context(), name: "kube-proxy", want: "cannot build kube-proxy: no such program"},
-		"Canceled": {reason: "An impatient user is obeyed.", ctx: canceled, name: "etcd", want: "context canceled"},
+		"Unknown":  {reason: "A typo is said.", ctx: t.Context(), minor: newest, name: "kube-proxy", want: "cannot build kube-proxy: no such program"},
+		"Canceled": {reason: "An impatient user is obeyed.", ctx: canceled, minor: newest, name: "etcd", want: "context canceled"},
+		"Version": {
+			reason: "What there is instead is said.", ctx: t.Context(), minor: "1.9", name: "etcd",
+			want: `no Kubernetes "1.9" here: want ` + newest + ", ",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Programs(tc.ctx, []string{tc.name}, io.Discard)
+			_, err := Programs(tc.ctx, tc.minor, []string{tc.name}, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\nPrograms(): %v, want %q", tc.reason, err, tc.want)
 			}
@@ -92,7 +98,7 @@ func TestProgramsFails(t *testing.T) {
 func TestCompileFails(t *testing.T) {
 	cache := t.TempDir()
 	path := filepath.Join(cache, "bin", "etcd-x", "broken")
-	p := program{name: "broken", module: "etcd", pkg: "go.etcd.io/etcd/server/v3/no/such/package"}
+	p := program{name: "broken", source: "etcd", module: "etcd", pkg: "go.etcd.io/etcd/server/v3/no/such/package"}
 	err := compile(t.Context(), cache, p, path, "broken (1 of 1)", io.Discard)
 	for _, want := range []string{"cannot build broken in " + filepath.Join(cache, "src", "etcd-x"), "no/such/package"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -105,21 +111,29 @@ func TestCompileFails(t *testing.T) {
 }
 
 func TestBinDir(t *testing.T) {
-	dir := func(module, toolchain string) string {
+	dir := func(minor, module, toolchain string) string {
 		t.Helper()
-		d, err := binDir("/c", module, toolchain)
+		programs, err := programsOf(minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := binDir("/c", module, toolchain, programs)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	one := dir("kwok", "go1.26.0")
-	if one != dir("kwok", "go1.26.0") {
-		t.Error("the same input must give the same directory")
+	newest, older := Versions()[0], Versions()[1]
+	one := dir(newest, "kwok", "go1.26.0")
+	if one != dir(older, "kwok", "go1.26.0") {
+		t.Error("what is not of Kubernetes must be the same for each of its versions")
 	}
-	for what, other := range map[string]string{"module": dir("etcd", "go1.26.0"), "compiler": dir("kwok", "go1.26.1")} {
+	for what, other := range map[string]string{"module": dir(newest, "etcd", "go1.26.0"), "compiler": dir(newest, "kwok", "go1.26.1")} {
 		if one == other {
 			t.Errorf("another %s must give another directory than %s", what, one)
 		}
+	}
+	if one := dir(newest, "kubernetes-"+newest, "go1.26.0"); one == dir(older, "kubernetes-"+older, "go1.26.0") {
+		t.Errorf("another Kubernetes must give another directory than %s", one)
 	}
 }

@@ -26,9 +26,10 @@ func toolchain(ctx context.Context) (string, error) {
 	return string(out), nil
 }
 
-// binDir returns where the programs of a module are kept: a directory named
-// after everything that goes into them.
-func binDir(cache, module, toolchain string) (string, error) {
+// binDir returns where those of the programs that are of a module are kept: a
+// directory named after everything that goes into them.
+func binDir(cache, module, toolchain string, programs []program) (string, error) {
+	var source string
 	hash := sha256.New()
 	_, _ = io.WriteString(hash, toolchain) // a hash takes everything
 	for _, ext := range []string{".mod", ".sum"} {
@@ -40,10 +41,11 @@ func binDir(cache, module, toolchain string) (string, error) {
 	}
 	for _, p := range programs {
 		if p.module == module {
+			source = p.source
 			fmt.Fprintln(hash, p.pkg, p.tags, p.ldflags)
 		}
 	}
-	return filepath.Join(cache, "bin", module+"-"+hex.EncodeToString(hash.Sum(nil))[:16]), nil
+	return filepath.Join(cache, "bin", source+"-"+hex.EncodeToString(hash.Sum(nil))[:16]), nil
 }
 
 // lock waits until no other process builds into the cache. The kernel gives

@@ -35,7 +35,7 @@ conditions:` + podCondition("Ready", "False", `{{ $reason }}`, none) +
 
 // exitStages: the containers end by themselves. One that is to run on is
 // restarted at once the first time and after a pause from then on.
-func exitStages() []stage {
+func exitStages(say wording) []stage {
 	running := []string{notDeleted, living, holds("ContainersReady"), allRunning, runsAsJob}
 	after := delay{run, time.Second}
 	waitBefore := `(.status.containerStatuses // [])[0].restartCount`
@@ -54,9 +54,9 @@ containerStatuses:
 	first := `{{ $c := dict "spec" (first .spec.containers) }}`
 	field := `printf "spec.containers{%s}" $c.spec.name`
 	restartEvents := []any{
-		event(normal, "Pulled", first, alreadyPresent, field),
-		event(normal, "Created", first, `"Container created"`, field),
-		event(normal, "Started", first, `"Container started"`, field),
+		event(normal, "Pulled", first, say.present, field),
+		event(normal, "Created", first, say.created, field),
+		event(normal, "Started", first, say.started, field),
 	}
 	crashLoop := allUnready + `{{ $pod := printf "%s_%s(%s)" .metadata.name .metadata.namespace .metadata.uid }}
 containerStatuses:

@@ -14,9 +14,9 @@ const (
 )
 
 // podStages play a Pod from the moment it is bound.
-func podStages(d Delays) []stage {
+func podStages(d Delays, say wording) []stage {
 	var all []stage
-	for _, group := range [][]stage{sandboxStages(), imageStages(d), containerStages(d), exitStages(), deletionStages()} {
+	for _, group := range [][]stage{sandboxStages(), imageStages(d, say), containerStages(d, say), exitStages(say), deletionStages()} {
 		all = append(all, group...)
 	}
 	for i := range all {
@@ -90,7 +90,7 @@ conditions:` + podCondition("PodReadyToStartContainers", "True", none, none))},
 }
 
 // imageStages: the current container's image.
-func imageStages(d Delays) []stage {
+func imageStages(d Delays, say wording) []stage {
 	working := []string{
 		notDeleted, living, holds("PodReadyToStartContainers"),
 		not(allStarted), current(`.imageID == ""`),
@@ -117,7 +117,7 @@ func imageStages(d Delays) []stage {
 		},
 		{
 			name: "pod-image-present", when: when(starting, present(0)),
-			steps: []any{containerEvent(0, normal, "Pulled", alreadyPresent), pulled},
+			steps: []any{containerEvent(0, normal, "Pulled", say.present), pulled},
 		},
 		{
 			name: "pod-pull-failed", when: when(starting, pulls(0), fails), delay: delay{"pull", d.Pull},
@@ -144,11 +144,9 @@ func imageStages(d Delays) []stage {
 	}
 }
 
-const alreadyPresent = `printf "Container image \"%s\" already present on machine and can be accessed by the pod" $c.spec.image`
-
 // containerStages: the current container is created, started, and ready or,
 // for an init container, over.
-func containerStages(d Delays) []stage {
+func containerStages(d Delays, say wording) []stage {
 	working := []string{
 		notDeleted, living, not(allStarted), current(`.imageID != ""`),
 		waitsFor("ContainerCreating", "PodInitializing"),
@@ -157,7 +155,7 @@ func containerStages(d Delays) []stage {
 		name: "pod-create", when: append(slices.Clone(working), current(`.containerID == null`)),
 		delay: delay{"create", d.Create},
 		steps: []any{
-			containerEvent(0, normal, "Created", `"Container created"`),
+			containerEvent(0, normal, "Created", say.created),
 			patch(locate + containerID(`(first $undone).status.name`, `0`) + `{{ $fields := dict "containerID" $id }}` + change),
 		},
 	}
@@ -166,7 +164,7 @@ func containerStages(d Delays) []stage {
 		name: "pod-start", when: append(slices.Clone(created), not(plainInit)),
 		delay: delay{"start", d.Start},
 		steps: []any{
-			containerEvent(0, normal, "Started", `"Container started"`),
+			containerEvent(0, normal, "Started", say.started),
 			// Only a sidecar among init containers counts as started.
 			patch(locate + `{{ $c := first $undone }}
 {{ $sidecar := and $c.init (eq (toString $c.spec.restartPolicy) "Always") }}

@@ -40,8 +40,8 @@ type Config struct {
 type Tracing struct {
 	// Endpoint is host:port.
 	Endpoint string
-	// SamplingRatePerMillion is for the kubelet; containerd records whatever
-	// its caller recorded, and all it began itself.
+	// SamplingRatePerMillion is how many of a million traces that the program
+	// begins are recorded; those of its callers are as the caller says.
 	SamplingRatePerMillion int32
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -84,24 +85,33 @@ func (n *Node) writeContainerd() error {
 }
 
 func (n *Node) containerdSpec() process.Spec {
-	// The caller's own OpenTelemetry settings are not containerd's.
-	env := []string{"OTEL_SDK_DISABLED=true"}
-	if t := n.cfg.ContainerdTracing; t != nil {
-		env = []string{
-			"OTEL_SDK_DISABLED=false",
-			"OTEL_SERVICE_NAME=containerd",
-			"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + t.Endpoint,
-			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + t.Endpoint,
-			"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
-			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
-			"OTEL_TRACES_SAMPLER=parentbased_always_on",
-		}
-	}
 	return process.Spec{
 		Name:    ContainerdProcess,
 		Path:    n.cfg.Containerd,
 		Args:    append([]string{n.layout.containerdArg(), "--log-level=info"}, n.cfg.ContainerdArgs...),
-		Env:     env,
+		Env:     n.cfg.ContainerdTracing.environment(),
 		LogFile: n.cfg.ContainerdLog,
+	}
+}
+
+// environment is how containerd takes its tracing: its configuration file
+// knows nothing of it any more. The caller's own OpenTelemetry settings are not
+// containerd's.
+func (t *Tracing) environment() []string {
+	if t == nil {
+		return []string{"OTEL_SDK_DISABLED=true"}
+	}
+	rate := float64(t.SamplingRatePerMillion) / 1e6
+	return []string{
+		"OTEL_SDK_DISABLED=false",
+		"OTEL_SERVICE_NAME=containerd",
+		"OTEL_RESOURCE_ATTRIBUTES=",
+		"OTEL_TRACES_EXPORTER=otlp",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + t.Endpoint,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + t.Endpoint,
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+		"OTEL_TRACES_SAMPLER=parentbased_traceidratio",
+		"OTEL_TRACES_SAMPLER_ARG=" + strconv.FormatFloat(rate, 'f', -1, 64),
 	}
 }

@@ -150,6 +150,9 @@ func (n *Node) RestartContainerd(ctx context.Context, cfg Config) error {
 	return n.startContainerd(ctx)
 }
 
+// Socket is where containerd listens.
+func (n *Node) Socket() string { return n.layout.socket() }
+
 // Stop ends the node and removes every trace of it but its logs. Containers
 // are killed: it does not wait for them to end in their own time.
 func (n *Node) Stop(ctx context.Context) error {

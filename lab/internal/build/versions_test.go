@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReleasesArePinned holds the versions that programs report against those
+// that they are built from.
+func TestReleasesArePinned(t *testing.T) {
+	var want []string
+	for _, minor := range Versions() {
+		release, err := Release(minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "modules/kubernetes-" + minor + ".mod"
+		want = append(want, name)
+		data, err := fs.ReadFile(modules, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		staging := "v0." + strings.TrimPrefix(release, "v1.")
+		for _, line := range []string{"k8s.io/kubernetes " + release, "k8s.io/api => k8s.io/api " + staging} {
+			if !strings.Contains(string(data), "\t"+line) {
+				t.Errorf("%s does not pin %s", name, line)
+			}
+		}
+		for line := range strings.Lines(string(data)) {
+			if _, to, ok := strings.Cut(line, "=>"); ok && !strings.HasSuffix(strings.TrimSpace(to), " "+staging) {
+				t.Errorf("%s: %q is of another version than %s", name, strings.TrimSpace(line), staging)
+			}
+		}
+	}
+	got, err := fs.Glob(modules, "modules/kubernetes-*.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("modules: %v, want one for each version: %v", got, want)
+	}
+}
+
+func TestVersionsAreDescending(t *testing.T) {
+	// Two digits each, so that the order of strings is the one of numbers.
+	if v := Versions(); !slices.IsSortedFunc(v, func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("Versions(): %v, want the newest first", v)
+	}
+}
+
+func TestReleaseOfNone(t *testing.T) {
+	for _, minor := range []string{"", "1", "v1.36", "1.36.3", "1.9"} {
+		if r, err := Release(minor); err == nil {
+			t.Errorf("Release(%q): %s, want an error", minor, r)
+		}
+	}
+}

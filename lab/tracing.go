@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+// EveryTrace is the SamplingRatePerMillion at which a component records every
+// trace that it begins.
+const EveryTrace = 1_000_000
+
+// Tracing says where a component sends its spans, and which. Whatever the
+// rate, a component records what belongs to a trace whose caller recorded it,
+// and nothing of one whose caller did not; the rate is for the traces that the
+// component begins itself. The API server begins one for each caller that it
+// does not trust.
+type Tracing struct {
+	// Endpoint is host:port of an OTLP gRPC receiver without TLS.
+	Endpoint string
+	// SamplingRatePerMillion is how many of a million traces that the
+	// component begins are recorded.
+	SamplingRatePerMillion int32
+}
+
+// Traced returns the components that can send spans, in the order in which
+// they start.
+func Traced() []Component { return []Component{Etcd, APIServer, Containerd, Kubelet} }
+
+// Of is what Options.Tracing is for components that are all traced like this;
+// without any, for all that Traced lists.
+func (t Tracing) Of(these ...Component) map[Component]Tracing {
+	if len(these) == 0 {
+		these = Traced()
+	}
+	tracing := map[Component]Tracing{}
+	for _, component := range these {
+		tracing[component] = t
+	}
+	return tracing
+}
