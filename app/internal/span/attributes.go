@@ -15,21 +15,36 @@ const SchemaURL = lifeline.SchemaURL
 // Attribute keys of Lifeline's own. k8s.* and container.* keys of
 // OpenTelemetry's semantic conventions stand beside them.
 const (
-	KeyOutcome      = attribute.Key("lifeline.outcome")
-	KeyEvidence     = attribute.Key("lifeline.evidence")
-	KeyTimeStart    = attribute.Key("lifeline.time.source.start")
-	KeyTimeEnd      = attribute.Key("lifeline.time.source")
-	KeyActorUser    = attribute.Key("lifeline.actor.user")
+	KeyOutcome   = attribute.Key("lifeline.outcome")
+	KeyEvidence  = attribute.Key("lifeline.evidence")
+	KeyTimeStart = attribute.Key("lifeline.time.source.start")
+	KeyTimeEnd   = attribute.Key("lifeline.time.source")
+	KeyActorUser = attribute.Key("lifeline.actor.user")
+	// KeyImpersonator is who asked to be taken for the user.
+	KeyImpersonator = attribute.Key("lifeline.actor.impersonator")
 	KeyActor        = attribute.Key("lifeline.actor.component")
 	KeyCriticalPath = attribute.Key("lifeline.critical_path")
 	KeyCommand      = attribute.Key("lifeline.run.command")
 	KeyExitCode     = attribute.Key("lifeline.run.exit_code")
 	KeyHeals        = attribute.Key("lifeline.heals")
-	KeyAttempt      = attribute.Key("lifeline.attempt")
-	KeyPart         = attribute.Key("lifeline.write.part")
-	KeyVerb         = attribute.Key("lifeline.write.verb")
-	KeyReason       = attribute.Key("lifeline.reason")
-	KeyMessage      = attribute.Key("lifeline.message")
+	// KeyParentSampled says of a span whose parent is outside whether that was
+	// sampled.
+	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
+	KeyAttempt       = attribute.Key("lifeline.attempt")
+	KeyPart          = attribute.Key("lifeline.write.part")
+	KeyVerb          = attribute.Key("lifeline.write.verb")
+	KeyReason        = attribute.Key("lifeline.reason")
+	KeyMessage       = attribute.Key("lifeline.message")
+
+	// KeyOriginTrace says of a span of another component in which trace it was
+	// made, KeyOriginSpan under which ID and KeyOriginParent under which parent,
+	// where these are others than its own now.
+	KeyOriginTrace  = attribute.Key("lifeline.origin.trace_id")
+	KeyOriginSpan   = attribute.Key("lifeline.origin.span_id")
+	KeyOriginParent = attribute.Key("lifeline.origin.parent_span_id")
+	// KeyCorrection is by how many seconds a span was moved, because the clock of
+	// its host was proven to be wrong.
+	KeyCorrection = attribute.Key("lifeline.clock.correction")
 
 	KeyGroup       = attribute.Key("k8s.object.group")
 	KeyVersion     = attribute.Key("k8s.object.version")

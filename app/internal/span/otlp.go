@@ -3,17 +3,13 @@
 package span
 
 import (
-	"cmp"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
@@ -31,32 +27,25 @@ const (
 )
 
 // ToOTLP converts the ended spans of traces: one resource per component, in
-// order of its name, and below it the spans in the order given. Open spans are
-// left out, since OTLP knows only ended ones; EndOpen ends them. Every span
-// says that cluster is its cluster, unless cluster is empty. The result shares
-// no memory with traces.
+// order of its name, and below it the spans in the order given. Spans of other
+// components keep the resource and the scope that they came with, after those of
+// Lifeline's for the same component. Open spans are left out, since OTLP knows
+// only ended ones; EndOpen ends them. Every span of Lifeline's says that cluster
+// is its cluster, unless cluster is empty. The result shares no memory with
+// traces.
 func ToOTLP(traces []*Trace, cluster string) []*tracepb.ResourceSpans {
-	byService := map[string][]*tracepb.Span{}
+	m := makers{byResource: map[string]*tracepb.ResourceSpans{}, byScope: map[string]*tracepb.ScopeSpans{}, cluster: cluster}
 	for _, t := range traces {
 		for _, s := range t.Spans {
-			if s.Open() {
-				continue
+			if !s.Open() {
+				scope := m.scope(s)
+				scope.Spans = append(scope.Spans, toSpan(s))
 			}
-			service := cmp.Or(text(s.Service), unknownService)
-			byService[service] = append(byService[service], toSpan(s))
 		}
 	}
-	out := make([]*tracepb.ResourceSpans, 0, len(byService))
-	for _, service := range slices.Sorted(maps.Keys(byService)) {
-		out = append(out, &tracepb.ResourceSpans{
-			Resource:  resource(service, cluster),
-			SchemaUrl: SchemaURL,
-			ScopeSpans: []*tracepb.ScopeSpans{{
-				Scope:     &commonpb.InstrumentationScope{Name: ScopeName, Version: version()},
-				Spans:     byService[service],
-				SchemaUrl: SchemaURL,
-			}},
-		})
+	out := make([]*tracepb.ResourceSpans, 0, len(m.byResource))
+	for _, key := range slices.Sorted(maps.Keys(m.byResource)) {
+		out = append(out, m.byResource[key])
 	}
 	return out
 }
@@ -94,14 +83,6 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func resource(service, cluster string) *resourcepb.Resource {
-	r := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{toKeyValue(attribute.String("service.name", service))}}
-	if cluster != "" {
-		r.Attributes = append(r.Attributes, toKeyValue(attribute.String("k8s.cluster.uid", cluster)))
-	}
-	return r
-}
-
 func toSpan(s *Span) *tracepb.Span {
 	flags := uint32(trace.FlagsSampled) | flagKnowsRemote
 	if s.RemoteParent {
@@ -121,7 +102,11 @@ func toSpan(s *Span) *tracepb.Span {
 	if s.Parent.IsValid() {
 		out.ParentSpanId = slices.Clone(s.Parent[:])
 	}
-	if s.IsWrite() {
+	switch {
+	case s.Origin != nil:
+		out.Kind = tracepb.Span_SpanKind(s.Origin.Kind) //nolint:gosec // the same five numbers
+		out.TraceState = s.Origin.TraceState
+	case s.IsWrite():
 		out.Kind = tracepb.Span_SPAN_KIND_CLIENT
 	}
 	for _, e := range s.Events {

@@ -43,7 +43,10 @@ func spanAttributes(s *Span) []attribute.KeyValue {
 	set.text(KeyEvidence, string(s.Evidence))
 	set.text(KeyTimeStart, string(s.Start.Source))
 	set.text(KeyTimeEnd, string(s.End.Source))
-	set.text(KeyMessage, s.Message)
+	if s.Origin == nil { // else its status says it
+		set.text(KeyMessage, s.Message)
+	}
+	set.origin(s)
 	return set.list
 }
 
@@ -88,6 +91,19 @@ func (a *attributeSet) object(ref object.Ref) {
 	a.text(attribute.Key(prefix+"name"), ref.Name)
 	if prefix != "k8s.namespace." { // the conventions have no UID for it
 		a.text(attribute.Key(prefix+"uid"), string(ref.UID))
+	}
+}
+
+// origin says how s came, where that differs from how it is.
+func (a *attributeSet) origin(s *Span) {
+	if s.Origin == nil {
+		return
+	}
+	if s.Origin.TraceID != s.TraceID && s.Origin.TraceID.IsValid() {
+		a.text(KeyOriginTrace, s.Origin.TraceID.String())
+	}
+	if s.Origin.Parent != s.Parent {
+		a.text(KeyOriginParent, s.Origin.Parent.String())
 	}
 }
 

@@ -47,6 +47,34 @@ type Span struct {
 	Attributes []attribute.KeyValue
 	Events     []Event
 	Links      []Link
+
+	// Origin is set on a span that another component made.
+	Origin *Origin
+}
+
+// Origin is what a span of another component has that one of Lifeline's has
+// not. Spans that came together share one Resource.
+type Origin struct {
+	// TraceID is the trace in which it was made; Span.TraceID is that of the
+	// change once the two are joined.
+	TraceID trace.TraceID
+	// Parent is the span that it was made under, as Span.Parent was.
+	Parent trace.SpanID
+	Kind   trace.SpanKind
+	// TraceState is the W3C tracestate.
+	TraceState string
+	Scope      Scope
+	Resource   *Resource
+}
+
+// Scope names the library that made a span.
+type Scope struct{ Name, Version string }
+
+// Resource is who made a span: OpenTelemetry's resource, of which service.name
+// is Span.Service as well.
+type Resource struct {
+	SchemaURL  string
+	Attributes []attribute.KeyValue
 }
 
 // Open reports whether the span has not ended.
@@ -74,6 +102,10 @@ type TimeSource string
 const (
 	// TimeRequest: the request was seen; exact.
 	TimeRequest TimeSource = "request"
+	// TimeOTLP: a span of the component that did the work; exact.
+	TimeOTLP TimeSource = "otlp"
+	// TimeAudit: the API server's audit log told of the request; exact.
+	TimeAudit TimeSource = "audit"
 	// TimeEvent: a Kubernetes Event's message gave an exact duration.
 	TimeEvent TimeSource = "event"
 	// TimeWatch: not later than its arrival over a live watch, usually within
@@ -111,6 +143,7 @@ type Evidence string
 const (
 	ByAnnotation Evidence = "annotation"
 	ByRequest    Evidence = "request"
+	ByIdentity   Evidence = "identity"
 	ByOwner      Evidence = "owner"
 	ByRelation   Evidence = "relation"
 	ByEvent      Evidence = "event"
@@ -145,12 +178,24 @@ type Trace struct {
 	Reason string
 }
 
-// Root returns the first span without a parent in the trace, or nil.
+// Root returns the first of Lifeline's spans without a parent in the trace, or
+// the topmost where all are below one that another component made; without any of
+// Lifeline's, the first span that has no parent. It is nil for an empty trace.
 func (t *Trace) Root() *Span {
+	var first, foreign *Span
 	for _, s := range t.Spans {
-		if s.Parent == (trace.SpanID{}) || s.RemoteParent {
+		top := s.Parent == (trace.SpanID{}) || s.RemoteParent
+		switch {
+		case s.Origin == nil && top:
 			return s
+		case s.Origin == nil && first == nil:
+			first = s
+		case s.Origin != nil && top && foreign == nil:
+			foreign = s
 		}
 	}
-	return nil
+	if first != nil && foreign != nil {
+		return first
+	}
+	return foreign
 }

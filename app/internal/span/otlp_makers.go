@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package span
+
+import (
+	"cmp"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// makers are the resources and scopes of a document: who made its spans. Their
+// keys begin with the component's name, by which they are sorted.
+type makers struct {
+	cluster    string
+	byResource map[string]*tracepb.ResourceSpans
+	byScope    map[string]*tracepb.ScopeSpans
+	// given and its key are the last resource of another component's: spans that
+	// came together share one.
+	given    *Resource
+	givenKey string
+}
+
+// scope returns the place for s.
+func (m *makers) scope(s *Span) *tracepb.ScopeSpans {
+	service := cmp.Or(text(s.Service), unknownService)
+	resourceKey := service + "\x00"
+	if foreign(s) {
+		resourceKey += "\x01" + m.key(s.Origin.Resource)
+	}
+	rs := m.byResource[resourceKey]
+	if rs == nil {
+		rs = m.resource(s, service)
+		m.byResource[resourceKey] = rs
+	}
+	name, version, schema := ScopeName, version(), SchemaURL
+	if s.Origin != nil {
+		name, version, schema = text(s.Origin.Scope.Name), text(s.Origin.Scope.Version), ""
+	}
+	scopeKey := resourceKey + "\x00" + strconv.Itoa(len(name)) + name + version
+	ss := m.byScope[scopeKey]
+	if ss == nil {
+		ss = &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: name, Version: version}, SchemaUrl: schema}
+		m.byScope[scopeKey] = ss
+		rs.ScopeSpans = append(rs.ScopeSpans, ss)
+	}
+	return ss
+}
+
+// foreign reports whether s has a resource of its own.
+func foreign(s *Span) bool { return s.Origin != nil && s.Origin.Resource != nil }
+
+func (m *makers) resource(s *Span, service string) *tracepb.ResourceSpans {
+	if foreign(s) {
+		r := s.Origin.Resource
+		return &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: toKeyValues(r.Attributes)}, SchemaUrl: text(r.SchemaURL)}
+	}
+	r := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{toKeyValue(attribute.String("service.name", service))}}
+	if m.cluster != "" {
+		r.Attributes = append(r.Attributes, toKeyValue(attribute.String("k8s.cluster.uid", m.cluster)))
+	}
+	schema := SchemaURL
+	if s.Origin != nil {
+		schema = ""
+	}
+	return &tracepb.ResourceSpans{Resource: r, SchemaUrl: schema}
+}
+
+// key tells resources apart by what they say.
+func (m *makers) key(r *Resource) string {
+	if r == m.given {
+		return m.givenKey
+	}
+	said, err := proto.MarshalOptions{Deterministic: true}.Marshal(&resourcepb.Resource{Attributes: toKeyValues(r.Attributes)})
+	if err != nil { // toKeyValues leaves nothing that cannot be encoded
+		said = nil
+	}
+	m.given, m.givenKey = r, r.SchemaURL+"\x00"+string(said)
+	return m.givenKey
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package span
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// TreeOrder returns the spans of one trace as a walk over the tree: parents before
+// children, siblings by start, each span once, all below the first of its ID if
+// IDs come twice. Of spans that are their own ancestors, one becomes a root: the
+// earliest whose parent was outside, or else the earliest. It loses its parent.
+func TreeOrder(all []*Span) []*Span {
+	known := make(map[trace.SpanID]bool, len(all))
+	for _, s := range all {
+		known[s.ID] = true
+	}
+	children := make(map[trace.SpanID][]*Span, len(all)/4)
+	for _, s := range all {
+		at := s.Parent
+		if !known[at] {
+			at = trace.SpanID{}
+		}
+		children[at] = append(children[at], s)
+	}
+	for _, c := range children {
+		slices.SortFunc(c, compare)
+	}
+	out := make([]*Span, 0, len(all))
+	seen := make(map[*Span]bool, len(all))
+	walked := make(map[trace.SpanID]bool, len(all))
+	walk := func(from []*Span) {
+		stack := slices.Clone(from)
+		slices.Reverse(stack)
+		for len(stack) > 0 {
+			s := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			out = append(out, s)
+			if walked[s.ID] {
+				continue
+			}
+			walked[s.ID] = true
+			for _, c := range slices.Backward(children[s.ID]) {
+				stack = append(stack, c)
+			}
+		}
+	}
+	walk(children[trace.SpanID{}])
+	if len(out) == len(all) {
+		return out
+	}
+	lost := slices.DeleteFunc(slices.Clone(all), func(s *Span) bool { return seen[s] })
+	circle := circular(lost)
+	slices.SortFunc(lost, func(a, b *Span) int {
+		return cmp.Or(order(circle[a.ID], circle[b.ID]), order(a.RemoteParent, b.RemoteParent), compare(a, b))
+	})
+	for _, s := range lost {
+		if !seen[s] {
+			s.Parent, s.RemoteParent = trace.SpanID{}, false
+			walk([]*Span{s})
+		}
+	}
+	return out
+}
+
+// circular are those of spans, by ID, that are their own ancestors.
+func circular(spans []*Span) map[trace.SpanID]bool {
+	parents := make(map[trace.SpanID]trace.SpanID, len(spans))
+	for _, s := range spans {
+		if _, twice := parents[s.ID]; !twice {
+			parents[s.ID] = s.Parent
+		}
+	}
+	out := map[trace.SpanID]bool{}
+	judged := make(map[trace.SpanID]bool, len(parents))
+	for _, s := range spans {
+		at, way := s.ID, map[trace.SpanID]bool{}
+		for !judged[at] && at.IsValid() {
+			judged[at], way[at] = true, true
+			at = parents[at]
+		}
+		for way[at] && !out[at] {
+			out[at] = true
+			at = parents[at]
+		}
+	}
+	return out
+}
+
+// order puts what is true first.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// compare orders siblings.
+func compare(a, b *Span) int {
+	return cmp.Or(a.Start.Compare(b.Start.Time), cmp.Compare(rank(a), rank(b)), slices.Compare(a.ID[:], b.ID[:]))
+}
+
+// phaseOrder breaks ties between spans that start at the same moment.
+var phaseOrder = map[string]int{
+	"schedule": 1, "sandbox": 2, "pull image": 3, "init container": 4, "start container": 5, "backoff": 6, "readiness": 7, "terminate": 8,
+}
+
+func rank(s *Span) int {
+	if strings.HasPrefix(s.Name, "reconcile") {
+		return 9
+	}
+	return phaseOrder[s.Name]
+}
