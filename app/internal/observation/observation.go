@@ -13,6 +13,8 @@ package observation
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -25,6 +27,8 @@ const (
 	SourceWatch Source = "watch"
 	// SourceRequest is a proxy that the request passed through.
 	SourceRequest Source = "request"
+	// SourceAudit is the API server's audit log.
+	SourceAudit Source = "audit"
 	// SourceRun is the command that lifeline itself ran.
 	SourceRun Source = "run"
 )
@@ -39,6 +43,9 @@ type Observation struct {
 	// Listed says that this came from a list, not from a live watch: Seen is
 	// then a loose bound.
 	Listed bool `json:"listed,omitempty"`
+	// Late says that a watch brought it, which was opened after it had been
+	// stored: unlike a list, it does not repeat what was seen. Implies Listed.
+	Late bool `json:"late,omitempty"`
 	// Baseline says that this is how things stood when the observer began:
 	// that it is there is no change (rule L7). Implies Listed.
 	Baseline bool `json:"baseline,omitempty"`
@@ -81,9 +88,28 @@ type Write struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// AuditID is the Audit-Id header of the answer.
+	// AuditID is the Audit-Id header of the answer. A client may choose it.
 	AuditID   string `json:"auditID,omitempty"`
 	UserAgent string `json:"userAgent,omitempty"`
+
+	// What follows only the audit log tells.
+
+	// User is whom the API server took the client for; Impersonator is who
+	// asked to be taken for that, if somebody did.
+	User         string `json:"user,omitempty"`
+	Impersonator string `json:"impersonator,omitempty"`
+	// Manager is the field manager that the write counts as.
+	Manager string `json:"manager,omitempty"`
+	// Precondition is the resourceVersion without which the API server would
+	// have refused the write; 0 if it asked for none.
+	Precondition uint64 `json:"precondition,omitempty"`
+	// Removes says that by the answer the object is not stored any more: the
+	// ResourceVersion is then left out, as it may be that of the last state.
+	Removes bool `json:"removes,omitempty"`
+	// Controller is the UID of the controller owner that a refused creation
+	// names: its object has no UID.
+	Controller types.UID `json:"controller,omitempty"`
+
 	// TraceParent is the W3C context that the request carried to the API
 	// server: its span ID names this write's span.
 	TraceParent string `json:"traceParent,omitempty"`

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 const (
@@ -31,11 +33,11 @@ const (
 func (p *Proxy) lookBefore(ctx context.Context, x *exchange) {
 	v := x.up.versions
 	x.before = v.of(x.call)
-	if x.call.verb == verbCreate || x.start.Sub(x.before.at) < knownFor {
+	if x.call.verb == request.Create || x.start.Sub(x.before.at) < knownFor {
 		return
 	}
 	path := x.call.collection() + "?limit=1"
-	var list answer
+	var list request.Body
 	if err := p.ask(ctx, x, path, metadataList, &list); err != nil {
 		return // no right to list: the engine tells by what it watches
 	}
@@ -46,7 +48,7 @@ func (p *Proxy) lookBefore(ctx context.Context, x *exchange) {
 // kindOf names the kind of a call's resource, and asks the API server if it is
 // one that nobody has told of yet.
 func (p *Proxy) kindOf(x *exchange) string {
-	if kind := p.kinds.of(x.call.GroupVersionResource); kind != "" {
+	if kind := p.kinds.Of(x.call.GroupVersionResource); kind != "" {
 		return kind
 	}
 	path := "/apis/" + x.call.Group + "/" + x.call.Version
@@ -59,10 +61,10 @@ func (p *Proxy) kindOf(x *exchange) string {
 	}
 	for _, r := range list.APIResources {
 		if !strings.Contains(r.Name, "/") {
-			p.kinds.learn(x.call.GroupVersion().WithResource(r.Name), r.Kind)
+			p.kinds.Learn(x.call.GroupVersion().WithResource(r.Name), r.Kind)
 		}
 	}
-	return p.kinds.of(x.call.GroupVersionResource)
+	return p.kinds.Of(x.call.GroupVersionResource)
 }
 
 // ask sends a read of the proxy's own, as the same user as the command's.

@@ -9,16 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// Verbs of a write.
-const (
-	verbCreate           = "create"
-	verbUpdate           = "update"
-	verbPatch            = "patch"
-	verbApply            = "apply"
-	verbDelete           = "delete"
-	verbDeleteCollection = "deletecollection"
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 // call is what a request asks of the API, read from its path as the API server
@@ -33,10 +25,6 @@ type call struct {
 	// that it asks to store something.
 	read, write bool
 }
-
-// connects are the subresources that lead to a node, a container or a service,
-// whatever the method.
-var connects = []string{"exec", "attach", "portforward", "proxy"}
 
 // namespaceParts are the only subresources of a Namespace; any other word after
 // its name is a resource within it.
@@ -79,44 +67,31 @@ func classify(method, path string, query url.Values, header http.Header) call {
 func (c *call) setVerb(method string, header http.Header) {
 	switch method {
 	case http.MethodPost:
-		c.verb = verbCreate
+		c.verb = request.Create
 	case http.MethodPut:
-		c.verb = verbUpdate
+		c.verb = request.Update
 	case http.MethodPatch:
-		c.verb = verbPatch
+		c.verb = request.Patch
 		if strings.HasPrefix(header.Get("Content-Type"), "application/apply-patch") {
-			c.verb = verbApply
+			c.verb = request.Apply
 		}
 	case http.MethodDelete:
-		c.verb = verbDelete
+		c.verb = request.Delete
 		if c.name == "" {
-			c.verb = verbDeleteCollection
+			c.verb = request.DeleteCollection
 		}
 	}
 	if c.evicts() {
-		c.verb = verbDelete
+		c.verb = request.Delete
 	}
 }
 
-// stores reports whether such a write leaves something behind: a review is
-// answered and forgotten, a token is signed, a connection is opened.
-func (c *call) stores() bool {
-	switch {
-	case c.Group == "authentication.k8s.io", c.Group == "authorization.k8s.io":
-		return !strings.HasSuffix(c.Resource, "reviews")
-	case slices.Contains(connects, c.subresource):
-		return false
-	case c.Group == "" && c.Resource == "serviceaccounts" && c.subresource == "token":
-		return false
-	case c.Group == "imagepolicy.k8s.io":
-		return false
-	}
-	return true
-}
+// stores reports whether such a write leaves something behind.
+func (c *call) stores() bool { return request.Stores(c.GroupResource(), c.subresource) }
 
 // evicts reports whether the call asks for a Pod's eviction, which deletes it.
 func (c *call) evicts() bool {
-	return c.verb != "" && c.Group == "" && c.Resource == "pods" && c.subresource == "eviction"
+	return c.verb != "" && request.Evicts(c.GroupResource(), c.subresource)
 }
 
 // binds reports whether the call gives a Pod a node, by the old resource.

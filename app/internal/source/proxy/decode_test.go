@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 // The encodings that an API server answers in.
@@ -81,7 +83,7 @@ type told struct {
 	Generation               int64
 }
 
-func tell(a answer) told {
+func tell(a request.Body) told {
 	return told{a.Kind, a.Metadata.Name, string(a.Metadata.UID), a.Metadata.ResourceVersion, a.Metadata.Generation}
 }
 
@@ -120,14 +122,14 @@ func TestDecodeInEveryEncoding(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := len(got.objects()); n != 2 || got.Metadata.version() != 99 || got.objects()[1].Metadata.Name != "b" {
+				if n := len(got.Objects()); n != 2 || got.Metadata.Version() != 99 || got.Objects()[1].Metadata.Name != "b" {
 					t.Errorf("list: got %+v", got)
 				}
 				got, err = decode(header, pack(encode(t, media, status)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Reason != "Forbidden" || got.Message != "no" || got.Details == nil || got.Details.UID != "u1" || len(got.objects()) != 0 {
+				if got.Reason != "Forbidden" || got.Message != "no" || got.Details == nil || got.Details.UID != "u1" || len(got.Objects()) != 0 {
 					t.Errorf("status: got %+v", got)
 				}
 			})
@@ -135,9 +137,9 @@ func TestDecodeInEveryEncoding(t *testing.T) {
 	}
 }
 
-func tellAll(a *answer) []told {
+func tellAll(a *request.Body) []told {
 	var out []told
-	for _, o := range a.objects() {
+	for _, o := range a.Objects() {
 		out = append(out, tell(o))
 	}
 	return out
@@ -204,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, media, encoding string, body []byte) {
 		header := http.Header{"Content-Type": {media}, "Content-Encoding": {encoding}}
 		if a, err := decode(header, body); err == nil {
-			a.objects()
+			a.Objects()
 		}
 		dryRun(header, body)
 	})

@@ -4,7 +4,6 @@ package proxy
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -12,16 +11,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-)
 
-// deletes is what a body says of a deletion: DeleteOptions itself or, in an
-// Eviction, a part of it. Clients may leave the kind out.
-type deletes struct {
-	DryRun        []string `json:"dryRun"`
-	DeleteOptions struct {
-		DryRun []string `json:"dryRun"`
-	} `json:"deleteOptions"`
-}
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
+)
 
 // drySent reports whether the options in the body of a deletion ask for a dry
 // run. What it reads of the body it puts back.
@@ -46,12 +38,9 @@ func dryRun(header http.Header, body []byte) bool {
 	if err != nil {
 		return false
 	}
-	var d deletes
 	if !bytes.HasPrefix(body, protobufMagic) {
-		if json.Unmarshal(body, &d) != nil {
-			return false
-		}
-		return slices.Contains(d.DryRun, metav1.DryRunAll) || slices.Contains(d.DeleteOptions.DryRun, metav1.DryRunAll)
+		options, err := request.Decode(body)
+		return err == nil && options.Dry
 	}
 	var envelope runtime.Unknown
 	if envelope.Unmarshal(body[len(protobufMagic):]) != nil {

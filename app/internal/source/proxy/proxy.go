@@ -28,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 // Options are what a Proxy needs. Kubeconfig, Trace and Emit are required.
@@ -75,7 +77,7 @@ type Proxy struct {
 	tunnels  *tunnels
 	reverse  *httputil.ReverseProxy
 	mirror   *mirror
-	kinds    *kinds
+	kinds    *request.Kinds
 
 	upstreams upstreams
 	requests  atomic.Int64
@@ -115,7 +117,7 @@ func Start(opts Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		opts: opts, secret: newSecret(), ca: ca, listener: listener,
-		tunnels: newTunnels(listener.Addr()), kinds: newKinds(),
+		tunnels: newTunnels(listener.Addr()), kinds: request.NewKinds(),
 	}
 	p.mirror, err = newMirror(opts.Kubeconfig, listener.Addr().String(), p.secret, ca.pem)
 	if err != nil {

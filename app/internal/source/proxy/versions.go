@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 // maxObjects bounds how many objects are remembered.
@@ -41,18 +43,18 @@ func newVersions() *versions {
 }
 
 // learn takes what an answer tells. Times are of the moment it was asked for.
-func (v *versions) learn(c call, a *answer, at time.Time) {
+func (v *versions) learn(c call, a *request.Body, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	gr := c.GroupResource()
 	resource := v.resources[gr]
-	if a.isList() && a.Metadata.version() > 0 {
-		resource.listed = max(resource.listed, a.Metadata.version())
+	if a.IsList() && a.Metadata.Version() > 0 {
+		resource.listed = max(resource.listed, a.Metadata.Version())
 		resource.highest = max(resource.highest, resource.listed)
 		resource.at = at
 	}
-	for _, o := range a.objects() {
-		rv := o.Metadata.version()
+	for _, o := range a.Objects() {
+		rv := o.Metadata.Version()
 		resource.highest = max(resource.highest, rv)
 		namespace := first(o.Metadata.Namespace, c.namespace)
 		key := objectKey{gr, namespace, o.Metadata.Name}
@@ -73,7 +75,7 @@ func (v *versions) of(c call) version {
 		highest: max(resource.highest, object.highest), listed: resource.listed,
 		uid: object.uid, at: resource.at,
 	}
-	removes := c.verb == verbDelete || c.verb == verbDeleteCollection
+	removes := c.verb == request.Delete || c.verb == request.DeleteCollection
 	if !removes && object.at.After(known.at) {
 		known.at = object.at
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 // answerPatience bounds the reading of an answer that the command itself does
@@ -21,7 +23,7 @@ const answerPatience = 2 * time.Second
 
 // prepare gets a write ready to be sent.
 func (p *Proxy) prepare(x *exchange, r *http.Request) {
-	if x.call.verb == verbDelete || x.call.verb == verbDeleteCollection {
+	if x.call.verb == request.Delete || x.call.verb == request.DeleteCollection {
 		x.dryRun = drySent(r)
 	}
 	if x.dryRun {
@@ -65,7 +67,7 @@ func (p *Proxy) answered(resp *http.Response) error {
 		}
 	}
 	body.done = func() {
-		a := &answer{}
+		a := &request.Body{}
 		if kept, whole := body.bytes(); whole {
 			if got, err := decode(header, kept); err == nil {
 				a = got
@@ -84,11 +86,11 @@ func (p *Proxy) answered(resp *http.Response) error {
 func (p *Proxy) unanswered(x *exchange, err error) {
 	w := p.write(x, http.StatusBadGateway, http.Header{}, p.opts.Now())
 	w.Reason, w.Message = "NoAnswer", span.Bound(err.Error())
-	p.nameFailed(x, w, &answer{})
+	p.nameFailed(x, w, &request.Body{})
 	p.emit(x, w, 0)
 }
 
-func (p *Proxy) record(x *exchange, code int, header http.Header, a *answer, end time.Time) {
+func (p *Proxy) record(x *exchange, code int, header http.Header, a *request.Body, end time.Time) {
 	w := p.write(x, code, header, end)
 	if w.Failed() {
 		w.Reason, w.Message = a.Reason, span.Bound(a.Message)
@@ -96,7 +98,7 @@ func (p *Proxy) record(x *exchange, code int, header http.Header, a *answer, end
 		p.emit(x, w, 0)
 		return
 	}
-	if x.call.verb == verbDeleteCollection {
+	if x.call.verb == request.DeleteCollection {
 		p.recordEach(x, w, a)
 		return
 	}
@@ -107,10 +109,10 @@ func (p *Proxy) record(x *exchange, code int, header http.Header, a *answer, end
 		if d := a.Details; d != nil && d.UID != "" {
 			w.UID = d.UID
 		}
-	case a.Metadata.Name != "" || len(a.Rows) == 1:
-		o := a.objects()[0]
+	case a.Metadata.Name != "" || a.Kind == "Table" && len(a.Items) == 1:
+		o := a.Objects()[0]
 		x.up.versions.learn(x.call, a, end)
-		rv := o.Metadata.version()
+		rv := o.Metadata.Version()
 		if p.nothing(x, w, &o, rv) {
 			p.unchanged.Add(1)
 			return
@@ -129,23 +131,23 @@ func (p *Proxy) record(x *exchange, code int, header http.Header, a *answer, end
 
 // nothing reports whether a write that was answered well stored nothing: the
 // object's version is one that was there before.
-func (p *Proxy) nothing(x *exchange, w *observation.Write, o *answer, rv uint64) bool {
+func (p *Proxy) nothing(x *exchange, w *observation.Write, o *request.Body, rv uint64) bool {
 	if rv == 0 || rv > x.before.highest || w.Code == http.StatusCreated {
 		return false
 	}
 	switch x.call.verb {
-	case verbUpdate, verbPatch, verbApply:
+	case request.Update, request.Patch, request.Apply:
 		return true
-	case verbDelete:
-		return o.Metadata.remains()
+	case request.Delete:
+		return o.Metadata.Remains()
 	}
 	return false
 }
 
 // recordEach records a write for each object that a delete of a collection
 // removed. The answer shows them as they were before.
-func (p *Proxy) recordEach(x *exchange, w *observation.Write, a *answer) {
-	for i, o := range a.objects() {
+func (p *Proxy) recordEach(x *exchange, w *observation.Write, a *request.Body) {
+	for i, o := range a.Objects() {
 		each := *w
 		each.Name, each.UID = o.Metadata.Name, o.Metadata.UID
 		each.Namespace = first(o.Metadata.Namespace, w.Namespace)
@@ -187,7 +189,7 @@ func (p *Proxy) write(x *exchange, code int, header http.Header, end time.Time) 
 }
 
 // nameFailed finds the name of an object that was not created.
-func (p *Proxy) nameFailed(x *exchange, w *observation.Write, a *answer) {
+func (p *Proxy) nameFailed(x *exchange, w *observation.Write, a *request.Body) {
 	if w.Name == "" && a.Details != nil {
 		w.Name = a.Details.Name
 	}
@@ -212,7 +214,7 @@ func (p *Proxy) namePod(x *exchange, w *observation.Write) {
 }
 
 // request reads the request's body, or returns nil.
-func (x *exchange) request() *answer {
+func (x *exchange) request() *request.Body {
 	kept, whole := x.body.bytes()
 	if !whole || len(kept) == 0 {
 		return nil

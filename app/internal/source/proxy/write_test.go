@@ -26,7 +26,7 @@ func sketch(version int, more string) string {
 }
 
 // request is one request of the command, and what the server answers.
-type request struct {
+type sent struct {
 	method, path, contentType, body string
 	code                            int
 	answer                          string
@@ -45,20 +45,20 @@ func TestWrites(t *testing.T) {
 	failed.UID = ""
 	cases := map[string]struct {
 		reason    string
-		requests  []request
+		requests  []sent
 		want      []*observation.Write
 		since     []uint64
 		unchanged int64
 	}{
 		"Create": {
 			reason:   "what was stored is read from the answer",
-			requests: []request{{"POST", deploymentPath, asJSON, sketch(0, ""), 201, sketch(42, "")}},
+			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 201, sketch(42, "")}},
 			want:     []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "create", ResourceVersion: 42, Generation: 2, Code: 201}},
 			since:    []uint64{41},
 		},
 		"ChangeAfterRead": {
 			reason: "a newer version than was read",
-			requests: []request{
+			requests: []sent{
 				{"GET", deploymentPath + "/web", "", "", 200, sketch(42, "")},
 				{"PATCH", deploymentPath + "/web", "application/merge-patch+json", "{}", 200, sketch(43, "")},
 			},
@@ -67,7 +67,7 @@ func TestWrites(t *testing.T) {
 		},
 		"NoChangeAfterRead": {
 			reason: "the version that was read is not newer: nothing was stored",
-			requests: []request{
+			requests: []sent{
 				{"GET", deploymentPath + "/web", "", "", 200, sketch(42, "")},
 				{"PATCH", deploymentPath + "/web", "application/merge-patch+json", "{}", 200, sketch(42, "")},
 			},
@@ -75,39 +75,39 @@ func TestWrites(t *testing.T) {
 		},
 		"NoChangeWithoutRead": {
 			reason:    "server-side apply reads nothing: the proxy looks before",
-			requests:  []request{{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 200, sketch(42, "")}},
+			requests:  []sent{{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 200, sketch(42, "")}},
 			unchanged: 1,
 		},
 		"AppliedNew": {
 			reason:   "an apply that creates is told by its code",
-			requests: []request{{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 201, sketch(90, "")}},
+			requests: []sent{{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 201, sketch(90, "")}},
 			want:     []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "apply", ResourceVersion: 90, Generation: 2, Code: 201}},
 			since:    []uint64{89},
 		},
 		"DeletedAtOnce": {
 			reason:   "a Status names only the UID; a list made before gives where to watch from",
-			requests: []request{{"DELETE", "/api/v1/namespaces/shop/configmaps/a", asJSON, "{}", 200, `{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"a","kind":"configmaps","uid":"ua"}}`}},
+			requests: []sent{{"DELETE", "/api/v1/namespaces/shop/configmaps/a", asJSON, "{}", 200, `{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"a","kind":"configmaps","uid":"ua"}}`}},
 			want:     []*observation.Write{{Ref: a, Resource: "configmaps", Verb: "delete", Code: 200}},
 			since:    []uint64{77},
 		},
 		"DeletionStarts": {
 			reason:   "a graceful deletion stores the object once more",
-			requests: []request{{"DELETE", deploymentPath + "/web", asJSON, "{}", 200, sketch(99, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`)}},
+			requests: []sent{{"DELETE", deploymentPath + "/web", asJSON, "{}", 200, sketch(99, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`)}},
 			want:     []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "delete", ResourceVersion: 99, Generation: 2, Code: 200}},
 			since:    []uint64{98},
 		},
 		"DeletionGoesOn": {
 			reason:    "it was being deleted already",
-			requests:  []request{{"DELETE", deploymentPath + "/web", asJSON, "{}", 200, sketch(60, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`)}},
+			requests:  []sent{{"DELETE", deploymentPath + "/web", asJSON, "{}", 200, sketch(60, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`)}},
 			unchanged: 1,
 		},
 		"DryRunInTheBody": {
 			reason:   "nothing is stored",
-			requests: []request{{"DELETE", deploymentPath + "/web", asJSON, `{"dryRun":["All"]}`, 200, sketch(42, "")}},
+			requests: []sent{{"DELETE", deploymentPath + "/web", asJSON, `{"dryRun":["All"]}`, 200, sketch(42, "")}},
 		},
 		"DeleteCollection": {
 			reason:   "a write for each object that the answer lists, as it was before",
-			requests: []request{{"DELETE", "/api/v1/namespaces/shop/configmaps", asJSON, "{}", 200, list}},
+			requests: []sent{{"DELETE", "/api/v1/namespaces/shop/configmaps", asJSON, "{}", 200, list}},
 			want: []*observation.Write{
 				{Ref: a, Resource: "configmaps", Verb: "deletecollection", Code: 200},
 				{Ref: b, Resource: "configmaps", Verb: "deletecollection", Code: 200},
@@ -116,18 +116,18 @@ func TestWrites(t *testing.T) {
 		},
 		"Eviction": {
 			reason:   "the Pod is what is written",
-			requests: []request{{"POST", "/api/v1/namespaces/shop/pods/p/eviction", asJSON, "{}", 201, `{"kind":"Status","apiVersion":"v1","status":"Success"}`}},
+			requests: []sent{{"POST", "/api/v1/namespaces/shop/pods/p/eviction", asJSON, "{}", 201, `{"kind":"Status","apiVersion":"v1","status":"Success"}`}},
 			want:     []*observation.Write{{Ref: pod, Resource: "pods", Subresource: "eviction", Verb: "delete", Code: 201}},
 			since:    []uint64{77},
 		},
 		"Refused": {
 			reason:   "a refused create has its name in the request only",
-			requests: []request{{"POST", deploymentPath, asJSON, sketch(0, ""), 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"quota","details":{"kind":"deployments"},"code":403}`}},
+			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"quota","details":{"kind":"deployments"},"code":403}`}},
 			want:     []*observation.Write{{Ref: failed, Resource: "deployments", Verb: "create", Code: 403, Reason: "Forbidden", Message: "quota"}},
 		},
 		"CustomResource": {
 			reason:   "a kind that nobody knows is looked up once",
-			requests: []request{{"POST", "/apis/x.io/v1/namespaces/shop/heads", asJSON, `{"metadata":{"name":"h"}}`, 409, `{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"m"}`}},
+			requests: []sent{{"POST", "/apis/x.io/v1/namespaces/shop/heads", asJSON, `{"metadata":{"name":"h"}}`, 409, `{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"m"}`}},
 			want: []*observation.Write{{
 				Ref:      object.Ref{Kind: object.Kind{Group: "x.io", Version: "v1", Kind: "Head"}, Namespace: "shop", Name: "h"},
 				Resource: "heads", Verb: "create", Code: 409, Reason: "AlreadyExists", Message: "m",

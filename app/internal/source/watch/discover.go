@@ -32,6 +32,8 @@ type catalogue struct {
 	mu        sync.Mutex
 	asked     time.Time
 	resources []resource
+	// namespaced tells of every resource that was ever offered.
+	namespaced map[schema.GroupResource]bool
 }
 
 // discover returns what the API server offers, asked not longer ago than age.
@@ -44,9 +46,10 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	client, err := discovery.NewDiscoveryClientForConfigAndClient(w.link.conf, &http.Client{Transport: within{ctx, w.link.client.Transport}})
+	link := w.link.Load()
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(link.conf, &http.Client{Transport: within{ctx, link.client.Transport}})
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask %s for its resources: %w", w.link.conf.Host, err)
+		return nil, fmt.Errorf("cannot ask %s for its resources: %w", link.conf.Host, err)
 	}
 	lists, err := client.ServerPreferredResources()
 	var partly *discovery.ErrGroupDiscoveryFailed
@@ -55,7 +58,7 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 			w.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; going on without", gv, cause)
 		}
 	} else if err != nil {
-		return nil, fmt.Errorf("cannot ask %s for its resources: %w", w.link.conf.Host, err)
+		return nil, fmt.Errorf("cannot ask %s for its resources: %w", link.conf.Host, err)
 	}
 	var all []resource
 	for _, list := range lists {
@@ -72,7 +75,26 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	w.known.mu.Lock()
 	defer w.known.mu.Unlock()
 	w.known.asked, w.known.resources = time.Now(), all
+	if w.known.namespaced == nil {
+		w.known.namespaced = map[schema.GroupResource]bool{}
+	}
+	for _, r := range all {
+		w.known.namespaced[r.GroupResource()] = r.namespaced
+	}
 	return all, nil
+}
+
+// KindOf names the kind of a resource's objects, as the API server told it last;
+// empty if it did not.
+func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
+	w.known.mu.Lock()
+	defer w.known.mu.Unlock()
+	for _, r := range w.known.resources {
+		if r.GroupResource() == gvr.GroupResource() {
+			return r.kind
+		}
+	}
+	return ""
 }
 
 func (c *catalogue) since(age time.Duration) []resource {
@@ -82,6 +104,24 @@ func (c *catalogue) since(age time.Duration) []resource {
 		return nil
 	}
 	return c.resources
+}
+
+// kind returns the kind of a resource as last offered, or nothing.
+func (c *catalogue) kind(gr schema.GroupResource) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.resources {
+		if r.GroupResource() == gr {
+			return r.kind
+		}
+	}
+	return ""
+}
+
+func (c *catalogue) inNamespaces(gr schema.GroupResource) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.namespaced[gr]
 }
 
 // find returns the resource for which is holds, asking the API server anew if
@@ -111,7 +151,7 @@ func (s *stream) otherVersion(ctx context.Context) bool {
 	}
 	for _, r := range all {
 		if r.GroupResource() == s.resource.GroupResource() && r.Version != s.resource.Version {
-			s.resource = r.GroupVersionResource
+			s.serve(r.GroupVersionResource)
 			return true
 		}
 	}

@@ -23,6 +23,7 @@ func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
 
 // listExact is listPage within exactTimeout.
 func (s *stream) listExact(ctx context.Context, opts metav1.ListOptions) (page, error) {
+	askedIn(ctx).patient = true
 	ctx, cancel := context.WithTimeoutCause(ctx, exactTimeout, errNoAnswer)
 	defer cancel()
 	p, err := s.listPage(ctx, opts)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -35,8 +37,12 @@ type fakeAPI struct {
 	kinds      map[string][]kindOffered
 	broken     []string // API groups whose discovery fails
 	requests   []string
+	times      []time.Time   // of the requests
 	hangUps    chan struct{} // closed and replaced to end all watches
 	bookmarks  bool
+	token      string         // if not empty, others are not accepted
+	retryAfter string         // sent with each refusal
+	stuck      map[string]int // how many requests are not answered, by path
 }
 
 type kindOffered struct {
@@ -56,7 +62,7 @@ type write struct {
 func newFakeAPI(tb testing.TB) *fakeAPI {
 	tb.Helper()
 	f := &fakeAPI{
-		tb: tb, changed: make(chan struct{}), hangUps: make(chan struct{}), refuse: map[string]int{}, version: 100,
+		tb: tb, changed: make(chan struct{}), hangUps: make(chan struct{}), refuse: map[string]int{}, stuck: map[string]int{}, version: 100,
 		kinds: map[string][]kindOffered{
 			"v1":                      {{"pods", "Pod", true}, {"secrets", "Secret", true}, {"events", "Event", true}, {"nodes", "Node", false}, {"endpoints", "Endpoints", true}},
 			"apps/v1":                 {{"deployments", "Deployment", true}, {"replicasets", "ReplicaSet", true}},
@@ -136,6 +142,16 @@ func (f *fakeAPI) endWatches() {
 	f.hangUps = make(chan struct{})
 }
 
+// breakOff ends every watch, lets things happen, and forgets all but the
+// present before there can be another.
+func (f *fakeAPI) breakOff(path string, happen func()) {
+	f.with(func() { f.refuse[path] = http.StatusServiceUnavailable })
+	f.endWatches()
+	happen()
+	f.expire()
+	f.with(func() { delete(f.refuse, path) })
+}
+
 // expire forgets all but the present.
 func (f *fakeAPI) expire() {
 	f.with(func() { f.compacted, f.gone = f.version-1, f.version })
@@ -161,7 +177,10 @@ func split(path string) (gv, resource string) {
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.with(func() { f.requests = append(f.requests, r.URL.RequestURI()) })
+	f.with(func() { f.requests, f.times = append(f.requests, r.URL.RequestURI()), append(f.times, time.Now()) })
+	if !f.admitted(w, r) {
+		return
+	}
 	path, namespace := r.URL.Path, ""
 	if before, after, ok := strings.Cut(path, "/namespaces/"); ok {
 		if ns, resource, ok := strings.Cut(after, "/"); ok {
@@ -177,11 +196,56 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
 	switch {
 	case code != 0:
+		f.with(func() {
+			if f.retryAfter != "" {
+				w.Header().Set("Retry-After", f.retryAfter)
+			}
+		})
 		fail(w, code)
 	case r.URL.Query().Get("watch") != "":
 		f.watch(w, r, path, namespace, name)
 	default:
 		f.list(w, r, path, namespace, name)
+	}
+}
+
+// admitted reports whether a request is answered at all, and refuses it if its
+// token is not the right one.
+func (f *fakeAPI) admitted(w http.ResponseWriter, r *http.Request) bool {
+	f.mu.Lock()
+	token, stuck := f.token, f.stuck[r.URL.Path]
+	if stuck > 0 {
+		f.stuck[r.URL.Path]--
+	}
+	f.mu.Unlock()
+	if stuck > 0 {
+		<-r.Context().Done()
+		return false
+	}
+	if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
+		fail(w, http.StatusUnauthorized)
+		return false
+	}
+	return true
+}
+
+// stop ends the server as a crash would; what it returns starts it again, with
+// the same address.
+func (f *fakeAPI) stop() (start func()) {
+	f.tb.Helper()
+	address := f.server.Listener.Addr().String()
+	f.server.CloseClientConnections()
+	f.server.Close()
+	return func() {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		f.server = httptest.NewUnstartedServer(f)
+		f.server.Listener.Close()
+		f.server.Listener = listener
+		f.server.Start()
+		f.tb.Cleanup(f.server.Close)
 	}
 }
 
@@ -252,6 +316,11 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, path, namespace,
 		f.mu.Lock()
 		changed, history, bookmarks := f.changed, slices.Clone(f.history), f.bookmarks
 		f.mu.Unlock()
+		select {
+		case <-hangUp:
+			return // nothing that came after
+		default:
+		}
 		for _, h := range history {
 			if h.version <= at {
 				continue
@@ -259,7 +328,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, path, namespace,
 			at = h.version
 			if h.path != path || (namespace != "" && h.namespace != namespace) || (name != "" && h.name != name) {
 				if bookmarks {
-					send(out, "BOOKMARK", map[string]any{"apiVersion": "v1", "kind": "Any", "metadata": map[string]any{"resourceVersion": strconv.Itoa(at)}})
+					send(out, "BOOKMARK", f.shaped(r, map[string]any{"apiVersion": "v1", "kind": "Any", "metadata": map[string]any{"resourceVersion": strconv.Itoa(at)}}))
 				}
 				continue
 			}
@@ -354,6 +423,7 @@ func fail(w http.ResponseWriter, code int) {
 }
 
 func failure(code int) map[string]any {
-	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound"}[code]
+	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound",
+		http.StatusUnauthorized: "Unauthorized", http.StatusTooManyRequests: "TooManyRequests"}[code]
 	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": http.StatusText(code)}
 }

@@ -18,7 +18,7 @@ import (
 // every observer sees alike. Who may not read that gets a hash of the server's
 // address and certificate authority.
 func Identity(ctx context.Context, cfg *rest.Config) (string, error) {
-	l, err := dial(cfg)
+	l, err := dial(cfg, nil)
 	if err != nil {
 		return "", err
 	}

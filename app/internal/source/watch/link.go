@@ -3,9 +3,11 @@
 package watch
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -21,21 +23,39 @@ type link struct {
 	dialer   *connrotation.Dialer
 	dynamic  dynamic.Interface
 	metadata metadata.Interface
+	// credentials tells whether another link would differ.
+	credentials [sha256.Size]byte
 }
 
-// dial prepares a link; it connects when it is first used.
-func dial(cfg *rest.Config) (*link, error) {
+// dialTimeout bounds the making of one connection.
+const dialTimeout = 10 * time.Second
+
+// dial prepares a link; it connects when it is first used. Its requests are
+// counted if there is a place to count them.
+func dial(cfg *rest.Config, requests *atomic.Uint64) (*link, error) {
 	l := &link{conf: rest.CopyConfig(cfg)}
+	// Certificates are read here, not by client-go: it would look every five
+	// minutes, in a goroutine that nothing ends. renew reads them when needed.
+	err := rest.LoadTLSFiles(l.conf)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the certificates for %s: %w", cfg.Host, err)
+	}
+	l.conf.CAFile, l.conf.CertFile, l.conf.KeyFile = "", "", ""
+	if l.credentials, err = fingerprint(l.conf); err != nil {
+		return nil, err
+	}
+	if requests != nil {
+		l.conf.Wrap(func(next http.RoundTripper) http.RoundTripper { return &counted{next, requests} })
+	}
 	l.conf.QPS = -1
 	l.conf.RateLimiter = nil
 	l.conf.WarningHandler = rest.NoWarnings{}
 	l.conf.Timeout = 0 // it would end every watch
 	if l.conf.Dial == nil {
-		l.conf.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+		l.conf.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
 	l.dialer = connrotation.NewDialer(l.conf.Dial)
 	l.conf.Dial = l.dialer.DialContext
-	var err error
 	if l.client, err = rest.HTTPClientFor(l.conf); err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w", cfg.Host, err)
 	}

@@ -46,12 +46,13 @@ func makeNewKinds() newKinds {
 	}
 }
 
-// stood takes the kinds that were there when watching began.
-func (n *newKinds) stood(all []resource) {
+// stood takes the kinds that were there when watching began, and from which
+// version on they are watched.
+func (n *newKinds) stood(all []resource, from func(resource) uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, r := range all {
-		n.from[r.GroupResource()] = 0
+		n.from[r.GroupResource()] = from(r)
 	}
 }
 

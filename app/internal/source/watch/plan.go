@@ -19,6 +19,8 @@ type plan struct {
 	// since is the resourceVersion after which everything counts as seen
 	// happening; 0 is now.
 	since uint64
+	// old says that since lies back, so that what came after it is late.
+	old bool
 	// quiet plans have their own use for what is seen: a resource that may
 	// not be read is not worth a warning.
 	quiet bool

@@ -4,6 +4,10 @@ package watch
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
+	"net/url"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,11 +24,21 @@ type page struct {
 	version, next string
 }
 
-// listPage reads one page of what the stream watches.
+// listPage reads one page of what the stream watches, or says errSlow.
 func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.w.pace.slow, errSlow)
+	defer cancel()
+	p, err := s.readPage(ctx, opts)
+	if err != nil && errors.Is(context.Cause(ctx), errSlow) {
+		return page{}, errSlow
+	}
+	return p, err
+}
+
+func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	s.selectName(&opts)
 	if _, ok := metadataOnly[s.resource.GroupResource()]; ok {
-		list, err := s.w.link.metadata.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+		list, err := s.link.metadata.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
 		if err != nil {
 			return page{}, err
 		}
@@ -34,7 +48,7 @@ func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, e
 		}
 		return p, nil
 	}
-	list, err := s.w.link.dynamic.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+	list, err := s.link.dynamic.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
 	if err != nil {
 		return page{}, err
 	}
@@ -45,13 +59,37 @@ func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, e
 	return p, nil
 }
 
-// open begins a watch.
+// openInTime begins a watch where the stream has come, or says errSlow. The
+// watch ends with ctx, which cancel ends.
+func (s *stream) openInTime(ctx context.Context, cancel context.CancelCauseFunc) (apiwatch.Interface, error) {
+	timer := time.AfterFunc(s.w.pace.slow, func() { cancel(errSlow) })
+	defer timer.Stop()
+	// A watch that is never renewed may hang unnoticed behind a proxy.
+	timeout := int64(300 + rand.IntN(300)) //nolint:gosec // spreads load
+	if s.brief {
+		timeout, s.brief = briefTimeout, false
+	}
+	changes, err := s.open(ctx, metav1.ListOptions{
+		ResourceVersion:     s.version,
+		AllowWatchBookmarks: true,
+		TimeoutSeconds:      &timeout,
+	})
+	if err != nil && errors.Is(context.Cause(ctx), errSlow) {
+		return nil, errSlow
+	}
+	if asked := askedIn(ctx); err == nil && asked.err != nil {
+		changes.Stop()
+		return nil, &url.Error{Op: "Get", URL: s.link.conf.Host, Err: asked.err}
+	}
+	return changes, err
+}
+
 func (s *stream) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
 	s.selectName(&opts)
 	if _, ok := metadataOnly[s.resource.GroupResource()]; ok {
-		return s.w.link.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+		return s.link.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 	}
-	return s.w.link.dynamic.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+	return s.link.dynamic.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 }
 
 func (s *stream) selectName(opts *metav1.ListOptions) {

@@ -5,11 +5,13 @@ package watch
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -25,11 +27,19 @@ const (
 // rareInterval is how often a resource that cannot be read is tried again.
 const rareInterval = 3 * time.Minute
 
+// startingUp is how long a server that was lost may refuse what it did not
+// before.
+const startingUp = 30 * time.Second
+
 // healthy is how long a watch lives if nothing is wrong.
 const healthy = 2 * time.Second
 
-// unreachable is the warning of a server that does not answer.
-const unreachable = "unreachable"
+// unreachable is the warning of a server that does not answer, unaccepted that
+// of one that refuses the credentials.
+const (
+	unreachable = "unreachable"
+	unaccepted  = "unaccepted"
+)
 
 // judge decides how the stream goes on after its last request, and names what
 // cannot be seen.
@@ -40,8 +50,11 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		return soon // watches end; the next goes on where this one did
 	case apierrors.IsForbidden(err):
 		if s.isEvents() && s.resource != coreEvents {
-			s.resource = coreEvents
+			s.serve(coreEvents)
 			return atOnce
+		}
+		if s.starting() {
+			return soon
 		}
 		if !s.quiet {
 			s.w.warnings.forbidden(s.resource.GroupResource(), s.namespace)
@@ -51,6 +64,9 @@ func (s *stream) judge(ctx context.Context, err error) next {
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		if s.otherVersion(ctx) {
 			return atOnce
+		}
+		if s.starting() {
+			return soon
 		}
 		if !s.quiet {
 			s.w.warnings.once("offer "+s.what(), "cannot watch %s: the API server does not offer it", s.what())
@@ -67,17 +83,38 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		s.inexact = true
 		return soon
 	case apierrors.IsUnauthorized(err):
-		s.w.warnings.once(unreachable, "the API server does not accept the credentials any more; trying again")
+		if s.w.renew(s.link) {
+			return atOnce
+		}
+		// Those that wait longest would come back last, with the rest of a story.
+		s.unreached()
+		s.refused = true
+		s.w.warnings.once(unaccepted, "the API server does not accept the credentials any more; trying again")
 		return soon
 	case errors.Is(err, errNoAnswer):
 		s.inexact = true
 		return atOnce
+	case errors.Is(err, errSetBack):
+		s.w.warnings.once("set back", "%v: comparing all that is there with what was", err)
+		s.version = ""
+		return atOnce
+	case errors.Is(err, errSlow):
+		s.unreached()
+		s.w.warnings.once(unreachable, "%v; trying again", err)
+		return soon
 	case s.exact() && errors.As(err, &status) && status.Status().Code != http.StatusServiceUnavailable:
 		s.inexact = true
 		return atOnce
 	}
+	if apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) {
+		s.unreached()
+	}
 	var network *url.Error
 	if errors.As(err, &network) {
+		if untrusted(err) && s.w.renew(s.link) {
+			return atOnce
+		}
+		s.unreached()
 		s.w.warnings.once(unreachable, "cannot reach the API server: %v; trying again", network.Err)
 	} else {
 		s.w.warnings.once("read "+s.what(), "cannot watch %s: %v; trying again", s.what(), err)
@@ -87,8 +124,37 @@ func (s *stream) judge(ctx context.Context, err error) next {
 
 // settle counts the stream as listed; what it could not see is being said.
 func (s *stream) settle() {
+	s.state.unreadable()
 	s.ready.Do(s.w.oneSynced)
 	s.w.settled() // for a stream that had been listed before
+}
+
+// unreached notes that nothing useful was to be had of the server.
+func (s *stream) unreached() {
+	s.lost = time.Now()
+	s.w.outage.lost()
+}
+
+// answered notes that the server works, and takes the credentials.
+func (s *stream) answered() {
+	if s.refused {
+		s.refused = false
+		s.w.warnings.again(unaccepted)
+	}
+	s.w.answered()
+}
+
+// starting reports whether what the server refuses may be due to its own start:
+// for a while it knows neither all rights nor all kinds.
+func (s *stream) starting() bool {
+	return !s.lost.IsZero() && time.Since(s.lost) < startingUp
+}
+
+// serve lets the stream go on with another version of its resource.
+func (s *stream) serve(r schema.GroupVersionResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resource = r
 }
 
 // retry paces the requests of one stream.
@@ -101,26 +167,41 @@ func newRetry() *retry {
 }
 
 func (r *retry) reset() {
-	r.delay = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 9, Cap: 10 * time.Second}.DelayFunc()
+	r.delay = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 5 * time.Second}.DelayFunc()
 }
 
-// wait waits as long as n asks for, after a request that took that long.
-func (r *retry) wait(ctx context.Context, n next, took time.Duration) {
+// wait waits as long as n asks for, and not less than the server did: atLeast.
+// The end of an outage cuts it short, but for a moment that keeps the streams
+// from coming all at once.
+func (r *retry) wait(ctx context.Context, n next, atLeast time.Duration, over <-chan struct{}) {
 	var pause time.Duration
-	switch {
-	case n == rarely:
-		pause = rareInterval
-	case n == atOnce:
+	switch n {
+	case rarely:
+		pause, over = rareInterval, nil
+	case atOnce:
 		return
-	case took > healthy:
-		r.reset()
 	default:
 		pause = r.delay()
 	}
-	timer := time.NewTimer(pause)
+	if atLeast > 0 {
+		pause, over = max(pause, atLeast), nil
+	}
+	if !sleep(ctx, pause, over) {
+		return
+	}
+	r.reset()
+	sleep(ctx, rand.N(spread), nil) //nolint:gosec // spreads load
+}
+
+// sleep reports whether it was cut short by over.
+func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
+	case <-over:
+		return true
 	}
+	return false
 }

@@ -35,6 +35,7 @@ func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 	if err != nil {
 		return err
 	}
+	w.past.recall()
 	if scope.Resources != nil {
 		return w.watchSome(ctx, scope, all)
 	}
@@ -44,7 +45,7 @@ func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 			seen: func(_ *stream, o *observation.Observation) { w.kinds.note(o) },
 		})
 	}
-	w.kinds.stood(all)
+	w.kinds.stood(all, w.past.from)
 	w.watchAll(ctx, scope, all)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +88,7 @@ func (w *Watcher) watchAll(ctx context.Context, scope Scope, all []resource) {
 			continue
 		}
 		for _, namespace := range scope.namespaces(r) {
-			w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, seen: w.follower(ctx)})
+			w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, old: since != 0 && since == w.past.kindsFrom, seen: w.follower(ctx)})
 		}
 	}
 }
@@ -115,6 +116,7 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 		}
 		for _, kind := range w.kinds.takeDropped() {
 			w.drop(kind)
+			w.buryOrphans(kind)
 		}
 		all, err := w.discover(ctx, 0)
 		if err != nil {

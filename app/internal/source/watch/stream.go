@@ -5,7 +5,6 @@ package watch
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,7 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -28,7 +27,11 @@ import (
 // expired resourceVersion for ever when the server answers so at once.
 type stream struct {
 	plan
+	// named is the resource as it was planned: it names the stream, whatever
+	// version of it serves.
+	named  schema.GroupVersionResource
 	w      *Watcher
+	link   *link
 	cancel context.CancelFunc
 	// over is not nil once the stream was told to end.
 	over  func() error
@@ -42,24 +45,37 @@ type stream struct {
 	listed  bool
 	// inexact says that the state at since is not to be had.
 	inexact bool
+	// behind says that not all has come yet of what was stored before the watch
+	// was opened: that is, of what is not newer than late.
+	behind bool
+	late   uint64
+	pulse  pulse
+	// lost is when the last watch ended or the server was last out of reach,
+	// zero before that; worked says that the last request was one that lived,
+	// refused that the credentials were not accepted since one did.
+	lost    time.Time
+	worked  bool
+	refused bool
+	// hurry asks for a bookmark; brief says that the next watch is for one.
+	hurry chan struct{}
+	brief bool
+	// visiting streams end as soon as they have caught up.
+	visiting bool
+	// began is up to where an earlier process had seen what this one goes on
+	// with; 0 if there was none.
+	began atomic.Uint64
+	state state
+	count *counters
+
+	// mu guards what others look at, too: the plan's resource, which only the
+	// stream itself changes, round and objects.
+	mu      sync.Mutex
 	round   uint32
 	objects map[uidKey]held
 	// noted are the edges that have been followed already.
 	noted map[object.Kind]bool
 	// emptied are the Namespaces whose contents are watched as they go.
 	emptied map[string]bool
-}
-
-type uidKey = types.UID
-
-// held is what is kept of an object.
-type held struct {
-	version uint64
-	kind    object.Kind
-	namespace,
-	name string
-	// round is the list that showed it last.
-	round uint32
 }
 
 // covers reports whether the stream shows everything after since.
@@ -70,20 +86,34 @@ func (s *stream) covers(since uint64) bool {
 func (s *stream) run(ctx context.Context) {
 	defer s.vanish()
 	retry := newRetry()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !s.visited() {
 		began := time.Now()
-		var err error
-		if s.version == "" {
-			if err = s.list(ctx); err == nil {
-				continue
-			}
-		} else {
-			err = s.watch(ctx)
+		asked := new(answer)
+		listing := s.version == ""
+		err := s.step(asked.in(ctx))
+		if ctx.Err() != nil || listing && err == nil {
+			continue
 		}
-		if ctx.Err() == nil {
-			retry.wait(ctx, s.judge(ctx, err), time.Since(began))
+		s.count.failed(err)
+		n := s.judge(ctx, err)
+		if s.visiting && n == rarely {
+			return // the stream that it is for says so
 		}
+		if s.worked && time.Since(began) > healthy {
+			retry.reset()
+			continue
+		}
+		retry.wait(ctx, n, asked.retryAfter, s.w.outage.over())
 	}
+}
+
+// step makes the request that is due, and follows a watch until it ends.
+func (s *stream) step(ctx context.Context) error {
+	s.link, s.worked = s.w.link.Load(), false
+	if s.version == "" {
+		return s.list(ctx)
+	}
+	return s.watch(ctx)
 }
 
 // list reads the whole list, page by page, and hands on what differs from what
@@ -95,13 +125,18 @@ func (s *stream) list(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	s.round++
+	s.beginRound()
+	if s.listed || s.since == 0 {
+		s.pulse.beat()
+	}
+	s.count.lists.Add(1)
 	opts := metav1.ListOptions{Limit: s.pageSize()}
 	if err := s.compareVersions(ctx); err != nil {
 		return err
 	}
 	read := s.listPage
-	if s.exact() {
+	exact := s.exact()
+	if exact {
 		opts.ResourceVersion = strconv.FormatUint(s.since, 10)
 		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact
 		read = s.listExact
@@ -115,6 +150,8 @@ func (s *stream) list(ctx context.Context) error {
 			s.listItem(item)
 		}
 		if p.next == "" {
+			s.answered()
+			s.behind = s.behind && exact // what shows the present is not late
 			s.endList(p.version)
 			return nil
 		}
@@ -122,15 +159,20 @@ func (s *stream) list(ctx context.Context) error {
 	}
 }
 
-// vanish hands on that all objects are gone, if the resource itself is.
+// vanish hands on that all objects are gone, if the resource itself is, and that
+// there is nothing to go on from.
 func (s *stream) vanish() {
 	if version := s.vanished.Load(); version != 0 {
-		s.round++
+		s.beginRound()
 		s.endList(strconv.FormatUint(version, 10))
+		s.w.gone(Position{Resource: s.named, Namespace: s.namespace, Name: s.name})
 	}
 }
 
 func (s *stream) listItem(item metav1.Object) {
+	if s.unwanted(item) {
+		return
+	}
 	o := s.observe(item)
 	if o == nil {
 		s.w.warnings.once("identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what())
@@ -141,77 +183,54 @@ func (s *stream) listItem(item metav1.Object) {
 	}
 	o.Listed = true
 	o.Baseline = !s.listed
-	s.seen(s, o)
-}
-
-// endList hands on what the list shows to be gone.
-func (s *stream) endList(version string) {
-	number, _ := strconv.ParseUint(version, 10, 64)
-	for uid, h := range s.objects {
-		if h.round == s.round {
-			continue
-		}
-		delete(s.objects, uid)
-		if s.isEvents() {
-			continue
-		}
-		s.seen(s, &observation.Observation{
-			Seen:   s.w.now(),
-			Source: observation.SourceWatch,
-			Listed: true,
-			Gone: &observation.Gone{
-				Ref:             object.Ref{Kind: h.kind, Namespace: h.namespace, Name: h.name, UID: uid},
-				ResourceVersion: number,
-			},
-		})
-	}
-	s.version = version
-	s.listed = true
-	s.ready.Do(s.w.oneSynced)
-}
-
-// hold keeps what is needed of an object and reports whether it is new.
-func (s *stream) hold(o *observation.Observation) bool {
-	var uid uidKey
-	h := held{round: s.round}
-	if e := o.Event; e != nil {
-		uid, h.version = uidKey(e.UID), e.ResourceVersion
-	} else {
-		uid, h.version = o.State.UID, o.State.ResourceVersion
-		h.kind, h.namespace, h.name = o.State.Kind, o.State.Namespace, o.State.Name
-	}
-	before, known := s.objects[uid]
-	s.objects[uid] = h
-	return !known || before.version != h.version
+	s.hand(o)
 }
 
 // watch follows the resource until the server ends the watch, or it breaks.
 func (s *stream) watch(ctx context.Context) error {
-	// A watch that is never renewed may hang unnoticed behind a proxy.
-	timeout := int64(300 + rand.IntN(300)) //nolint:gosec // spreads load
-	changes, err := s.open(ctx, metav1.ListOptions{
-		ResourceVersion:     s.version,
-		AllowWatchBookmarks: true,
-		TimeoutSeconds:      &timeout,
-	})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	changes, err := s.openInTime(ctx, cancel)
 	if err != nil {
 		return err
 	}
 	defer changes.Stop()
-	s.w.warnings.again(unreachable)
-	for {
+	defer s.disconnected()
+	s.answered()
+	s.count.watches.Add(1)
+	s.worked = true
+	if err := s.opened(ctx); err != nil {
+		return err
+	}
+	quiet := time.NewTimer(s.w.pace.quiet)
+	defer quiet.Stop()
+	for !s.visited() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-quiet.C:
+			if s.behind {
+				s.caughtUp()
+			}
+		case <-s.hurry:
+			return s.beBrief(ctx)
 		case change, ok := <-changes.ResultChan():
 			if !ok {
 				return nil
 			}
+			s.pulse.beat()
 			if err := s.change(change); err != nil {
 				return err
 			}
+			if err := s.changed(ctx); err != nil {
+				return err
+			}
+			if s.behind {
+				quiet.Reset(s.w.pace.quiet)
+			}
 		}
 	}
+	return nil
 }
 
 func (s *stream) change(change apiwatch.Event) error {
@@ -222,16 +241,29 @@ func (s *stream) change(change apiwatch.Event) error {
 	if !ok || obj.GetResourceVersion() == "" {
 		return fmt.Errorf("unexpected %T in the watch of %s", change.Object, s.what())
 	}
-	switch change.Type {
-	case apiwatch.Added, apiwatch.Modified:
+	switch {
+	case s.unwanted(obj):
+	case change.Type == apiwatch.Added, change.Type == apiwatch.Modified:
 		if o := s.observe(obj); o != nil && s.hold(o) {
-			s.seen(s, o)
+			o.Listed = s.isLate(o.State, o.Event)
+			o.Late = o.Listed && !s.repeats(o)
+			s.hand(o)
 		}
-	case apiwatch.Deleted:
+	case change.Type == apiwatch.Deleted:
 		s.deleted(obj)
 	}
 	s.version = obj.GetResourceVersion()
+	s.reached()
 	return nil
+}
+
+// repeats reports whether a visit reads again what may have been seen, and told,
+// before: as a list does, so an Event of it adds nothing to what was told. Beyond
+// what an earlier process had seen it is news, since what this one has seen is
+// not handed on again.
+func (s *stream) repeats(o *observation.Observation) bool {
+	began := s.began.Load()
+	return s.visiting && o.Event != nil && (began == 0 || o.Event.ResourceVersion <= began)
 }
 
 func (s *stream) deleted(obj metav1.Object) {
@@ -239,12 +271,20 @@ func (s *stream) deleted(obj metav1.Object) {
 	if o == nil {
 		return
 	}
-	delete(s.objects, obj.GetUID())
+	s.release(obj.GetUID())
 	if o.State == nil {
 		return // an Event that expired
 	}
+	o.Late = o.State.ResourceVersion <= s.late
+	o.Listed = o.Late
 	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion}
 	o.State = nil
+	s.hand(o)
+}
+
+// hand passes on what was seen.
+func (s *stream) hand(o *observation.Observation) {
+	s.count.observed(s.w.now())
 	s.seen(s, o)
 }
 

@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -32,20 +35,72 @@ type Config struct {
 	// Emit receives every observation, one call at a time. It may call the
 	// Watcher's methods, but for Synced and Close.
 	Emit func(*observation.Observation)
+	// Resume is where an earlier Watcher of the same cluster had come. A stream
+	// that has a Position there goes on from it: nothing is lost, and nothing is
+	// Baseline. Without one, a stream begins with the present as Baseline.
+	Resume []Position
+	// Known are the objects that are stored as far as the receiver knows, with
+	// their newest resourceVersion, read once, by Watch. With them, a stream
+	// that cannot go on from its Position because the API server has forgotten
+	// it hands on what differs; without, all that is there. Nil is none.
+	Known iter.Seq2[object.Ref, uint64]
+	// Reached is told, in order with Emit and never at the same time, how far a
+	// stream has come, after all up to there was emitted; a Position without a
+	// Version ends what was told of a stream whose resource is gone. Nil ignores
+	// it. It is called for every change, so it must be quick.
+	Reached func(Position)
+	// Wanted says of which namespaces objects are of interest; nil is all. The
+	// others' are dropped. It is called from several goroutines, often. Call
+	// Include and Left when what it says changes.
+	Wanted func(namespace string) bool
+	// Reload returns the connection anew when the server does not accept the
+	// credentials any more (401), or its certificate is not accepted; nil takes
+	// REST again, whose files may have changed. It is not asked more often than
+	// every few seconds, one call at a time. A connection to another address is
+	// refused.
+	Reload func() (*rest.Config, error)
 	// Warn is told once of each thing that cannot be seen; nil ignores it.
 	// It may be called from several goroutines at once.
 	Warn func(format string, args ...any)
 }
 
+// pace is how long things may take; only tests use another than usualPace.
+type pace struct {
+	// late is for how long a stream may be without a sign of life of its watch
+	// and what the next watch brings still counts as seen when it happened.
+	late time.Duration
+	// quiet is for how long nothing comes when all that was late has come.
+	quiet time.Duration
+	// slow is how long a server may take to answer: longer than its own limit.
+	slow time.Duration
+	// renew is how often at most credentials are read anew.
+	renew time.Duration
+}
+
+var usualPace = pace{late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second}
+
 // Watcher observes a cluster. Its methods are safe for concurrent use.
 type Watcher struct {
 	now     func() time.Time
 	exclude excluded
-	link    *link
-	lists   chan struct{}
+	wanted  func(namespace string) bool
+	// lists and visits bound how many are made at once.
+	lists, visits chan struct{}
+	pace          pace
+	outage        outage
+	past          *memory
+
+	link     atomic.Pointer[link]
+	requests atomic.Uint64
+	rest     *rest.Config
+	reload   func() (*rest.Config, error)
+	// renewing guards renewed: when new credentials were last looked for.
+	renewing sync.Mutex
+	renewed  time.Time
 
 	emitting sync.Mutex
 	emit     func(*observation.Observation)
+	tell     func(Position)
 
 	running sync.WaitGroup
 	// closing is done when Close is called; all that runs ends with it.
@@ -58,6 +113,7 @@ type Watcher struct {
 	warnings warnings
 	unsynced int
 	synced   chan struct{} // closed when unsynced falls to 0
+	counters map[schema.GroupResource]*counters
 	// namedNodes counts the Nodes that are watched by name.
 	namedNodes int
 
@@ -70,21 +126,29 @@ func New(cfg Config) (*Watcher, error) {
 	if cfg.REST == nil || cfg.Emit == nil {
 		return nil, errors.New("cannot watch: a connection and a receiver are needed")
 	}
-	link, err := dial(cfg.REST)
-	if err != nil {
-		return nil, err
-	}
 	w := &Watcher{
 		now:      cfg.Now,
 		exclude:  newExcluded(cfg.Exclude),
-		link:     link,
+		wanted:   cfg.Wanted,
 		lists:    make(chan struct{}, maxLists),
+		visits:   make(chan struct{}, maxVisits),
+		pace:     usualPace,
+		past:     remember(cfg),
+		rest:     rest.CopyConfig(cfg.REST),
+		reload:   cfg.Reload,
 		emit:     cfg.Emit,
+		tell:     cfg.Reached,
+		counters: map[schema.GroupResource]*counters{},
 		streams:  map[key]*stream{},
 		warnings: makeWarnings(cfg.Warn),
 		synced:   make(chan struct{}),
 		kinds:    makeNewKinds(),
 	}
+	link, err := dial(w.rest, &w.requests)
+	if err != nil {
+		return nil, err
+	}
+	w.link.Store(link)
 	close(w.synced)
 	w.closing, w.close = context.WithCancel(context.Background())
 	if w.now == nil {
@@ -101,7 +165,7 @@ func (w *Watcher) Close() {
 	w.mu.Unlock()
 	w.close()
 	w.running.Wait()
-	w.link.hangUp()
+	w.link.Load().hangUp()
 }
 
 // Synced waits until everything that is being watched has been listed once, or
@@ -143,13 +207,21 @@ func (w *Watcher) start(ctx context.Context, p plan) {
 		old.cancel()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &stream{plan: p, w: w, cancel: cancel, over: ctx.Err, objects: map[uidKey]held{}}
+	s := w.newStream(p)
+	s.cancel, s.over, s.count = cancel, ctx.Err, w.countersOf(k.GroupResource)
+	s.resume(w.known.kind(k.GroupResource))
 	w.streams[k] = s
 	w.oneMore()
 	w.launch(ctx, func(ctx context.Context) {
 		defer w.forget(k, s)
 		s.run(ctx)
 	})
+}
+
+func (w *Watcher) newStream(p plan) *stream {
+	s := &stream{plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}, hurry: make(chan struct{}, 1)}
+	s.state.begin(w.now())
+	return s
 }
 
 // launch runs f until its end, which ctx and Close ask for; w.mu must be held.

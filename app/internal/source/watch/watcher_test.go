@@ -38,20 +38,38 @@ type watched struct {
 	news  chan struct{}
 	lines []string
 	warns []string
+	// reached are the last positions of the streams.
+	reached map[string]Position
 }
 
 func watching(t *testing.T, f *fakeAPI, exclude ...schema.GroupResource) *watched {
 	t.Helper()
-	wd := &watched{t: t, news: make(chan struct{})}
-	w, err := New(Config{
-		REST:    f.config(),
-		Exclude: exclude,
-		Emit:    func(o *observation.Observation) { wd.add(&wd.lines, brief(o)) },
-		Warn:    func(format string, args ...any) { wd.add(&wd.warns, fmt.Sprintf(format, args...)) },
-	})
+	return watchingAs(t, f, func(c *Config) { c.Exclude = exclude })
+}
+
+// watchingAs is watching with another configuration.
+func watchingAs(t *testing.T, f *fakeAPI, change func(*Config)) *watched {
+	t.Helper()
+	wd := &watched{t: t, news: make(chan struct{}), reached: map[string]Position{}}
+	cfg := Config{
+		REST: f.config(),
+		Emit: func(o *observation.Observation) { wd.add(&wd.lines, brief(o)) },
+		Warn: func(format string, args ...any) { wd.add(&wd.warns, fmt.Sprintf(format, args...)) },
+		Reached: func(p Position) {
+			wd.mu.Lock()
+			defer wd.mu.Unlock()
+			wd.reached[p.Key()] = p
+			close(wd.news)
+			wd.news = make(chan struct{})
+		},
+	}
+	change(&cfg)
+	w, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.pace.quiet = 100 * time.Millisecond
+	w.pace.renew = time.Millisecond
 	wd.Watcher = w
 	t.Cleanup(w.Close)
 	return wd
@@ -63,6 +81,23 @@ func (wd *watched) add(to *[]string, line string) {
 	*to = append(*to, line)
 	close(wd.news)
 	wd.news = make(chan struct{})
+}
+
+// ping lets await look again soon, at what emits nothing.
+func (wd *watched) ping() {
+	time.AfterFunc(5*time.Millisecond, func() {
+		wd.mu.Lock()
+		defer wd.mu.Unlock()
+		close(wd.news)
+		wd.news = make(chan struct{})
+	})
+}
+
+// present waits until all streams show the present.
+func (wd *watched) present() {
+	wd.t.Helper()
+	wd.sync()
+	wd.await("the present", func() bool { defer wd.ping(); return wd.Stats().Lag == 0 })
 }
 
 // brief writes an observation as "baseline Pod/a 101", "gone Pod/a 102".
@@ -385,6 +420,7 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	// The server need not have told of every object's end by now.
 	wd.awaitLine("gone CustomResourceDefinition/heads.example.com 105")
 	wd.awaitLine("listed gone Head/other 105")
+	wd.awaitPosition("heads.example.com//", "") // nothing is there to go on from
 	f.remove(heads, "default", "other")
 	f.put(crdsPath, "", "heads.example.com")
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Default is what a server does that is told nothing: a new value each time, which is valid and which the caller may change.
+func Default() *ServerConfiguration {
+	return &ServerConfiguration{
+		APIVersion: APIVersion,
+		Kind:       Kind,
+		API:        APIConfiguration{Address: "127.0.0.1:7070", MaxStreams: 64},
+		Telemetry:  TelemetryConfiguration{Address: "127.0.0.1:7071"},
+		Log:        LogConfiguration{Level: LevelInfo, Format: FormatText},
+		Watch:      WatchConfiguration{Namespaces: []string{}, Exclude: []string{}},
+		Engine:     EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
+		Joining:    JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
+		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},
+		Retention:  RetentionConfiguration{Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi")},
+		OTLP: OTLPConfiguration{
+			Outbox: OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
+		},
+		Replicas: ReplicasConfiguration{
+			Mode:          ModeSingle,
+			Name:          "lifeline",
+			LeaseDuration: duration(15 * time.Second),
+			RenewDeadline: duration(10 * time.Second),
+			RetryPeriod:   duration(2 * time.Second),
+		},
+	}
+}
+
+func duration(d time.Duration) metav1.Duration {
+	return metav1.Duration{Duration: d}
+}

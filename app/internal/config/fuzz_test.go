@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FuzzParse: whatever a file holds, what comes out is valid, and what is said
+// is bounded and can be shown on a terminal.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(""))
+	f.Add([]byte(head))
+	f.Add([]byte(exampleYAML()))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse(data)
+		if err == nil {
+			if err := c.Validate(); err != nil {
+				t.Fatalf("what was parsed is not valid: %v", err)
+			}
+			if len(c.Watch.Excluded()) < 1+len(c.Watch.Exclude) {
+				t.Fatalf("not every exclusion counts: %q", c.Watch.Exclude)
+			}
+			return
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if len(line) > 2000 || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
+				t.Fatalf("not fit for a log: %d bytes: %q", len(line), line)
+			}
+		}
+	})
+}

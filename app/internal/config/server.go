@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config is the configuration of `lifeline serve`: one YAML file, its defaults, what is allowed in it, and the reading of it again
+// while the server runs.
+//
+// The doc comments and json tags of the types here are what users read: docs/configuration.md is made from them. So they speak of the file,
+// not of Go.
+package config
+
+// APIVersion and Kind are what a configuration file has to say of itself, as objects of Kubernetes do.
+const (
+	APIVersion = "lifeline.dev/v1alpha1"
+	Kind       = "ServerConfiguration"
+)
+
+// ServerConfiguration is all that `lifeline serve` can be told. The zero value is not usable: begin with [Default], which is also what a field
+// that a file leaves out keeps. A value is not changed after it was made, so it may be shared by goroutines.
+type ServerConfiguration struct {
+	// Must be `lifeline.dev/v1alpha1`.
+	APIVersion string `json:"apiVersion"`
+
+	// Must be `ServerConfiguration`.
+	Kind string `json:"kind"`
+
+	// The directory for what is kept on disk; each cluster has a sub-directory of its own in it, named by the UID of the cluster.
+	// Empty means `$XDG_STATE_HOME/lifeline`, or `~/.local/state/lifeline`.
+	DataDir string `json:"dataDir"`
+
+	// The HTTP API that programs read traces from.
+	API APIConfiguration `json:"api"`
+
+	// What the server says of itself: metrics, health and profiles. This listener carries no traces.
+	Telemetry TelemetryConfiguration `json:"telemetry"`
+
+	// The log, which is written to stderr.
+	Log LogConfiguration `json:"log"`
+
+	// What is watched of the cluster.
+	Watch WatchConfiguration `json:"watch"`
+
+	// What is received from the components of the cluster, beside what is watched.
+	Receivers ReceiversConfiguration `json:"receivers"`
+
+	// How traces are built.
+	Engine EngineConfiguration `json:"engine"`
+
+	// How the spans of other components are joined to the traces of changes.
+	Joining JoiningConfiguration `json:"joining"`
+
+	// Which finished traces are kept and sent. What is decided depends on the ID of the trace, so every server decides the same.
+	Sampling SamplingConfiguration `json:"sampling"`
+
+	// How long finished traces are kept on disk. What comes first decides, age or size.
+	Retention RetentionConfiguration `json:"retention"`
+
+	// Where spans are sent.
+	OTLP OTLPConfiguration `json:"otlp"`
+
+	// How several servers share a cluster.
+	Replicas ReplicasConfiguration `json:"replicas"`
+}

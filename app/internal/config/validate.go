@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var (
+	// minSize is the least that traces must be given on disk: below it, SQLite's
+	// own files and one burst of traces would not fit.
+	minSize = resource.MustParse("64Mi")
+	// mostSize is what an int64 does not hold any more.
+	mostSize = resource.MustParse("8Ei")
+)
+
+// Validate reports every field that is wrong: an error that joins one
+// *field.Error for each, which has the field's path, its value and what is
+// allowed; nil if the configuration can be used.
+func (c *ServerConfiguration) Validate() error {
+	var all []error
+	for _, err := range c.validate() {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+func (c *ServerConfiguration) validate() field.ErrorList {
+	v := new(validator)
+	v.oneOf(field.NewPath("apiVersion"), c.APIVersion, APIVersion)
+	v.oneOf(field.NewPath("kind"), c.Kind, Kind)
+	v.listeners(c)
+	v.log(field.NewPath("log"), c.Log)
+	v.watch(field.NewPath("watch"), c.Watch)
+	v.receiver(field.NewPath("receivers", "otlp", "grpc"), c.Receivers.OTLP.GRPC)
+	v.receiver(field.NewPath("receivers", "otlp", "http"), c.Receivers.OTLP.HTTP)
+	v.receiver(field.NewPath("receivers", "audit", "webhook"), c.Receivers.Audit.Webhook)
+	v.engine(field.NewPath("engine"), c.Engine)
+	v.joining(field.NewPath("joining"), c.Joining)
+	v.sampling(field.NewPath("sampling"), c.Sampling)
+	v.retention(field.NewPath("retention"), c.Retention)
+	v.otlp(field.NewPath("otlp"), c.OTLP)
+	v.replicas(field.NewPath("replicas"), c.Replicas)
+	return v.wrong
+}
+
+func (v *validator) listeners(c *ServerConfiguration) {
+	api, telemetry := field.NewPath("api"), field.NewPath("telemetry")
+	v.address(api.Child("address"), c.API.Address)
+	v.between(api.Child("maxStreams"), c.API.MaxStreams, 1, 10_000)
+	v.address(telemetry.Child("address"), c.Telemetry.Address)
+	if c.API.Address == c.Telemetry.Address && !anyPort(c.API.Address) {
+		v.invalid(telemetry.Child("address"), c.Telemetry.Address, "must differ from api.address")
+	}
+}
+
+func (v *validator) receiver(path *field.Path, c EndpointConfiguration) {
+	tls := path.Child("tls")
+	if c.Address != "" {
+		v.address(path.Child("address"), c.Address)
+	} else if c.TLS != (TLSConfiguration{}) {
+		v.wrong = append(v.wrong, field.Required(path.Child("address"), "must be set where tls is"))
+	}
+	switch plain := c.TLS == (TLSConfiguration{}); {
+	case !plain && c.TLS.CertFile == "":
+		v.wrong = append(v.wrong, field.Required(tls.Child("certFile"), "must be set with the other files of tls"))
+	case !plain && c.TLS.KeyFile == "":
+		v.wrong = append(v.wrong, field.Required(tls.Child("keyFile"), "must be set with the other files of tls"))
+	case plain && c.Address != "" && !c.Insecure && !loopback(c.Address):
+		v.invalid(path.Child("address"), c.Address, "must be of loopback, such as 127.0.0.1:4317, unless tls or insecure is set")
+	}
+}
+
+func (v *validator) joining(path *field.Path, c JoiningConfiguration) {
+	v.oneOf(path.Child("mode"), c.Mode, JoinRewrite, JoinLink)
+	v.oneOf(path.Child("unjoined"), c.Unjoined, UnjoinedPass, UnjoinedDrop)
+	if c.Window.Duration < 10*time.Second || c.Window.Duration > 10*time.Minute {
+		v.invalid(path.Child("window"), c.Window.Duration.String(), "must be between 10s and 10m")
+	}
+}
+
+func (v *validator) log(path *field.Path, c LogConfiguration) {
+	v.oneOf(path.Child("level"), c.Level, LevelDebug, LevelInfo, LevelWarn, LevelError)
+	v.oneOf(path.Child("format"), c.Format, FormatText, FormatJSON)
+}
+
+func (v *validator) watch(path *field.Path, c WatchConfiguration) {
+	v.each(path.Child("namespaces"), c.Namespaces, v.label)
+	v.each(path.Child("exclude"), c.Exclude, func(at *field.Path, text string) {
+		if _, ok := parseExclude(text); !ok {
+			v.invalid(at, text, "must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com")
+		}
+	})
+}
+
+func (v *validator) engine(path *field.Path, c EngineConfiguration) {
+	if v.positive(path.Child("settle"), c.Settle) && v.positive(path.Child("patience"), c.Patience) && c.Settle.Duration >= c.Patience.Duration {
+		v.invalid(path.Child("settle"), c.Settle.Duration.String(), "must be less than engine.patience, "+c.Patience.Duration.String())
+	}
+}
+
+func (v *validator) sampling(path *field.Path, c SamplingConfiguration) {
+	v.between(path.Child("ratePerMillion"), c.RatePerMillion, 0, 1_000_000)
+	if c.KeepSlowerThan.Duration < 0 {
+		v.invalid(path.Child("keepSlowerThan"), c.KeepSlowerThan.Duration.String(), "must not be less than 0s")
+	}
+}
+
+func (v *validator) retention(path *field.Path, c RetentionConfiguration) {
+	v.positive(path.Child("age"), c.Age)
+	switch {
+	case c.Size.Cmp(mostSize) >= 0 || c.Size.Cmp(*resource.NewQuantity(c.Size.Value(), resource.BinarySI)) != 0:
+		v.invalid(path.Child("size"), c.Size.String(), "must be a whole number of bytes, less than 8Ei")
+	case c.Size.Cmp(minSize) < 0:
+		v.invalid(path.Child("size"), c.Size.String(), "must not be less than "+minSize.String())
+	}
+}
+
+func (v *validator) otlp(path *field.Path, c OTLPConfiguration) {
+	v.endpoint(path.Child("endpoint"), c.Endpoint)
+	v.positive(path.Child("outbox", "maxAge"), c.Outbox.MaxAge)
+	v.between(path.Child("outbox", "maxSpans"), c.Outbox.MaxSpans, 1, 1_000_000_000)
+}
+
+func (v *validator) replicas(path *field.Path, c ReplicasConfiguration) {
+	v.oneOf(path.Child("mode"), c.Mode, ModeSingle, ModeStandby, ModeShards)
+	v.label(path.Child("name"), c.Name)
+	if c.Namespace != "" {
+		v.label(path.Child("namespace"), c.Namespace)
+	}
+	if c.Identity != "" {
+		v.label(path.Child("identity"), c.Identity)
+	}
+	v.lease(path, c)
+}
+
+// lease checks what client-go's leader election asks for, too.
+func (v *validator) lease(path *field.Path, c ReplicasConfiguration) {
+	lease, renew, again := c.LeaseDuration.Duration, c.RenewDeadline.Duration, c.RetryPeriod.Duration
+	good := v.positive(path.Child("leaseDuration"), c.LeaseDuration)
+	good = v.positive(path.Child("renewDeadline"), c.RenewDeadline) && good
+	good = v.positive(path.Child("retryPeriod"), c.RetryPeriod) && good
+	if !good {
+		return
+	}
+	if lease%time.Second != 0 {
+		v.invalid(path.Child("leaseDuration"), lease.String(), "must be whole seconds")
+	}
+	if lease <= renew {
+		v.invalid(path.Child("leaseDuration"), lease.String(), "must be more than replicas.renewDeadline, "+renew.String())
+	}
+	if renew <= again+again/5 {
+		v.invalid(path.Child("renewDeadline"), renew.String(), "must be more than 1.2 times replicas.retryPeriod, "+again.String())
+	}
+}
+
+// positive reports whether a duration is more than nothing.
+func (v *validator) positive(path *field.Path, d metav1.Duration) bool {
+	if d.Duration <= 0 {
+		v.invalid(path, d.Duration.String(), "must be more than 0s")
+		return false
+	}
+	return true
+}

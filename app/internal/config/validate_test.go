@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestValidate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*ServerConfiguration)
+		// want are the fields that are wrong, in their order.
+		want string
+	}{
+		"Default":      {"", func(*ServerConfiguration) {}, ""},
+		"Zero":         {"everything that a value needs is missed", func(c *ServerConfiguration) { *c = ServerConfiguration{} }, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format engine.settle joining.mode joining.unjoined joining.window retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod"},
+		"Addresses":    {"", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = "[::1]:0", "lifeline.example:80" }, ""},
+		"EveryAddress": {"", func(c *ServerConfiguration) { c.API.Address = ":7070" }, ""},
+		"SameFreePort": {"port 0 is another each time", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = ":0", ":0" }, ""},
+		"SameAddress":  {"", func(c *ServerConfiguration) { c.API.Address = c.Telemetry.Address }, "telemetry.address"},
+		"NoPort":       {"", func(c *ServerConfiguration) { c.API.Address = "127.0.0.1" }, "api.address"},
+		"PortName":     {"", func(c *ServerConfiguration) { c.API.Address = ":http" }, "api.address"},
+		"PortTooBig":   {"", func(c *ServerConfiguration) { c.API.Address = ":65536" }, "api.address"},
+		"Host":         {"", func(c *ServerConfiguration) { c.API.Address = "a b:1" }, "api.address"},
+		"Streams":      {"", func(c *ServerConfiguration) { c.API.MaxStreams = -1 }, "api.maxStreams"},
+		"NoStreams":    {"", func(c *ServerConfiguration) { c.API.MaxStreams = 0 }, "api.maxStreams"},
+		"Namespaces":   {"", func(c *ServerConfiguration) { c.Watch.Namespaces = []string{"a", "A", "a", ""} }, "watch.namespaces[1] watch.namespaces[2] watch.namespaces[3]"},
+		"Exclude":      {"", func(c *ServerConfiguration) { c.Watch.Exclude = []string{"a", "a.b.c", "*.b"} }, ""},
+		"ExcludeNot": {"", func(c *ServerConfiguration) {
+			c.Watch.Exclude = []string{"", "*", "*.", "a.", ".b", "a/b", "*.*", "a.b", "a.b"}
+		}, "watch.exclude[0] watch.exclude[1] watch.exclude[2] watch.exclude[3] watch.exclude[4] watch.exclude[5] watch.exclude[6] watch.exclude[8]"},
+		"Receivers": {"", func(c *ServerConfiguration) {
+			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP.Address = "127.0.0.1:4317", "localhost:4318"
+		}, ""},
+		"ReceiveOpenly": {"it must be asked for", func(c *ServerConfiguration) {
+			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP = ":4317", EndpointConfiguration{Address: ":4318", Insecure: true}
+		}, "receivers.otlp.grpc.address"},
+		"ReceiveTLS": {"", func(c *ServerConfiguration) {
+			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: ":4317", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}
+			c.Receivers.OTLP.HTTP = EndpointConfiguration{TLS: TLSConfiguration{ClientCAFile: "c", CertFile: "a"}}
+		}, "receivers.otlp.http.address receivers.otlp.http.tls.keyFile"},
+		"Joining": {"", func(c *ServerConfiguration) {
+			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
+		}, "joining.unjoined joining.window"},
+		"Patience":       {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
+		"NoPatience":     {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
+		"Rate":           {"", func(c *ServerConfiguration) { c.Sampling.RatePerMillion = 1_000_001 }, "sampling.ratePerMillion"},
+		"Slow":           {"", func(c *ServerConfiguration) { c.Sampling.KeepSlowerThan = duration(-1) }, "sampling.keepSlowerThan"},
+		"Small":          {"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("63Mi") }, "retention.size"},
+		"Huge":           {"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100E") }, "retention.size"},
+		"Fraction":       {"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100000000500m") }, "retention.size"},
+		"Endpoints":      {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector:4317" }, ""},
+		"EndpointURL":    {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "https://c.example/otlp" }, ""},
+		"EndpointHost":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector" }, "otlp.endpoint"},
+		"EndpointNoHost": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://:80" }, "otlp.endpoint"},
+		"EndpointScheme": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "ftp://c" }, "otlp.endpoint"},
+		"EndpointQuery":  {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://c?token=secret" }, "otlp.endpoint"},
+		"EndpointUser":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c" }, "otlp.endpoint"},
+		"EndpointBroken": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c:%zz" }, "otlp.endpoint"},
+		"Outbox":         {"", func(c *ServerConfiguration) { c.OTLP.Outbox = OutboxConfiguration{} }, "otlp.outbox.maxAge otlp.outbox.maxSpans"},
+		"Replicas":       {"", func(c *ServerConfiguration) { c.Replicas.Mode, c.Replicas.Identity = ModeShards, "a-1" }, ""},
+		"Names": {"", func(c *ServerConfiguration) {
+			c.Replicas.Name, c.Replicas.Namespace, c.Replicas.Identity = "a.b", "A", strings.Repeat("a", 64)
+		}, "replicas.name replicas.namespace replicas.identity"},
+		"Lease":   {"", func(c *ServerConfiguration) { c.Replicas.LeaseDuration = c.Replicas.RenewDeadline }, "replicas.leaseDuration"},
+		"Seconds": {"", func(c *ServerConfiguration) { c.Replicas.LeaseDuration = duration(15500 * time.Millisecond) }, "replicas.leaseDuration"},
+		"Renew":   {"as client-go asks", func(c *ServerConfiguration) { c.Replicas.RetryPeriod = duration(9 * time.Second) }, "replicas.renewDeadline"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := Default()
+			tc.change(c)
+			var got []string
+			for _, err := range c.validate() {
+				got = append(got, err.Field)
+				if strings.Contains(err.Error(), "secret") {
+					t.Errorf("a message holds a credential: %v", err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if (c.Validate() == nil) != (tc.want == "") {
+				t.Errorf("%s: Validate: %v", tc.reason, c.Validate())
+			}
+		})
+	}
+}
+
+func TestExcluded(t *testing.T) {
+	c := WatchConfiguration{Exclude: []string{"events", "configmaps", "leases.example.com", "*.apps"}}
+	want := []schema.GroupResource{
+		{Resource: "secrets"}, {Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Resource: "configmaps"}, {Group: "example.com", Resource: "leases"}, {Group: "apps"},
+	}
+	if diff := cmp.Diff(want, c.Excluded()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	now := Default()
+	if reload, restart := Diff(Default(), now); reload != nil || restart != nil {
+		t.Errorf("nothing has changed: %v, %v", reload, restart)
+	}
+	now.Watch.Namespaces = nil
+	now.Engine.Patience = duration(60 * time.Minute)
+	now.Retention.Size = resource.MustParse("10240Mi")
+	if reload, restart := Diff(Default(), now); reload != nil || restart != nil {
+		t.Errorf("the same in other words: %v, %v", reload, restart)
+	}
+	now.Watch.Namespaces = []string{"a"}
+	now.Log = LogConfiguration{Level: LevelDebug, Format: FormatJSON}
+	now.Sampling.KeepFailed = false
+	now.Retention.Age = duration(time.Hour)
+	now.OTLP = OTLPConfiguration{Endpoint: "c:1"}
+	reload, restart := Diff(Default(), now)
+	if diff := cmp.Diff([]string{"log.level", "sampling.keepFailed", "retention.age", "otlp.outbox.maxAge", "otlp.outbox.maxSpans"}, reload); diff != "" {
+		t.Errorf("reload: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"log.format", "watch.namespaces", "otlp.endpoint"}, restart); diff != "" {
+		t.Errorf("restart: -want +got:\n%s", diff)
+	}
+}

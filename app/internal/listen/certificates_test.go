@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package listen_test
+
+import (
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+)
+
+// greeting is what a served connection is told, once it has shaken hands.
+const greeting = "hello"
+
+// serve greets who connects, until the test ends.
+func serve(t *testing.T, ln net.Listener) {
+	t.Helper()
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer conn.Close()
+				_, _ = io.WriteString(conn, greeting) // who is not let in shows at the client
+			})
+		}
+	})
+	t.Cleanup(func() { _ = ln.Close(); running.Wait() })
+}
+
+// greeted connects, and returns the connection's state if it was let in.
+func greeted(t *testing.T, ln net.Listener, config *tls.Config) (tls.ConnectionState, error) {
+	t.Helper()
+	conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer conn.Close()
+	// With TLS 1.3 a client learns by its first reading that it may not come in.
+	got, err := io.ReadAll(conn)
+	if err == nil && string(got) != greeting {
+		t.Errorf("a client was told %q", got)
+	}
+	return conn.(*tls.Conn).ConnectionState(), err
+}
+
+func TestHandshake(t *testing.T) {
+	server, clients, stranger := listentest.New(t), listentest.New(t), listentest.New(t)
+	private := listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, clients)}
+	public := listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}
+	older := clients.Client(t, server)
+	older.MaxVersion = tls.VersionTLS12
+	tooOld := server.Trusting()
+	tooOld.MinVersion, tooOld.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	for name, tc := range map[string]struct {
+		reason string
+		at     listen.Endpoint
+		client *tls.Config
+		in     bool
+	}{
+		"good":               {"it has what is asked for", private, clients.Client(t, server), true},
+		"good, older":        {"TLS 1.2 is good enough", private, older, true},
+		"none":               {"a client must show a certificate", private, server.Trusting(), false},
+		"wrong authority":    {"anybody can make certificates", private, stranger.Client(t, server), false},
+		"server's own":       {"who vouches for the server does not for clients", private, server.Client(t, server), false},
+		"not asked":          {"everybody is admitted", public, server.Trusting(), true},
+		"shown all the same": {"it is not looked at", public, stranger.Client(t, server), true},
+		"too old":            {"TLS 1.1 is broken", public, tooOld, false},
+		"another server":     {"a client believes only its own authority", public, stranger.Trusting(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ln := opened(t, tc.at, listen.Purpose{})
+			serve(t, ln)
+			if _, err := greeted(t, ln, tc.client); (err == nil) != tc.in {
+				t.Errorf("%s: got %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestPlaintext to an endpoint with TLS is not answered.
+func TestPlaintext(t *testing.T) {
+	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: listentest.New(t).Files(t, nil)}, listen.Purpose{})
+	serve(t, ln)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(conn); strings.Contains(string(got), greeting) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestProtocols: the best that both know, or none if the client does not ask.
+func TestProtocols(t *testing.T) {
+	server := listentest.New(t)
+	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}, listen.Purpose{Protocols: []string{"h2", "http/1.1"}})
+	serve(t, ln)
+	for name, tc := range map[string]struct {
+		asks []string
+		want string
+		in   bool
+	}{
+		"both":  {[]string{"http/1.1", "h2"}, "h2", true},
+		"older": {[]string{"http/1.1"}, "http/1.1", true},
+		"none":  {nil, "", true},
+		"other": {[]string{"smtp"}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := server.Trusting()
+			config.NextProtos = tc.asks
+			state, err := greeted(t, ln, config)
+			if state.NegotiatedProtocol != tc.want || (err == nil) != tc.in {
+				t.Errorf("got %q, %v", state.NegotiatedProtocol, err)
+			}
+		})
+	}
+}
+
+// logged counts what it is told to warn of.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestRenewal: what is on disk counts at the next handshake; what cannot be used
+// leaves the last in place, and is said once.
+func TestRenewal(t *testing.T) {
+	server, clients, others := listentest.New(t), listentest.New(t), listentest.New(t)
+	files := server.Files(t, clients)
+	var log logged
+	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: files}, listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	serve(t, ln)
+	mine, theirs := clients.Client(t, server), others.Client(t, server)
+	mine.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+	renewed, key := server.Pair(t, 3)
+	broken := []byte("-----BEGIN CERTIFICATE-----\nnothing")
+	for _, step := range []struct {
+		name   string
+		change func()
+		client *tls.Config
+		serial int64 // of the certificate that the client is shown; 0 if it is not let in
+		said   int   // how often something was warned of, in all
+	}{
+		{"first", func() {}, mine, 2, 0},
+		{"half renewed: the certificate does not fit the key", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 2, 1},
+		{"still so", func() {}, mine, 2, 1},
+		{"renewed", func() { listentest.Write(t, files.KeyFile, key) }, mine, 3, 1},
+		{"broken", func() { listentest.Write(t, files.CertFile, broken) }, mine, 3, 2},
+		{"gone", func() { _ = os.Remove(files.CertFile) }, mine, 3, 3},
+		{"back", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 3},
+		{"gone again", func() { _ = os.Remove(files.CertFile) }, mine, 3, 4},
+		{"back again", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 4},
+		{"clients of nobody", func() { listentest.Write(t, files.ClientCAFile, []byte("nothing")) }, mine, 3, 5},
+		{"clients of others: a session does not outlive its authority", func() { listentest.Write(t, files.ClientCAFile, others.PEM()) }, mine, 0, 5},
+		{"they come in", func() {}, theirs, 3, 5},
+	} {
+		step.change()
+		state, err := greeted(t, ln, step.client)
+		if in := step.serial != 0; in != (err == nil) || in && state.PeerCertificates[0].SerialNumber.Int64() != step.serial {
+			t.Errorf("%s: got %v, %v, want certificate %d", step.name, state.PeerCertificates, err, step.serial)
+		}
+		if got := strings.Count(log.String(), "the last one stays"); got != step.said {
+			t.Errorf("%s: it was said %d times, want %d:\n%s", step.name, got, step.said, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "for=spans") {
+		t.Errorf("it is not said what for:\n%s", log.String())
+	}
+}
+
+// TestFiles: what cannot be used from the beginning is an error that names it.
+func TestFiles(t *testing.T) {
+	server := listentest.New(t)
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*listen.TLS)
+		err    string
+	}{
+		"missing":    {reason: "a typo", change: func(f *listen.TLS) { f.CertFile += "x" }, err: "cannot listen for spans: cannot read TLS file: open "},
+		"missing CA": {reason: "it would admit anybody", change: func(f *listen.TLS) { f.ClientCAFile = f.CertFile + "x" }, err: "cannot read TLS file: open "},
+		"other key":  {reason: "they belong together", change: func(f *listen.TLS) { f.KeyFile = server.Files(t, nil).KeyFile }, err: "cannot use certificate "},
+		"no CA":      {reason: "it would admit nobody", change: func(f *listen.TLS) { f.ClientCAFile = f.KeyFile }, err: "has no certificate in PEM"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			f := server.Files(t, nil)
+			tc.change(&f)
+			ln, err := listen.Endpoint{Address: "127.0.0.1:0", TLS: f}.Listen(t.Context(), listen.Purpose{Name: "spans", MaxConnections: 1})
+			if err == nil {
+				_ = ln.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("got %v, want %q", err, tc.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"golang.org/x/net/netutil"
+)
+
+// Endpoint is an address to listen on. The zero value is nowhere.
+type Endpoint struct {
+	// Address is host:port; empty is nowhere. An empty host is every address of
+	// the machine, port 0 takes a free port.
+	Address string
+	// Insecure allows plaintext on an address that is not of loopback, where
+	// whoever reaches it can read what is sent, and send what they like.
+	Insecure bool
+	// TLS says with which certificate; the zero value is plaintext.
+	TLS TLS
+}
+
+// TLS names the files, in PEM, that an endpoint identifies itself and others
+// with. They are read at each handshake, so they can be renewed at any time; one
+// that cannot be used leaves the last in place.
+type TLS struct {
+	CertFile, KeyFile string
+	// ClientCAFile has the authorities whose clients may connect; empty admits
+	// anybody.
+	ClientCAFile string
+}
+
+func (t TLS) enabled() bool { return t != TLS{} }
+
+// Purpose is what an endpoint is for.
+type Purpose struct {
+	// Name is how errors and the log call it: "OTLP over gRPC".
+	Name string
+	// MaxConnections bounds the connections at a time; further ones wait. It is
+	// more than 0.
+	MaxConnections int
+	// Protocols are offered to clients over TLS (ALPN), the best first.
+	Protocols []string
+	// Log is told of certificates that cannot be renewed; nil is silent.
+	Log *slog.Logger
+}
+
+// Validate says what is wrong with an Endpoint that is for what name says, or
+// returns nil. Whether files can be read and the address is free, Listen finds
+// out.
+func (e Endpoint) Validate(name string) error {
+	if e.Address == "" {
+		if e.TLS.enabled() {
+			return fmt.Errorf("cannot listen for %s: there are TLS files, and no address", name)
+		}
+		return nil
+	}
+	host, port, err := net.SplitHostPort(e.Address)
+	if err != nil {
+		return fmt.Errorf("cannot listen for %s on %.80q: it is not host:port", name, e.Address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("cannot listen for %s on %.80q: its port is not 0 to 65535", name, e.Address)
+	}
+	if e.TLS.enabled() {
+		if e.TLS.CertFile == "" || e.TLS.KeyFile == "" {
+			return fmt.Errorf("cannot listen for %s on %.80q: TLS needs both a certificate and its key", name, e.Address)
+		}
+		return nil
+	}
+	if ip := net.ParseIP(host); !e.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return e.errOpen(name)
+	}
+	return nil
+}
+
+func (e Endpoint) errOpen(name string) error {
+	return fmt.Errorf("cannot listen for %s on %.80q without TLS: it is not loopback, so others could read and send what they like; "+
+		"set a certificate and its key, or allow insecure", name, e.Address)
+}
+
+// Listen begins to listen, on an Endpoint that has an address. An error names the
+// address or the file that cannot be used.
+//
+// With TLS, connections are of type *tls.Conn, and shake hands when they are first
+// read from: whoever serves them bounds how long that may take.
+func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
+	if err := e.Validate(p.Name); err != nil {
+		return nil, err
+	}
+	if e.Address == "" {
+		return nil, fmt.Errorf("cannot listen for %s: there is no address", p.Name)
+	}
+	var config *tls.Config
+	if e.TLS.enabled() {
+		var err error
+		if config, err = newCertificates(e.TLS, p).follow(); err != nil {
+			return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
+		}
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", e.Address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen for %s (choose a free address, or end what has it): %w", p.Name, err)
+	}
+	if local, ok := ln.Addr().(*net.TCPAddr); ok && !local.IP.IsLoopback() && !e.TLS.enabled() && !e.Insecure {
+		_ = ln.Close() // "localhost" was something else
+		return nil, e.errOpen(p.Name)
+	}
+	ln = netutil.LimitListener(ln, p.MaxConnections)
+	if config != nil {
+		ln = tls.NewListener(ln, config)
+	}
+	return ln, nil
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package listentest makes the certificates with which tests connect to what
+// package listen opens.
+package listentest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
+)
+
+// Authority signs certificates, for servers on 127.0.0.1 and for clients.
+type Authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// New returns an Authority like no other.
+func New(t testing.TB) *Authority {
+	t.Helper()
+	a := &Authority{key: newKey(t)}
+	a.cert = a.sign(t, 1, a.key, true)
+	return a
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (a *Authority) sign(t testing.TB, serial int64, key *ecdsa.PrivateKey, ca bool) *x509.Certificate {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, IsCA: ca, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	parent := a.cert
+	if ca {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+// PEM is the authority's own certificate.
+func (a *Authority) PEM() []byte { return inPEM(a.cert) }
+
+func inPEM(cert *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})
+}
+
+// Pair is a certificate of that serial number and its key, in PEM.
+func (a *Authority) Pair(t testing.TB, serial int64) (cert, key []byte) {
+	t.Helper()
+	k := newKey(t)
+	raw, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inPEM(a.sign(t, serial, k, false)), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+}
+
+// Trusting is the configuration of a client that believes servers of a, and has
+// no certificate.
+func (a *Authority) Trusting() *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// Client is the configuration of a client with a certificate of a, which believes
+// servers of the other.
+func (a *Authority) Client(t testing.TB, server *Authority) *tls.Config {
+	t.Helper()
+	cert, err := tls.X509KeyPair(a.Pair(t, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := server.Trusting()
+	config.Certificates = []tls.Certificate{cert}
+	return config
+}
+
+// Files writes the files of a server with a certificate of serial number 2, which
+// admits clients of the other authority; anybody if that is nil.
+func (a *Authority) Files(t testing.TB, clients *Authority) listen.TLS {
+	t.Helper()
+	dir := t.TempDir()
+	out := listen.TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
+	cert, key := a.Pair(t, 2)
+	Write(t, out.CertFile, cert)
+	Write(t, out.KeyFile, key)
+	if clients != nil {
+		out.ClientCAFile = filepath.Join(dir, "ca.crt")
+		Write(t, out.ClientCAFile, clients.PEM())
+	}
+	return out
+}
+
+// Write writes one of the files anew.
+func Write(t testing.TB, file string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

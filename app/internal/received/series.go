@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package received
+
+import "time"
+
+// minutes is how far back a series reaches.
+const minutes = 15
+
+// series counts by the minute. The zero value is empty.
+type series struct {
+	counts [minutes]int64
+	// at is the minute, since 1970, of the last count.
+	at int64
+}
+
+// add counts n at now. A clock that was set back counts in the last minute.
+func (s *series) add(n int64, now time.Time) {
+	s.advance(now)
+	s.counts[s.at%minutes] += n
+}
+
+// sum is what was counted in the last minutes before now.
+func (s *series) sum(now time.Time) int64 {
+	s.advance(now)
+	var n int64
+	for _, c := range s.counts {
+		n += c
+	}
+	return n
+}
+
+func (s *series) advance(now time.Time) {
+	to := max(now.Unix()/60, 0)
+	if to-s.at >= minutes {
+		s.counts, s.at = [minutes]int64{}, to
+		return
+	}
+	for s.at < to {
+		s.at++
+		s.counts[s.at%minutes] = 0
+	}
+}

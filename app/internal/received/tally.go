@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package received
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+const (
+	// maxComponents and maxHosts bound the names that are kept, maxName each.
+	maxComponents = 32
+	maxHosts      = 1024
+	maxName       = 253
+
+	// late is by when the other half of a pair has come, if it comes: spans are up
+	// to five seconds late, an audit log's events thirty.
+	late = 45 * time.Second
+	// latePod is the same for a Pod's first syncPod, which ends when its images
+	// have been pulled.
+	latePod = 3 * time.Minute
+)
+
+// Tally counts. Make one with New; it is safe for concurrent use. A nil Tally
+// counts nothing.
+type Tally struct {
+	mu         sync.Mutex
+	since      time.Time
+	components map[string]*component
+
+	audit struct {
+		writes, refused, answerable, answers series
+		delay                                series // milliseconds
+		last                                 time.Time
+	}
+	changes, granted                                   series
+	writes, transactions, firstSyncs, sandboxes, calls *pairs
+}
+
+// component is what is counted of one.
+type component struct {
+	spans, joined, corrected series
+	all                      int64
+	last                     time.Time
+	hosts                    map[string]time.Time
+	correction               float64
+}
+
+// New returns a Tally that counts from now on.
+func New(now time.Time) *Tally {
+	return &Tally{
+		since: now, components: map[string]*component{},
+		writes: newPairs(late), transactions: newPairs(late), calls: newPairs(late), firstSyncs: newPairs(latePod), sandboxes: newPairs(latePod),
+	}
+}
+
+// Spans counts spans of other components that came at now.
+func (t *Tally) Spans(spans []*span.Span, now time.Time) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// Spans that came together share a resource.
+	var of *span.Resource
+	var c *component
+	run := int64(0)
+	count := func() {
+		if c != nil {
+			c.spans.add(run, now)
+			c.all += run
+			run = 0
+		}
+	}
+	for _, s := range spans {
+		if s.Origin == nil || s.Origin.Scope.Name == span.ScopeName {
+			continue
+		}
+		if c == nil || s.Origin.Resource == nil || s.Origin.Resource != of {
+			count()
+			of = s.Origin.Resource
+			c = t.component(s.Service)
+			c.last = now
+			c.note(host(of), now)
+		}
+		run++
+		t.pair(s, now)
+	}
+	count()
+}
+
+// pair takes in what s is one half of. Of what was made before anybody listened one
+// component may have kept its half, and another not.
+func (t *Tally) pair(s *span.Span, now time.Time) {
+	if !s.End.IsZero() && s.End.Before(t.since) {
+		return
+	}
+	switch s.Service {
+	case APIServer:
+		switch {
+		case calls(s, "etcdserverpb.KV/"):
+			t.transactions.add(expected, keyOf(s.TraceID, s.ID), now)
+		case isWrite(s):
+			if id := text(s.Attributes, keyAuditID); id != "" {
+				t.writes.add(came, xxhash.Sum64String(id), now)
+			}
+			if isGranted(s) {
+				t.granted.add(1, now)
+			}
+		}
+	case Etcd:
+		if answers(s, "etcdserverpb.KV/") {
+			t.transactions.add(came, keyOf(s.TraceID, s.Parent), now)
+		}
+	case Kubelet:
+		switch {
+		case calls(s, "runtime.v1."):
+			t.calls.add(expected, keyOf(s.TraceID, s.ID), now)
+		case s.Name == "syncPod" && text(s.Attributes, keyUpdateType) == "create":
+			t.firstSyncs.add(came, xxhash.Sum64String(text(s.Attributes, keyPodUID)), now)
+		}
+	default: // a runtime, whatever its name
+		if answers(s, "runtime.v1.") {
+			t.calls.add(came, keyOf(s.TraceID, s.Parent), now)
+		} else if s.Name == "cri.sandbox.run" {
+			if uid := podOf(text(s.Attributes, keySandboxName)); uid != "" {
+				t.sandboxes.add(came, xxhash.Sum64String(uid), now)
+			}
+		}
+	}
+}
+
+// Observe counts what was seen of the cluster, if that tells what spans there
+// must be.
+func (t *Tally) Observe(o *observation.Observation, now time.Time) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case o.Source == observation.SourceAudit && o.Write != nil:
+		t.audited(o, now)
+	case o.Source != observation.SourceWatch || o.Listed || o.Baseline || o.Late:
+	case o.State != nil:
+		if o.State.Deleting.IsZero() {
+			t.changes.add(1, now)
+		}
+		if justBound(o.State) {
+			key := xxhash.Sum64String(string(o.State.UID))
+			t.firstSyncs.add(expected, key, now)
+			t.sandboxes.add(expected, key, now)
+		}
+	}
+}
+
+func (t *Tally) audited(o *observation.Observation, now time.Time) {
+	w, a := o.Write, &t.audit
+	a.last = now
+	a.writes.add(1, now)
+	a.delay.add(max(o.Seen.Sub(w.End), 0).Milliseconds(), now)
+	if w.AuditID != "" {
+		t.writes.add(expected, xxhash.Sum64String(w.AuditID), now)
+	}
+	if w.Failed() {
+		a.refused.add(1, now)
+		return
+	}
+	if w.Subresource == "" && !strings.HasPrefix(w.Verb, "delete") {
+		a.answerable.add(1, now)
+		if w.ResourceVersion != 0 {
+			a.answers.add(1, now)
+		}
+	}
+}
+
+// justBound reports whether s is a Pod that has a node whose kubelet has not come
+// to it yet. A static Pod's object is none: its kubelet knows it by another UID.
+func justBound(s *observation.State) bool {
+	p := s.Pod
+	if p == nil || p.Node == "" || !p.Started.IsZero() || !s.Deleting.IsZero() {
+		return false
+	}
+	for _, owner := range s.Owners {
+		if owner.Kind.Kind == "Node" {
+			return false
+		}
+	}
+	return true
+}
+
+// Joined counts what other components have in traces that are finished.
+func (t *Tally) Joined(traces []*span.Trace, now time.Time) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, trace := range traces {
+		for _, s := range trace.Spans {
+			if s.Origin == nil {
+				continue
+			}
+			c := t.component(s.Service)
+			c.joined.add(1, now)
+			for _, kv := range s.Attributes {
+				if kv.Key == span.KeyCorrection {
+					c.corrected.add(1, now)
+					c.correction = kv.Value.AsFloat64()
+				}
+			}
+		}
+	}
+}
+
+// component returns that of the name; where there are too many, that of all the
+// others.
+func (t *Tally) component(name string) *component {
+	if len(name) > maxName || name == "" {
+		name = Others
+	}
+	if c := t.components[name]; c != nil {
+		return c
+	}
+	if len(t.components) >= maxComponents && !slices.Contains([]string{APIServer, Kubelet, Containerd, Etcd}, name) {
+		name = Others
+		if c := t.components[name]; c != nil {
+			return c
+		}
+	}
+	c := &component{hosts: map[string]time.Time{}}
+	t.components[strings.Clone(name)] = c
+	return c
+}
+
+// note remembers that something came from a host.
+func (c *component) note(host string, now time.Time) {
+	if _, known := c.hosts[host]; host == "" || len(host) > maxName || !known && len(c.hosts) >= maxHosts && !c.forgetHosts(now) {
+		return
+	}
+	c.hosts[strings.Clone(host)] = now
+}
+
+// forgetHosts forgets those from which nothing has come within the window, and
+// reports whether there were any.
+func (c *component) forgetHosts(now time.Time) bool {
+	had := len(c.hosts)
+	maps.DeleteFunc(c.hosts, func(_ string, last time.Time) bool { return now.Sub(last) > Window })
+	return len(c.hosts) < had
+}
+
+// Summary returns what has been counted.
+func (t *Tally) Summary(now time.Time) Summary {
+	out := Summary{AsOf: now, Window: int(Window.Seconds()), Components: []Component{}}
+	if t == nil {
+		return out
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.Since = t.since
+	for _, name := range slices.Sorted(maps.Keys(t.components)) {
+		out.Components = append(out.Components, t.components[name].summary(name, now))
+	}
+	a := &t.audit
+	out.Audit = Audit{
+		Writes: a.writes.sum(now), Refused: a.refused.sum(now), Last: a.last,
+		Answers: Rate{Of: a.answerable.sum(now), With: a.answers.sum(now)},
+	}
+	if out.Audit.Writes > 0 {
+		out.Audit.Delay = float64(a.delay.sum(now)) / 1000 / float64(out.Audit.Writes)
+	}
+	out.Coverage = Coverage{
+		Writes: t.writes.rate(now), Changes: Rate{Of: t.changes.sum(now), With: t.granted.sum(now)},
+		Transactions: t.transactions.rate(now), Pods: t.firstSyncs.rate(now), Sandboxes: t.sandboxes.rate(now), Calls: t.calls.rate(now),
+	}
+	return out
+}
+
+func (c *component) summary(name string, now time.Time) Component {
+	c.forgetHosts(now)
+	out := Component{
+		Name: name, Spans: c.spans.sum(now), All: c.all, Last: c.last,
+		Joined: c.joined.sum(now), Corrected: c.corrected.sum(now),
+	}
+	if out.Corrected > 0 {
+		out.Correction = c.correction
+	}
+	for _, host := range slices.Sorted(maps.Keys(c.hosts)) {
+		out.Hosts = append(out.Hosts, Host{Name: host, Last: c.hosts[host]})
+	}
+	return out
+}

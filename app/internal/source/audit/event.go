@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
+)
+
+// event is the part of an audit.k8s.io/v1 Event that is read. Annotations are
+// not, for now: admission could put the context of a write there.
+type event struct {
+	auditID, stage, uri, verb, agent string
+	user, impersonated               string
+	ref                              *objectRef
+	status                           status
+	received, answered               time.Time
+	// request and answer are the bodies, as far as they were logged: parts of
+	// the text that was read, valid as long as that.
+	request, answer []byte
+}
+
+// objectRef is what the request was for.
+type objectRef struct {
+	schema.GroupVersionResource
+	subresource, namespace, name string
+	uid                          types.UID
+	resourceVersion              string
+}
+
+// secret reports whether bodies hold what nobody may read.
+func (r *objectRef) secret() bool { return r.Group == "" && r.Resource == "secrets" }
+
+type status struct {
+	code            int64
+	reason, message string
+	name            string
+}
+
+// errShape is the error of text that is JSON and no audit event.
+var errShape = errors.New("it is no audit.k8s.io/v1 Event")
+
+// decode reads one event. An error says that the text is none.
+func decode(text []byte) (*event, error) {
+	d := decoder{jsonwalk.New(text)}
+	e, err := d.event()
+	if err == nil && !d.Ended() {
+		err = errShape
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read an audit event: %w", err)
+	}
+	return e, nil
+}
+
+// decodeList reads a batch and calls visit for each event in it, in order, or
+// with nil for an element that is none. An error says that the text is no
+// batch; visit may have been called before that is known.
+func decodeList(text []byte, visit func(*event)) error {
+	d := decoder{jsonwalk.New(text)}
+	if !d.IsObject() {
+		return errors.New("cannot read an audit batch: it is no JSON object")
+	}
+	var version, kind string
+	err := d.Object(func(name []byte) error {
+		switch string(name) {
+		case "apiVersion":
+			return d.Text(&version)
+		case "kind":
+			return d.Text(&kind)
+		case "items":
+			return d.List(func() error {
+				if !d.IsObject() {
+					visit(nil)
+					return d.Skip()
+				}
+				e, err := d.event()
+				switch {
+				case err == nil:
+					visit(e)
+				case errors.Is(err, errShape):
+					visit(nil)
+				default:
+					return err
+				}
+				return nil
+			})
+		}
+		return d.Skip()
+	})
+	if err == nil && (version != "audit.k8s.io/v1" || kind != "EventList") {
+		err = fmt.Errorf("it is %.80q of %.80q, not an EventList of audit.k8s.io/v1", kind, version)
+	} else if err == nil && !d.Ended() {
+		err = errors.New("it goes on after its end")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read an audit batch: %w", err)
+	}
+	return nil
+}
+
+// decoder reads the parts of an event.
+type decoder struct{ jsonwalk.Walker }
+
+func (d decoder) event() (*event, error) {
+	e := new(event)
+	shape := d.IsObject()
+	err := d.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case "auditID":
+			return d.Text(&e.auditID)
+		case "stage":
+			return d.Text(&e.stage)
+		case "requestURI":
+			return d.Text(&e.uri)
+		case "verb":
+			return d.Text(&e.verb)
+		case "userAgent":
+			return d.Text(&e.agent)
+		case "user":
+			return d.user(&e.user)
+		case "impersonatedUser":
+			return d.user(&e.impersonated)
+		case "objectRef":
+			return d.ref(e)
+		case "responseStatus":
+			return d.status(&e.status)
+		case "requestObject":
+			e.request, err = d.Raw()
+			return err
+		case "responseObject":
+			e.answer, err = d.Raw()
+			return err
+		case "requestReceivedTimestamp":
+			return d.time(&e.received, &shape)
+		case "stageTimestamp":
+			return d.time(&e.answered, &shape)
+		}
+		return d.Skip()
+	})
+	if e.ref != nil && e.ref.secret() {
+		e.request, e.answer, e.status.message = nil, nil, ""
+	}
+	if err == nil && (!shape || e.stage == "" || e.verb == "") {
+		err = errShape
+	}
+	return e, err
+}
+
+func (d decoder) user(name *string) error {
+	return d.Object(func(member []byte) error {
+		if string(member) == "username" {
+			return d.Text(name)
+		}
+		return d.Skip()
+	})
+}
+
+func (d decoder) ref(e *event) error {
+	if !d.IsObject() {
+		return d.Skip()
+	}
+	r := new(objectRef)
+	e.ref = r
+	return d.Object(func(name []byte) error {
+		switch string(name) {
+		case "apiGroup":
+			return d.Text(&r.Group)
+		case "apiVersion":
+			return d.Text(&r.Version)
+		case "resource":
+			return d.Text(&r.Resource)
+		case "subresource":
+			return d.Text(&r.subresource)
+		case "namespace":
+			return d.Text(&r.namespace)
+		case "name":
+			return d.Text(&r.name)
+		case "uid":
+			return d.Text((*string)(&r.uid))
+		case "resourceVersion":
+			return d.Text(&r.resourceVersion)
+		}
+		return d.Skip()
+	})
+}
+
+func (d decoder) status(s *status) error {
+	return d.Object(func(name []byte) error {
+		switch string(name) {
+		case "code":
+			return d.Number(&s.code)
+		case "reason":
+			return d.Text(&s.reason)
+		case "message":
+			return d.Text(&s.message)
+		case "details":
+			return d.Object(func(name []byte) error {
+				if string(name) == "name" {
+					return d.Text(&s.name)
+				}
+				return d.Skip()
+			})
+		}
+		return d.Skip()
+	})
+}
+
+// time reads a timestamp; one that is none makes the event none.
+func (d decoder) time(t *time.Time, good *bool) error {
+	var text string
+	err := d.Text(&text)
+	at, bad := time.Parse(time.RFC3339Nano, text)
+	*t, *good = at.UTC(), *good && bad == nil
+	return err
+}

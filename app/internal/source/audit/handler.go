@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+const (
+	// bodyPatience bounds the reading of one batch.
+	bodyPatience = 30 * time.Second
+	// retryAfter is when the API server may send again what was refused, in
+	// seconds. Any such answer is sent again for its Retry-After.
+	retryAfter = 1
+)
+
+// problem is a request that is refused, and why.
+type problem struct {
+	code int
+	text string
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.text }
+
+// ServeHTTP takes a batch of the API server's audit webhook: an EventList in
+// JSON, which may be packed with gzip. It answers 200 once the sink has taken
+// all of it, 429 or 503 with Retry-After while it cannot, and otherwise what is
+// wrong with the request; then nothing was taken.
+func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := s.take(w, r)
+	if err == nil {
+		s.counters.batches.Add(1)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	var p *problem
+	switch {
+	case errors.As(err, &p):
+	case errors.Is(err, ErrFull):
+		p = &problem{http.StatusTooManyRequests, err.Error()}
+	default:
+		p = &problem{http.StatusServiceUnavailable, err.Error()}
+	}
+	s.counters.refuse(p.code)
+	h := w.Header()
+	switch p.code {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", strconv.Itoa(retryAfter))
+	case http.StatusMethodNotAllowed:
+		h.Set("Allow", http.MethodPost)
+	case http.StatusUnsupportedMediaType:
+		h.Set("Accept-Encoding", "gzip")
+	}
+	if p.code != http.StatusTooManyRequests && p.code != http.StatusServiceUnavailable {
+		h.Set("Connection", "close") // what was not read stays unread
+	}
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(p.code)
+	_, _ = io.WriteString(w, p.text+"\n")
+}
+
+// take reads a batch and hands it to the sink.
+func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
+	packed, err := acceptable(r)
+	if err != nil {
+		return err
+	}
+	if r.ContentLength > s.MaxBody {
+		return s.tooLarge()
+	}
+	// What has no deadline is a test's recorder.
+	_ = http.NewResponseController(w).SetReadDeadline(s.deadline())
+	body := http.MaxBytesReader(w, r.Body, s.MaxBody)
+	head, err := s.beginning(body)
+	defer wipe(head)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	default:
+		return &problem{http.StatusTooManyRequests, "too many batches are being read"}
+	}
+	text, err := s.read(io.MultiReader(bytes.NewReader(head), body), packed, r.ContentLength)
+	defer wipe(text)
+	if err != nil {
+		return err
+	}
+	s.counters.bytes.Add(uint64(len(text)))
+	batch, err := s.batch(text)
+	if err != nil {
+		return err
+	}
+	return s.hand(r.Context(), batch)
+}
+
+// deadline is by the machine's clock, as those of connections are.
+func (s *Source) deadline() time.Time { return time.Now().Add(s.patience) }
+
+// acceptable says what is wrong with a request before its body is read, and
+// whether the body is packed.
+func acceptable(r *http.Request) (packed bool, err error) {
+	if r.Method != http.MethodPost {
+		return false, &problem{http.StatusMethodNotAllowed, "audit batches are sent by POST"}
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return false, &problem{http.StatusUnsupportedMediaType, "audit batches are application/json"}
+	}
+	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
+	case "", "identity":
+		return false, nil
+	case "gzip":
+		return true, nil
+	}
+	return false, &problem{http.StatusUnsupportedMediaType, "audit batches may be packed with gzip and nothing else"}
+}
+
+func (s *Source) tooLarge() error {
+	return &problem{http.StatusRequestEntityTooLarge, "the batch is larger than " + strconv.FormatInt(s.MaxBody, 10) +
+		" bytes: let the API server send smaller ones (--audit-webhook-batch-max-size, --audit-webhook-truncate-enabled)"}
+}
+
+// headSize is how much of a body is read before it has its turn: who sends a byte
+// now and then must not take the turn of an API server.
+const headSize = 64 << 10
+
+// beginning reads the first headSize bytes of a body. It is the caller's to wipe,
+// also with an error.
+func (s *Source) beginning(body io.Reader) ([]byte, error) {
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(body, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return head, s.unreadable(err)
+	}
+	return head[:n], nil
+}
+
+// read reads a body whole, unpacked and bounded. The text is the caller's to
+// wipe, also with an error.
+func (s *Source) read(body io.Reader, packed bool, length int64) ([]byte, error) {
+	in := body
+	if packed {
+		unpacked, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, s.unreadable(err)
+		}
+		in, length = unpacked, 0
+	}
+	var text bytes.Buffer
+	text.Grow(int(min(max(length, 64<<10), 1<<20)) + bytes.MinRead)
+	for {
+		if text.Available() < bytes.MinRead { // grow by hand: what is left behind is wiped
+			grown := bytes.NewBuffer(make([]byte, 0, 2*text.Cap()))
+			grown.Write(text.Bytes())
+			wipe(text.Bytes())
+			text = *grown
+		}
+		n, err := in.Read(text.AvailableBuffer()[:text.Available()])
+		text.Write(text.AvailableBuffer()[:n])
+		switch {
+		case int64(text.Len()) > s.MaxBody:
+			return text.Bytes(), s.tooLarge()
+		case errors.Is(err, io.EOF):
+			return text.Bytes(), nil
+		case err != nil:
+			return text.Bytes(), s.unreadable(err)
+		}
+	}
+}
+
+// unreadable says why a body could not be read.
+func (s *Source) unreadable(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return s.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &problem{http.StatusRequestTimeout, "the batch did not come in time"}
+	}
+	return &problem{http.StatusBadRequest, "the batch cannot be read: it is cut off or damaged"}
+}
+
+// batch makes observations of a batch. What is damaged as a whole is refused;
+// single events that are none are counted.
+func (s *Source) batch(text []byte) ([]*observation.Observation, error) {
+	var out []*observation.Observation
+	var tally tally
+	err := decodeList(text, func(e *event) { out = s.add(out, e, &tally) })
+	if err != nil {
+		s.counters.damaged.Add(1)
+		return nil, &problem{http.StatusBadRequest, "the batch is no EventList of audit.k8s.io/v1 in JSON"}
+	}
+	s.count(&tally)
+	return out, nil
+}
+
+// tally is what became of some events.
+type tally struct {
+	events, writes, damaged uint64
+	passed                  [reasons]uint64
+}
+
+// add appends what an event tells of; nil is one that is damaged.
+func (s *Source) add(out []*observation.Observation, e *event, t *tally) []*observation.Observation {
+	if e == nil {
+		t.damaged++
+		return out
+	}
+	t.events++
+	writes, why := s.writes(e)
+	if why != taken {
+		t.passed[why]++
+		return out
+	}
+	t.writes += uint64(len(writes))
+	seen := s.Now()
+	for _, w := range writes {
+		out = append(out, &observation.Observation{Seen: seen, Source: observation.SourceAudit, Write: w})
+	}
+	return out
+}
+
+func (s *Source) count(t *tally) {
+	s.counters.events.Add(t.events)
+	s.counters.writes.Add(t.writes)
+	s.counters.damaged.Add(t.damaged)
+	for i, n := range t.passed {
+		s.counters.passed[i].Add(n)
+	}
+}
+
+// hand hands on what there is.
+func (s *Source) hand(ctx context.Context, batch []*observation.Observation) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	return s.Sink(ctx, batch)
+}
+
+// wipe overwrites a text that may hold what nobody may read.
+func wipe(text []byte) { clear(text[:cap(text)]) }

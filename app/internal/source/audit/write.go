@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
+)
+
+// Stages at which a request has been answered.
+const (
+	stageComplete = "ResponseComplete"
+	stagePanic    = "Panic"
+)
+
+// maxItems bounds how many objects of one deletion of a collection are told.
+const maxItems = 10_000
+
+// writes gives the writes that an event tells of, or why it tells of none. What
+// they hold is their own: nothing of them is part of the text that was read.
+func (s *Source) writes(e *event) ([]*observation.Write, reason) {
+	if why := s.passes(e); why != taken {
+		return nil, why
+	}
+	w := s.write(e)
+	sent, answer := e.bodies(s)
+	if sent != nil && sent.Dry {
+		return nil, passedDryRun
+	}
+	if w.Verb == request.DeleteCollection && !w.Failed() {
+		return collection(w, answer)
+	}
+	w.name(e, sent, answer)
+	if why := w.tell(e, sent, answer); why != taken {
+		return nil, why
+	}
+	if w.Kind.Kind == "" && w.UID == "" {
+		return nil, passedUnknownKind
+	}
+	if w.UID == "" && w.Name == "" && w.Controller == "" && !w.Failed() {
+		return nil, passedUnnamed // one that is refused may never have had a name
+	}
+	return []*observation.Write{w.Write}, taken
+}
+
+// passes says why the event is of no interest, by what every level of the log
+// tells.
+func (s *Source) passes(e *event) reason {
+	switch e.verb {
+	case request.Create, request.Update, request.Patch, request.Delete, request.DeleteCollection:
+	default:
+		return passedRead
+	}
+	switch {
+	case e.stage != stageComplete && e.stage != stagePanic:
+		return passedStage
+	case e.ref == nil || e.ref.Resource == "":
+		return passedNotStored // no API object's
+	case s.excludes(e.ref.GroupResource()):
+		return passedExcluded
+	case !request.Stores(e.ref.GroupResource(), e.ref.subresource):
+		return passedNotStored
+	case e.status.code == http.StatusUnauthorized:
+		return passedNotStored // nobody asked
+	case asksDry(e.uri):
+		return passedDryRun
+	}
+	return taken
+}
+
+// bodies reads what was logged of the bodies, and learns kinds from them.
+func (e *event) bodies(s *Source) (sent, answer *request.Body) {
+	sent, answer = body(e.request), body(e.answer)
+	for _, b := range []*request.Body{sent, answer} {
+		if b != nil && b.Kind != "" && e.ref.subresource == "" && e.verb != request.Delete && e.verb != request.DeleteCollection &&
+			b.Metadata.Name+b.Metadata.GenerateName != "" && b.APIVersion == e.ref.GroupVersion().String() && s.kindOf(e.ref.GroupVersionResource) == "" {
+			s.kinds.Learn(e.ref.GroupVersionResource, strings.Clone(object.Bound(b.Kind)))
+		}
+	}
+	return sent, answer
+}
+
+// body reads a body, nil if there is none: a JSON patch is an array.
+func body(text []byte) *request.Body {
+	if len(text) == 0 {
+		return nil
+	}
+	b, err := request.Decode(text)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// draft is a write that is being filled in.
+type draft struct{ *observation.Write }
+
+// write fills in what every level of the log tells.
+func (s *Source) write(e *event) draft {
+	r := e.ref
+	w := &observation.Write{
+		Ref: object.Ref{
+			Kind:      object.Kind{Group: object.Bound(r.Group), Version: object.Bound(r.Version), Kind: s.kindOf(r.GroupVersionResource)},
+			Namespace: object.Bound(r.namespace), Name: object.Bound(r.name),
+		},
+		Resource: object.Bound(r.Resource), Subresource: object.Bound(r.subresource), Verb: e.verb,
+		Start: e.received, End: e.answered, Code: int(e.status.code),
+		AuditID: object.Bound(e.auditID), UserAgent: object.Bound(e.agent), User: object.Bound(e.user),
+		Manager: manager(e.uri, e.agent),
+	}
+	if e.impersonated != "" {
+		w.User, w.Impersonator = object.Bound(e.impersonated), w.User
+	}
+	if request.Binds(r.GroupResource(), r.subresource) || request.Evicts(r.GroupResource(), r.subresource) {
+		if r.Resource == "bindings" {
+			w.Resource, w.Subresource = "pods", "binding"
+		}
+		w.Kind.Kind = "Pod"
+	}
+	if request.Evicts(r.GroupResource(), r.subresource) {
+		w.Verb = request.Delete
+	}
+	if e.stage == stagePanic {
+		w.Code = http.StatusInternalServerError
+	}
+	if w.Code == 0 {
+		w.Code = http.StatusOK
+	}
+	if w.End.Before(w.Start) {
+		w.End = w.Start
+	}
+	if w.Failed() {
+		w.Reason, w.Message = object.Bound(e.status.reason), object.Bound(e.status.message)
+		if e.stage == stagePanic {
+			w.Reason = cmp.Or(w.Reason, "Panic")
+		}
+	}
+	return draft{w}
+}
+
+// name finds the object's name and, of one that was not stored, its owner.
+func (w draft) name(e *event, sent, answer *request.Body) {
+	if w.Name == "" && w.Failed() {
+		w.Name = object.Bound(e.status.name)
+	}
+	for _, b := range []*request.Body{answer, sent} {
+		if b != nil && w.Name == "" && b.Kind != "Status" && !b.IsList() {
+			w.Name = object.Bound(b.Metadata.Name)
+		}
+	}
+	if w.Failed() && w.Verb == request.Create && sent != nil && w.Subresource == "" && sent.Metadata.Controller != nil {
+		w.Controller = uid(sent.Metadata.Controller.UID)
+	}
+}
+
+// tell fills in which object it was, and which version was stored.
+func (w draft) tell(e *event, sent, answer *request.Body) reason {
+	creates := w.Verb == request.Create && w.Subresource == ""
+	if !creates {
+		w.UID = uid(e.ref.uid) // the API server refuses what names another
+		if w.UID == "" && sent != nil && w.Verb == request.Patch {
+			w.UID = uid(sent.Metadata.UID)
+		}
+	}
+	if w.Verb == request.Update || w.Verb == request.Patch {
+		w.Precondition = request.Version(e.ref.resourceVersion)
+		if w.Precondition == 0 && sent != nil {
+			w.Precondition = sent.Metadata.Version()
+		}
+	}
+	if w.Failed() {
+		return taken
+	}
+	if answer == nil {
+		return taken
+	}
+	if answer.Kind == "Status" {
+		if d := answer.Details; d != nil && d.UID != "" {
+			w.UID = uid(d.UID)
+		}
+		w.Removes = w.Verb == request.Delete && w.Subresource == ""
+		return taken
+	}
+	objects := answer.Objects()
+	if len(objects) != 1 {
+		return taken
+	}
+	m := &objects[0].Metadata
+	if m.UID != "" {
+		w.UID = uid(m.UID)
+	}
+	w.Generation = m.Generation
+	switch {
+	case m.Deleting && !m.Remains(), w.Verb == request.Delete && !m.Remains():
+		w.Removes = true
+	default:
+		w.ResourceVersion = m.Version()
+		if w.ResourceVersion != 0 && w.ResourceVersion == w.Precondition {
+			return passedUnchanged
+		}
+	}
+	return taken
+}
+
+// collection gives a write for each object that the deletion of a collection
+// removed; the answer shows them as they were before.
+func collection(w draft, answer *request.Body) ([]*observation.Write, reason) {
+	if answer == nil || len(answer.Items) == 0 {
+		return nil, passedUnnamed
+	}
+	var out []*observation.Write
+	for i := range answer.Items[:min(len(answer.Items), maxItems)] {
+		m := &answer.Items[i].Metadata
+		if m.UID == "" {
+			continue
+		}
+		each := *w.Write
+		each.Name, each.UID = object.Bound(m.Name), uid(m.UID)
+		each.Namespace = object.Bound(cmp.Or(m.Namespace, w.Namespace))
+		out = append(out, &each)
+	}
+	if len(out) == 0 {
+		return nil, passedUnnamed
+	}
+	return out, taken
+}
+
+// uid bounds what a client may have sent.
+func uid(u types.UID) types.UID { return types.UID(object.Bound(string(u))) }
+
+// asksDry reports whether the request's URI asks for a dry run.
+func asksDry(uri string) bool {
+	if !strings.Contains(uri, "dryRun") {
+		return false
+	}
+	_, query, _ := strings.Cut(uri, "?")
+	values, _ := url.ParseQuery(query) // what is malformed is left out, as the API server does
+	for _, v := range values["dryRun"] {
+		if v == metav1.DryRunAll {
+			return true
+		}
+	}
+	return false
+}
+
+// maxManager is how long the API server lets a field manager's name be.
+const maxManager = 128
+
+// manager is the field manager that a write counts as: the one that it asks
+// for, or else, as the API server has it, the user agent's first part.
+func manager(uri, agent string) string {
+	if strings.Contains(uri, "fieldManager") {
+		_, query, _ := strings.Cut(uri, "?")
+		values, _ := url.ParseQuery(query)
+		if m := values.Get("fieldManager"); m != "" {
+			return object.Bound(m)
+		}
+	}
+	name, _, _ := strings.Cut(agent, "/")
+	plain := true
+	for _, r := range name {
+		plain = plain && unicode.IsPrint(r)
+	}
+	if plain && len(name) <= maxManager {
+		return strings.Clone(name)
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > maxManager {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"fmt"
+	"math"
+	"time"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// The earliest and latest times that are believed: nothing was traced before
+// the first, and a clock that is further ahead than the second is not set.
+const (
+	minTime  = 946_684_800_000_000_000 // 2000-01-01, in ns
+	maxAhead = 24 * time.Hour
+)
+
+// Bits of a span's flags: whether the parent is remote is known, and whether it
+// is.
+const remoteParent = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+
+// draft is a span as far as it has been read.
+type draft struct {
+	span   span.Span
+	origin span.Origin
+	// start and end are Unix nanoseconds; message is the status'.
+	start, end uint64
+	message    string
+	// misfit says that an ID does not have its length.
+	misfit bool
+}
+
+// made is a span with its origin, in one piece of memory.
+type made struct {
+	span   span.Span
+	origin span.Origin
+}
+
+func (b *batch) beginSpan() *draft {
+	b.draft = draft{}
+	b.left = maxValues
+	b.kvs, b.events, b.links = b.kvs[:0], b.events[:0], b.links[:0]
+	return &b.draft
+}
+
+// setID copies an ID; one of no bytes is not there.
+func (d *draft) setID(to, from []byte) {
+	clear(to)
+	copy(to, from)
+	d.misfit = d.misfit || len(from) != 0 && len(from) != len(to)
+}
+
+func (d *draft) setKind(kind int32) {
+	if d.origin.Kind = trace.SpanKind(kind); kind < 0 || kind > int32(trace.SpanKindConsumer) {
+		d.origin.Kind = trace.SpanKindUnspecified
+	}
+}
+
+func (d *draft) setStatus(code int32) {
+	d.span.Status = span.StatusUnset
+	if code == int32(tracepb.Status_STATUS_CODE_ERROR) {
+		d.span.Status = span.StatusError
+	}
+}
+
+func (d *draft) setFlags(flags uint32) { d.span.RemoteParent = flags&remoteParent == remoteParent }
+
+// endSpan checks the draft and adds it to the spans, or counts why not.
+func (b *batch) endSpan() error {
+	d := &b.draft
+	if reason, complaint := d.check(b.clock); complaint != "" {
+		b.rejected[reason]++
+		if b.complaint == "" {
+			b.complaint = fmt.Sprintf("span %.64q %s", d.span.Name, complaint)
+		}
+		return b.charge(0)
+	}
+	m := &made{span: d.span, origin: d.origin}
+	s := &m.span
+	s.Attributes = b.attributes(nil, 0)
+	s.Events, s.Links = taken(b.events), taken(b.links)
+	b.memory += len(b.events)*int(unsafe.Sizeof(span.Event{})) + len(b.links)*int(unsafe.Sizeof(span.Link{}))
+	s.Origin = &m.origin
+	s.Start.Time, s.End.Time = moment(d.start), moment(d.end)
+	s.RemoteParent = s.RemoteParent && s.Parent.IsValid()
+	if s.Status == span.StatusError {
+		s.Message = d.message
+	}
+	m.origin.TraceID, m.origin.Parent, m.origin.Resource = s.TraceID, s.Parent, b.resource.Resource
+	b.spans = append(b.spans, s)
+	return b.charge(int(unsafe.Sizeof(*m)))
+}
+
+// taken is a copy of a list that is used again; nil if there is nothing in it.
+func taken[T any](list []T) []T { return append([]T(nil), list...) }
+
+// check says what is wrong with a span that has been read; the empty string if
+// nothing is.
+func (d *draft) check(clock func() time.Time) (rejection, string) {
+	switch {
+	case d.misfit:
+		return rejectedID, "has an ID of the wrong length"
+	case !d.span.TraceID.IsValid() || !d.span.ID.IsValid():
+		return rejectedID, "has no trace ID or no span ID"
+	case d.span.Parent == d.span.ID:
+		return rejectedID, "is its own parent"
+	case d.start < minTime || d.start > math.MaxInt64 || d.end > math.MaxInt64:
+		return rejectedTime, "has no time that can be"
+	case d.end < d.start:
+		return rejectedTime, "ends before it starts"
+	case time.Unix(0, int64(d.end)).After(clock().Add(maxAhead)):
+		return rejectedTime, "ends more than a day from now"
+	}
+	return 0, ""
+}
+
+// addEvent adds an event with the attributes on the stack above mark.
+func (b *batch) addEvent(ns uint64, name string, mark int) {
+	at := time.Time{}
+	if ns <= math.MaxInt64 && ns > 0 {
+		at = moment(ns)
+	}
+	b.events = append(b.events, span.Event{Time: at, Name: name, Attributes: b.attributes(nil, mark)})
+}
+
+// roomForEvent reports whether one more event fits, or counts it.
+func (b *batch) roomForEvent() bool {
+	if len(b.events) >= maxEvents {
+		b.cut[cutEvent]++
+		return false
+	}
+	return true
+}
+
+// addLink adds a link with the attributes on the stack above mark, if it leads
+// anywhere.
+func (b *batch) addLink(l span.Link, misfit bool, mark int) {
+	if misfit || !l.TraceID.IsValid() || !l.SpanID.IsValid() {
+		b.cut[cutLink]++
+		b.kvs = b.kvs[:mark]
+		return
+	}
+	l.Attributes = b.attributes(nil, mark)
+	b.links = append(b.links, l)
+}
+
+// roomForLink reports whether one more link fits, or counts it.
+func (b *batch) roomForLink() bool {
+	if len(b.links) >= maxLinks {
+		b.cut[cutLink]++
+		return false
+	}
+	return true
+}
+
+// moment is a time that has been checked to fit.
+func moment(ns uint64) time.Time {
+	return time.Unix(0, int64(ns)).UTC() //nolint:gosec // checked
+}

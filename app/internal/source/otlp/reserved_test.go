@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"go.opentelemetry.io/otel/attribute"
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+)
+
+// TestReserved: nobody speaks for Lifeline.
+func TestReserved(t *testing.T) {
+	const kit = "github.com/kube-lifeline/lifeline/operator"
+	cases := map[string]struct {
+		reason string
+		scope  string
+		key    attribute.Key
+		stays  bool
+	}{
+		"evidence":            {"by what an edge is known is for who joins to say", "otel/kubelet", span.KeyEvidence, false},
+		"outcome":             {"how a reconciliation ended is what we conclude", "otel/kubelet", span.KeyOutcome, false},
+		"origin span":         {"after a restart the span would have another's ID", "otel/kubelet", span.KeyOriginSpan, false},
+		"origin parent":       {"and another's parent", "otel/kubelet", span.KeyOriginParent, false},
+		"correction":          {"a restart would move the span in time", "otel/kubelet", span.KeyCorrection, false},
+		"critical path":       {"it is computed", "otel/kubelet", span.KeyCriticalPath, false},
+		"parent sampled":      {"it decides what is sent", "otel/kubelet", span.KeyParentSampled, false},
+		"user":                {"who did something is what the API server says", "otel/kubelet", span.KeyActorUser, false},
+		"anything":            {"what we say tomorrow is ours as well", "otel/kubelet", "lifeline.tomorrow", false},
+		"no scope":            {"who does not say what it is may say no more", "", span.KeyEvidence, false},
+		"kit's, by another":   {"a link so marked leads to a parent", "otel/kubelet", "lifeline.link", false},
+		"kit's":               {"it means what it says", kit, "lifeline.controller", true},
+		"kit's link":          {"in link mode nothing else leads to the object", kit, "lifeline.link", true},
+		"kit's queue":         {"a part of the kit", kit + "/queue", "lifeline.queue.adds", true},
+		"not the kit's":       {"anybody can call a scope as the kit's is called", kit, span.KeyEvidence, false},
+		"not the kit's, too":  {"a correction least of all", kit + "/queue", span.KeyCorrection, false},
+		"like the kit":        {"a name that only begins like it is another", kit + "s", "lifeline.controller", false},
+		"our own":             {"it is known as such, and dropped", span.ScopeName, span.KeyEvidence, true},
+		"audit-id":            {"what components say of themselves is what they are joined by", "otel/apiserver", "audit-id", true},
+		"object":              {"what an operator works on is its own to say", "otel/operator", span.KeyKind, true},
+		"nearly the prefix":   {"another's name may be like ours", "otel/kubelet", "lifelines.evidence", true},
+		"the prefix in a map": {"nobody looks there", "otel/kubelet", "outer", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			put := func(m pcommon.Map) {
+				m.PutStr("before", "x")
+				if tc.key == "outer" {
+					m.PutEmptyMap("outer").PutStr("lifeline.evidence", "request")
+				} else {
+					m.PutStr(string(tc.key), "forged")
+				}
+				m.PutStr("after", "x")
+			}
+			td := ptrace.NewTraces()
+			ss := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty()
+			ss.Scope().SetName(tc.scope)
+			s := ss.Spans().AppendEmpty()
+			s.SetTraceID(pcommon.TraceID{1})
+			s.SetSpanID(pcommon.SpanID{2})
+			s.SetStartTimestamp(pcommon.NewTimestampFromTime(epoch))
+			s.SetEndTimestamp(pcommon.NewTimestampFromTime(epoch))
+			put(s.Attributes())
+			put(s.Events().AppendEmpty().Attributes())
+			l := s.Links().AppendEmpty()
+			l.SetTraceID(pcommon.TraceID{3})
+			l.SetSpanID(pcommon.SpanID{4})
+			put(l.Attributes())
+
+			want, cut := []attribute.Key{"before", "after"}, 3
+			if tc.stays {
+				want, cut = []attribute.Key{"before", tc.key, "after"}, 0
+			}
+			for encoding, body := range both(t, ptraceotlp.NewExportRequestFromTraces(td)) {
+				b := decoded(t, body)
+				got := b.spans[0]
+				for where, attrs := range map[string][]attribute.KeyValue{"span": got.Attributes, "event": got.Events[0].Attributes, "link": got.Links[0].Attributes} {
+					if diff := cmp.Diff(want, keys(attrs)); diff != "" {
+						t.Errorf("%s, %s: -want +got:\n%s", encoding, where, diff)
+					}
+				}
+				if b.cut[cutReserved] != cut {
+					t.Errorf("%s: %d are counted, want %d", encoding, b.cut[cutReserved], cut)
+				}
+			}
+		})
+	}
+}
+
+func keys(attrs []attribute.KeyValue) (out []attribute.Key) {
+	for _, kv := range attrs {
+		out = append(out, kv.Key)
+	}
+	return out
+}
+
+// TestReturned: what Lifeline has joined and sent is not joined once more.
+func TestReturned(t *testing.T) {
+	sent := spantest.Joined()
+	joined := 0
+	for _, s := range sent.Spans {
+		s.Start.Time, s.End.Time = epoch, epoch
+		if s.Origin != nil {
+			joined++
+		}
+	}
+	raw, err := proto.Marshal(&coltracepb.ExportTraceServiceRequest{ResourceSpans: append(
+		span.ToOTLP([]*span.Trace{sent}, ""), one(func(*tracepb.Span) {}).ResourceSpans...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := decoded(t, raw)
+	if joined == 0 || b.cut[cutReturned] != joined {
+		t.Errorf("%d spans are known to come back, want %d", b.cut[cutReturned], joined)
+	}
+	others := 0
+	for _, s := range b.spans {
+		if s.Origin.Scope.Name != span.ScopeName {
+			others++
+		}
+	}
+	if others != 1 || len(b.spans) != len(sent.Spans)-joined+1 {
+		t.Errorf("%d of %d spans are another component's, want one", others, len(b.spans))
+	}
+}
+
+// TestReservedOfResource: who made a span does not speak for Lifeline either, and
+// a span that says nothing else has no attributes.
+func TestReservedOfResource(t *testing.T) {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	rs.Resource().Attributes().PutStr("lifeline.evidence", "request")
+	rs.Resource().Attributes().PutStr("service.name", "kubelet")
+	s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	s.SetTraceID(pcommon.TraceID{1})
+	s.SetSpanID(pcommon.SpanID{2})
+	s.SetStartTimestamp(pcommon.NewTimestampFromTime(epoch))
+	s.SetEndTimestamp(pcommon.NewTimestampFromTime(epoch))
+	s.Attributes().PutStr("lifeline.evidence", "request")
+	for encoding, body := range both(t, ptraceotlp.NewExportRequestFromTraces(td)) {
+		b := decoded(t, body)
+		got := b.spans[0]
+		if diff := cmp.Diff([]attribute.Key{"service.name"}, keys(got.Origin.Resource.Attributes)); diff != "" || got.Service != "kubelet" {
+			t.Errorf("%s: of %q, -want +got:\n%s", encoding, got.Service, diff)
+		}
+		if got.Attributes != nil || b.cut[cutReserved] != 2 {
+			t.Errorf("%s: %v, and %d are counted", encoding, got.Attributes, b.cut[cutReserved])
+		}
+	}
+}
+
+// TestKitKeys: whatever the operator kit says comes in.
+func TestKitKeys(t *testing.T) {
+	const kit = "../../../../operator"
+	said := regexp.MustCompile(`attribute\.\w+\("(lifeline\.[a-z_.]+)"`)
+	found := map[attribute.Key]bool{}
+	err := filepath.WalkDir(kit, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range said.FindAllStringSubmatch(string(text), -1) {
+			found[attribute.Key(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(found, kitKeys); diff != "" {
+		t.Errorf("-what the kit says +what is let in:\n%s", diff)
+	}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
+)
+
+const (
+	// maxStreams bounds the requests of one connection of HTTP/2, and window what
+	// each may send before it is read.
+	maxStreams = 8
+	window     = 64 << 10
+	// idleTimeout ends connections on which nothing is asked: who has something
+	// to send connects again. pingAfter and pingTimeout find out who has gone.
+	idleTimeout = 5 * time.Minute
+	pingAfter   = time.Minute
+	pingTimeout = 20 * time.Second
+)
+
+// serveGRPC serves until ctx ends; see Run. It closes ln.
+func (r *Receiver) serveGRPC(ctx context.Context, ln net.Listener) error {
+	second := new(http.Protocols)
+	second.SetHTTP2(true)
+	second.SetUnencryptedHTTP2(true)
+	return r.serve(ctx, ln, nameGRPC, second, r.serveCall)
+}
+
+// serveHTTP is as serveGRPC.
+func (r *Receiver) serveHTTP(ctx context.Context, ln net.Listener) error {
+	return r.serve(ctx, ln, nameHTTP, nil, r.serveRequest)
+}
+
+func (r *Receiver) serve(ctx context.Context, ln net.Listener, name string, protocols *http.Protocols, answer http.HandlerFunc) error {
+	return listen.HTTP{
+		Doing:     "receive " + name,
+		Handler:   answer,
+		Read:      listen.HeaderTimeout + r.opts.Timeout,
+		Write:     listen.HeaderTimeout + 2*r.opts.Timeout,
+		Idle:      idleTimeout,
+		Grace:     grace,
+		Protocols: protocols,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: window, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+		},
+		ErrorLog: slog.NewLogLogger(r.opts.Log.Handler(), slog.LevelDebug), // clients that do not shake hands
+	}.Serve(ctx, ln)
+}

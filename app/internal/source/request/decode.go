@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
+)
+
+// Decode reads a JSON body. A member of another shape than Kubernetes gives it
+// is another member: the rest is read. An error says that it is no JSON.
+//
+// Nothing of the text is kept but what stands in the Body.
+func Decode(text []byte) (*Body, error) {
+	d := decoder{jsonwalk.New(text)}
+	b := new(Body)
+	if err := d.body(b, true); err != nil {
+		return nil, fmt.Errorf("cannot read the body: %w", err)
+	}
+	return b, nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *Body) UnmarshalJSON(text []byte) error {
+	read, err := Decode(text)
+	if err != nil {
+		return err
+	}
+	*b = *read
+	return nil
+}
+
+// decoder reads the parts of a body.
+type decoder struct{ jsonwalk.Walker }
+
+func (d decoder) uid(u *types.UID) error { return d.Text((*string)(u)) }
+
+// body reads a body, or, if it is not whole, one of the objects in it: what that
+// may hold in turn is no part of a list.
+func (d decoder) body(b *Body, whole bool) error {
+	var reason, message string
+	var about Details
+	dry, inner := false, false
+	err := d.Object(func(name []byte) error {
+		switch string(name) {
+		case "apiVersion":
+			return d.Text(&b.APIVersion)
+		case "kind":
+			return d.Text(&b.Kind)
+		case "metadata":
+			return d.metadata(&b.Metadata)
+		case "items":
+			if whole {
+				return d.List(func() error { return d.item(b) })
+			}
+		case "rows":
+			if whole {
+				return d.List(func() error { return d.row(b) })
+			}
+		case "reason":
+			return d.Text(&reason)
+		case "message":
+			return d.Text(&message)
+		case "details":
+			return d.details(&about)
+		case "dryRun":
+			return d.dry(&dry)
+		case "deleteOptions":
+			return d.Object(func(name []byte) error {
+				if string(name) == "dryRun" {
+					return d.dry(&inner)
+				}
+				return d.Skip()
+			})
+		}
+		return d.Skip()
+	})
+	switch b.Kind {
+	case "Status":
+		b.Reason, b.Message = reason, message
+		if about != (Details{}) {
+			b.Details = &about
+		}
+	case "Eviction":
+		b.Dry = inner
+	case "DeleteOptions":
+		b.Dry = dry
+	case "": // clients may leave the kind out
+		b.Dry = dry || inner
+	}
+	return err
+}
+
+// item reads an element of a list. One without a name is no object: a body of
+// nothing but such takes hundreds of times the memory that its text does.
+func (d decoder) item(b *Body) error {
+	if !d.IsObject() {
+		return d.Skip()
+	}
+	item := Body{APIVersion: b.APIVersion, Kind: strings.TrimSuffix(b.Kind, "List")}
+	err := d.body(&item, false)
+	if item.Metadata.Name != "" || item.Metadata.UID != "" {
+		b.Items = append(b.Items, item)
+	}
+	return err
+}
+
+// row reads the object of a Table's row.
+func (d decoder) row(b *Body) error {
+	return d.Object(func(name []byte) error {
+		if string(name) == "object" {
+			return d.item(b)
+		}
+		return d.Skip()
+	})
+}
+
+func (d decoder) metadata(m *Metadata) error {
+	return d.Object(func(name []byte) error {
+		switch string(name) {
+		case "name":
+			return d.Text(&m.Name)
+		case "generateName":
+			return d.Text(&m.GenerateName)
+		case "namespace":
+			return d.Text(&m.Namespace)
+		case "uid":
+			return d.uid(&m.UID)
+		case "resourceVersion":
+			return d.Text(&m.ResourceVersion)
+		case "generation":
+			return d.Number(&m.Generation)
+		case "deletionTimestamp":
+			m.Deleting = d.IsText()
+		case "deletionGracePeriodSeconds":
+			return d.Number(&m.GraceSeconds)
+		case "finalizers":
+			return d.List(func() error { m.Finalizers++; return d.Skip() })
+		case "ownerReferences":
+			return d.List(func() error { return d.owner(m) })
+		}
+		return d.Skip()
+	})
+}
+
+func (d decoder) owner(m *Metadata) error {
+	var o object.Owner
+	var version string
+	err := d.Object(func(name []byte) error {
+		switch string(name) {
+		case "apiVersion":
+			return d.Text(&version)
+		case "kind":
+			return d.Text(&o.Kind.Kind)
+		case "name":
+			return d.Text(&o.Name)
+		case "uid":
+			return d.uid(&o.UID)
+		case "controller":
+			return d.Truth(&o.Controller)
+		}
+		return d.Skip()
+	})
+	if o.Controller {
+		o.Group, o.Version, _ = strings.Cut(version, "/")
+		if o.Version == "" {
+			o.Group, o.Version = "", o.Group
+		}
+		m.Controller = &o
+	}
+	return err
+}
+
+func (d decoder) details(about *Details) error {
+	return d.Object(func(name []byte) error {
+		switch string(name) {
+		case "name":
+			return d.Text(&about.Name)
+		case "group":
+			return d.Text(&about.Group)
+		case "kind":
+			return d.Text(&about.Kind)
+		case "uid":
+			return d.uid(&about.UID)
+		}
+		return d.Skip()
+	})
+}
+
+func (d decoder) dry(all *bool) error {
+	return d.List(func() error {
+		var s string
+		err := d.Text(&s)
+		*all = *all || s == metav1.DryRunAll
+		return err
+	})
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Verbs of a write.
+const (
+	Create           = "create"
+	Update           = "update"
+	Patch            = "patch"
+	Apply            = "apply"
+	Delete           = "delete"
+	DeleteCollection = "deletecollection"
+)
+
+// connects are the subresources that lead to a node, a container or a service,
+// whatever the method.
+var connects = []string{"exec", "attach", "portforward", "proxy"}
+
+// Stores reports whether a write to the resource leaves something behind: a
+// review is answered and forgotten, a token is signed, a connection is opened.
+func Stores(r schema.GroupResource, subresource string) bool {
+	switch {
+	case r.Group == "authentication.k8s.io", r.Group == "authorization.k8s.io":
+		return !strings.HasSuffix(r.Resource, "reviews")
+	case slices.Contains(connects, subresource):
+		return false
+	case r.Group == "" && r.Resource == "serviceaccounts" && subresource == "token":
+		return false
+	case r.Group == "imagepolicy.k8s.io":
+		return false
+	}
+	return true
+}
+
+// Evicts reports whether a write there is a Pod's eviction, which deletes it.
+func Evicts(r schema.GroupResource, subresource string) bool {
+	return r.Group == "" && r.Resource == "pods" && subresource == "eviction"
+}
+
+// Binds reports whether a write there gives a Pod a node: by the Pod's
+// subresource, or by the old resource.
+func Binds(r schema.GroupResource, subresource string) bool {
+	return r.Group == "" && (r.Resource == "bindings" || r.Resource == "pods" && subresource == "binding")
+}

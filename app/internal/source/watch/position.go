@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Position says how far one stream of a Watcher has come. A later Watcher of
+// the same cluster goes on from there (Config.Resume). The zero value is no
+// position.
+type Position struct {
+	// Resource is what the stream watches. Its version is not part of the
+	// stream's name: the API server may prefer another one later.
+	Resource schema.GroupVersionResource
+	// Namespace and Name are empty where the stream is not limited to one.
+	Namespace, Name string
+	// Version is the resourceVersion up to which everything was emitted; empty
+	// if the resource is gone, and there is nothing to go on from.
+	Version string
+}
+
+// Key names the stream, the same for all its positions and in every process:
+// "deployments.apps/default/web", with nothing where there is no limit.
+func (p Position) Key() string {
+	return p.Resource.GroupResource().String() + "/" + p.Namespace + "/" + p.Name
+}
+
+// String is the whole position in a stable text form, which ParsePosition
+// reads: group/version/resource/namespace/name/resourceVersion.
+func (p Position) String() string {
+	r := p.Resource
+	return strings.Join([]string{r.Group, r.Version, r.Resource, p.Namespace, p.Name, p.Version}, "/")
+}
+
+// ParsePosition reads what String wrote. An error names the text.
+func ParsePosition(text string) (Position, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 6 || parts[1] == "" || parts[2] == "" || parts[5] == "" {
+		return Position{}, fmt.Errorf("cannot read %.200q as the position of a watch: want group/version/resource/namespace/name/resourceVersion", text)
+	}
+	return Position{
+		Resource:  schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]},
+		Namespace: parts[3], Name: parts[4], Version: parts[5],
+	}, nil
+}
+
+// key is that of the stream.
+func (p Position) key() key {
+	return key{GroupResource: p.Resource.GroupResource(), namespace: p.Namespace, name: p.Name}
+}
+
+// gone tells that the resource of a position is gone, unless it is back already.
+func (w *Watcher) gone(p Position) {
+	if w.tell == nil {
+		return
+	}
+	w.emitting.Lock()
+	defer w.emitting.Unlock()
+	if p.Version = ""; !w.Follows(p) {
+		w.tell(p)
+	}
+}
+
+// reached tells how far the stream has come, after all that it emitted.
+func (s *stream) reached() {
+	if s.w.tell == nil || s.visiting {
+		return
+	}
+	s.w.emitting.Lock()
+	defer s.w.emitting.Unlock()
+	s.w.tell(Position{Resource: s.named, Namespace: s.namespace, Name: s.name, Version: s.version})
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// renew makes a new connection if there are other credentials than those of the
+// one that was refused, and reports whether to try again at once. All streams
+// ask, and few are heard.
+func (w *Watcher) renew(refused *link) bool {
+	w.renewing.Lock()
+	defer w.renewing.Unlock()
+	if w.link.Load() != refused {
+		return true // another stream was here
+	}
+	if !w.renewed.IsZero() && time.Since(w.renewed) < w.pace.renew {
+		return false
+	}
+	w.renewed = time.Now()
+	next, err := w.redial(refused)
+	if err != nil {
+		w.warnings.once("renew", "cannot renew the credentials: %v; trying again", err)
+		return false
+	}
+	if next == nil {
+		return false
+	}
+	w.link.Store(next)
+	w.warnings.again("renew")
+	refused.hangUp()
+	return true
+}
+
+// redial returns a link with new credentials, or nil if there are none. What
+// answers at another address may be another cluster, whose objects must not be
+// mixed with those of this one.
+func (w *Watcher) redial(refused *link) (*link, error) {
+	cfg := w.rest
+	if w.reload != nil {
+		var err error
+		if cfg, err = w.reload(); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Host != refused.conf.Host || cfg.APIPath != refused.conf.APIPath {
+		return nil, fmt.Errorf("the server is now %.200q, not %.200q: restart to follow it", cfg.Host, refused.conf.Host)
+	}
+	next, err := dial(cfg, &w.requests)
+	if err != nil || next.credentials == refused.credentials {
+		return nil, err
+	}
+	return next, nil
+}
+
+// untrusted reports whether the server's certificate was not accepted: its
+// authority may have been replaced.
+func untrusted(err error) bool {
+	var failed *tls.CertificateVerificationError
+	return errors.As(err, &failed)
+}
+
+// fingerprint tells credentials apart, a token in a file by what it is now:
+// client-go reads it anew, but only once a minute.
+func fingerprint(c *rest.Config) ([sha256.Size]byte, error) {
+	var token []byte
+	if c.BearerTokenFile != "" {
+		var err error
+		if token, err = os.ReadFile(c.BearerTokenFile); err != nil && c.BearerToken == "" {
+			return [sha256.Size]byte{}, fmt.Errorf("cannot read the token for %s: %w", c.Host, err)
+		}
+	}
+	text, err := json.Marshal([]any{
+		c.Username, c.Password, c.BearerToken, c.BearerTokenFile, token, c.Impersonate,
+		c.CertData, c.KeyData, c.CAData, c.ServerName, c.Insecure, c.ExecProvider, c.AuthProvider,
+	})
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("cannot compare the credentials for %s: %w", c.Host, err)
+	}
+	return sha256.Sum256(text), nil
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"iter"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// memory is what an earlier Watcher left: how far its streams had come, and
+// which objects were there. Each stream takes its part once.
+type memory struct {
+	mu        sync.Mutex
+	positions map[key]Position
+	known     iter.Seq2[object.Ref, uint64]
+	objects   map[schema.GroupKind]map[uidKey]held
+	// kindsFrom is how far the stream of definitions had come; 0 is unknown.
+	kindsFrom uint64
+}
+
+func remember(cfg Config) *memory {
+	m := &memory{positions: map[key]Position{}, known: cfg.Known}
+	for _, p := range cfg.Resume {
+		if p.Version == "" || p.Version == "0" {
+			continue
+		}
+		m.positions[p.key()] = p
+		if p.Resource.GroupResource() == crds {
+			m.kindsFrom, _ = strconv.ParseUint(p.Version, 10, 64)
+		}
+	}
+	return m
+}
+
+// recall reads the known objects, the first time that it is called.
+func (m *memory) recall() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.positions) == 0 {
+		return
+	}
+	m.objects = map[schema.GroupKind]map[uidKey]held{}
+	for ref, version := range m.known {
+		gk := groupKind(ref.Kind)
+		if m.objects[gk] == nil {
+			m.objects[gk] = map[uidKey]held{}
+		}
+		m.objects[gk][ref.UID] = held{version: version, kind: ref.Kind, namespace: ref.Namespace, name: ref.Name}
+	}
+	m.known = nil
+}
+
+// take returns where a stream had come and the objects that it knew, if it has
+// a position. The kind of its resource is empty if it is not known.
+func (m *memory) take(k key, kind string) (version string, objects map[uidKey]held, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.positions[k]
+	if !ok {
+		return "", nil, false
+	}
+	delete(m.positions, k)
+	gk := schema.GroupKind{Group: k.Group, Kind: kind}
+	all := m.objects[gk]
+	if k.namespace == "" && k.name == "" && all != nil {
+		delete(m.objects, gk)
+		return p.Version, all, true
+	}
+	objects = map[uidKey]held{}
+	for uid, h := range all {
+		if (k.namespace == "" || k.namespace == h.namespace) && (k.name == "" || k.name == h.name) {
+			objects[uid] = h
+			delete(all, uid)
+		}
+	}
+	return p.Version, objects, true
+}
+
+// from is the version from which a kind without a position is watched, when
+// others resume: its definition may have come in between, and then its first
+// objects are news. Kinds of Kubernetes itself have no definition.
+func (m *memory) from(r resource) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !mayCauseAnything(r.GroupResource()) {
+		return 0
+	}
+	for k := range m.positions {
+		if k.GroupResource == r.GroupResource() {
+			return 0
+		}
+	}
+	return m.kindsFrom
+}
+
+// orphaned takes the objects of a resource that went while nobody watched:
+// discovery does not tell its kind any more, so it is found by its plural.
+func (m *memory) orphaned(gr schema.GroupResource) map[uidKey]held {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for gk, objects := range m.objects {
+		plural, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
+		if gk.Group == gr.Group && plural.Resource == gr.Resource {
+			delete(m.objects, gk)
+			return objects
+		}
+	}
+	return nil
+}
+
+// leftover takes the positions in a resource of which there is no stream.
+func (m *memory) leftover(gr schema.GroupResource) []Position {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var left []Position
+	for k, p := range m.positions {
+		if k.GroupResource == gr {
+			delete(m.positions, k)
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// buryOrphans hands on that the objects of a resource are gone of which there
+// is no stream, because it went before the first.
+func (w *Watcher) buryOrphans(kind droppedKind) {
+	for uid, h := range w.past.orphaned(kind.GroupResource) {
+		if !w.wants(h.namespace) {
+			continue
+		}
+		w.hand(&observation.Observation{
+			Seen: w.now(), Source: observation.SourceWatch, Listed: true,
+			Gone: &observation.Gone{Ref: h.ref(uid), ResourceVersion: kind.version},
+		})
+	}
+	for _, p := range w.past.leftover(kind.GroupResource) {
+		w.gone(p)
+	}
+}
+
+// resume lets a new stream go on where an earlier one had come.
+func (s *stream) resume(kind string) {
+	if version, objects, ok := s.w.past.take(s.key(), kind); ok {
+		s.version, s.objects = version, objects
+		s.listed, s.behind = true, true
+		s.began.Store(s.number())
+	}
+}

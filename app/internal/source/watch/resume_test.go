@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// all is the scope of the whole cluster.
+var all = Scope{}
+
+func (wd *watched) watch(scope Scope) {
+	wd.t.Helper()
+	if err := wd.Watch(wd.t.Context(), scope); err != nil {
+		wd.t.Fatal(err)
+	}
+}
+
+// awaitPosition waits until a stream has come to a version, and returns where
+// all of them are.
+func (wd *watched) awaitPosition(key, version string) []Position {
+	wd.t.Helper()
+	wd.await(key+" at "+version, func() bool {
+		p, told := wd.reached[key]
+		return told && p.Version == version
+	})
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	return slices.Collect(maps.Values(wd.reached))
+}
+
+// known gives objects of the fake API server as an engine would know them.
+func known(objects map[string]uint64) iter.Seq2[object.Ref, uint64] {
+	return func(yield func(object.Ref, uint64) bool) {
+		for text, version := range objects {
+			kind, name, _ := strings.Cut(text, "/")
+			ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: kind}, Namespace: "default", Name: name, UID: types.UID("uid-" + name)}
+			if kind == "Head" {
+				ref.Kind.Group = "example.com"
+			}
+			if !yield(ref, version) {
+				return
+			}
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	heads := Position{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, Version: "90"}
+	cases := map[string]struct {
+		reason  string
+		known   map[string]uint64
+		between func(f *fakeAPI)
+		last    string
+		want    []string
+		lists   int        // of Pods, whole ones
+		left    []Position // further ones, of what is gone
+	}{
+		"Nothing": {
+			reason: "where nothing happened, nothing is said", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			between: func(*fakeAPI) {}, last: "Pod/after 104", want: []string{"Pod/after 104"},
+		},
+		"Changes": {
+			reason: "every change of the time between is handed on, as late", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			between: changesOfPods, last: "Pod/after 110",
+			want: []string{"listed Pod/changed 104", "listed Pod/changed 105", "listed gone Pod/removed 106", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+		},
+		"Forgotten": {
+			reason: "what the server has forgotten is compared", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
+			want: []string{"listed Pod/changed 105", "listed gone Pod/removed 109", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+		},
+		"ForgottenAndUnknown": {
+			reason:  "whoever knows no objects is told of all, and of none as how things stood",
+			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
+			want: []string{"listed Pod/same 101", "listed Pod/changed 105", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+		},
+		"SetBack": {
+			reason: "a storage that is older than what was seen is compared, not waited for", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			between: func(f *fakeAPI) {
+				f.with(func() { f.version, f.history = 102, f.history[:1] })
+			},
+			last: "Pod/after 103", lists: 1,
+			want: []string{"listed gone Pod/changed 102", "listed gone Pod/removed 102", "Pod/after 103"},
+		},
+		"Definitions": {
+			reason: "a kind that came between is seen to come, with its first objects",
+			known:  map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			between: func(f *fakeAPI) {
+				f.put(crdsPath, "", "heads.example.com")
+				f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
+				f.put("/apis/example.com/v1/heads", "default", "h")
+			},
+			last: "Pod/after 106",
+			want: []string{"listed CustomResourceDefinition/heads.example.com 104", "listed Head/h 105", "Pod/after 106"},
+		},
+		"Undefined": {
+			reason: "the objects of a kind that went between are gone",
+			known:  map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103, "Head/h": 90},
+			between: func(f *fakeAPI) {
+				f.put(crdsPath, "", "heads.example.com")
+				f.remove(crdsPath, "", "heads.example.com")
+			},
+			last: "listed gone Head/h 105", left: []Position{heads},
+			want: []string{"listed CustomResourceDefinition/heads.example.com 104", "listed gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/h 105", "Pod/after 106"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.put(podsPath, "default", "same")
+			f.put(podsPath, "default", "changed")
+			f.put(podsPath, "default", "removed")
+			first := watching(t, f)
+			first.watch(all)
+			first.sync()
+			positions := append(first.awaitPosition("pods//", "103"), tc.left...)
+			first.Close()
+			tc.between(f)
+			f.with(func() { f.requests = nil })
+
+			wd := watchingAs(t, f, func(c *Config) { c.Resume, c.Known = positions, known(tc.known) })
+			wd.watch(all)
+			wd.sync()
+			f.put(podsPath, "default", "after")
+			wd.awaitLine(tc.last)
+			wd.await("Pod/after", func() bool {
+				return slices.ContainsFunc(wd.lines, func(line string) bool { return strings.HasPrefix(line, "Pod/after") })
+			})
+			wd.want(tc.reason, tc.want...)
+			for _, p := range tc.left {
+				wd.awaitPosition(p.Key(), "")
+			}
+			if n := len(f.asked("/api/v1/pods", "limit=250")); n != tc.lists {
+				t.Errorf("%s: want %d lists of Pods, got %v", tc.reason, tc.lists, f.asked("/api/v1/pods"))
+			}
+		})
+	}
+}
+
+func changesOfPods(f *fakeAPI) {
+	f.put(podsPath, "default", "changed")
+	f.put(podsPath, "default", "changed")
+	f.remove(podsPath, "default", "removed")
+	f.put(podsPath, "default", "new")
+	f.put(eventsPath, "default", "expired", "reason", "Expired")
+	f.with(func() { f.history = f.history[:len(f.history)-1] })
+	f.put(eventsPath, "default", "e", "reason", "Pulled")
+}
+
+func TestPositionsAreToldAfterWhatTheyCover(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() { f.bookmarks = true })
+	f.put(podsPath, "default", "a")
+	wd := watchingAs(t, f, func(*Config) {})
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	wd.awaitPosition("pods/default/", "101")
+	f.put(podsPath, "default", "b")
+	wd.awaitPosition("pods/default/", "102")
+	wd.want("what is covered was emitted", "baseline Pod/a 101", "Pod/b 102")
+	f.put(podsPath, "other", "unseen")
+	wd.awaitPosition("pods/default/", "103")
+	wd.awaitPosition("events.events.k8s.io/default/", "103")
+}
+
+func TestResumeOfWhatMayNotBeRead(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() { f.refuse[podsPath] = http.StatusForbidden })
+	wd := watchingAs(t, f, func(c *Config) { c.Resume = []Position{{Resource: pods, Version: "100"}} })
+	wd.watch(all)
+	wd.sync()
+	wd.await("a warning", func() bool { return len(wd.warns) == 1 })
+}
+
+func TestPositionText(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   Position
+		key    string
+		fails  bool
+	}{
+		"Core":       {reason: "a core resource has no group", text: "/v1/pods///12", want: Position{Resource: pods, Version: "12"}, key: "pods//"},
+		"Namespaced": {reason: "a namespace stands in it", text: "apps/v1/deployments/shop//7", want: Position{Resource: deployments, Namespace: "shop", Version: "7"}, key: "deployments.apps/shop/"},
+		"Named":      {reason: "so does a name", text: "/v1/nodes//n1/7", want: Position{Resource: nodes, Name: "n1", Version: "7"}, key: "nodes//n1"},
+		"Other": {
+			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7", key: "deployments.apps/shop/",
+			want: Position{Resource: schema.GroupVersionResource{Group: "apps", Version: "v2", Resource: "deployments"}, Namespace: "shop", Version: "7"},
+		},
+		"Short":     {reason: "parts are missing", text: "apps/v1/deployments/7", fails: true},
+		"NoVersion": {reason: "without a version it is no position", text: "/v1/pods///", fails: true},
+		"Empty":     {reason: "nothing is no position", fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParsePosition(tc.text)
+			if (err != nil) != tc.fails {
+				t.Fatalf("%s: got error %v", tc.reason, err)
+			}
+			if tc.fails {
+				return
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if got.String() != tc.text || got.Key() != tc.key {
+				t.Errorf("%s: got %q, key %q", tc.reason, got.String(), got.Key())
+			}
+		})
+	}
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/metrics.md")
+
+const page = "../../../docs/metrics.md"
+
+// touched gives each metric of labels one value, so that it is told of.
+func touched() *Metrics {
+	m := NewMetrics(nil)
+	m.Observations.Inc("watch")
+	m.SourceLag.WithLabelValues("watch").Set(1)
+	m.WatchRequests.Inc("pods", "list")
+	m.WatchErrors.Inc("pods", "slow")
+	m.ReceiverRequests.Inc("grpc")
+	m.SpansRejected.Inc("id")
+	m.ReceiverRefused.Inc("full")
+	m.SpansCut.Inc("text")
+	m.SpansJoined.Inc("with")
+	m.AuditEvents.Inc("write")
+	m.SpansUnjoined.Inc("noise")
+	m.TracesFinished.Inc("converged")
+	m.SpansDropped.Inc("age")
+	m.Request("/api/v1/info", 200)
+	m.ConfigReloads.Inc("taken")
+	return m
+}
+
+// TestMetricsPage holds docs/metrics.md against the metrics that there are.
+func TestMetricsPage(t *testing.T) {
+	families, err := touched().registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	got.WriteString("# Metrics of `lifeline serve`\n\n" +
+		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of the process (`process_*`). This page is\n" +
+		"generated: `go test ./internal/telemetry -update` rewrites it.\n\n| metric | type | labels | what it says |\n| --- | --- | --- | --- |\n")
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "lifeline_") {
+			continue
+		}
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, "`"+l.GetName()+"`")
+		}
+		fmt.Fprintf(&got, "| `%s` | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, ", "), f.GetHelp())
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s is not what is measured (-want +got); -update rewrites it:\n%s", page, diff)
+	}
+}
+
+// TestMetricsAreComplete finds a field that nobody has set, and a metric without
+// a field.
+func TestMetricsAreComplete(t *testing.T) {
+	m := touched()
+	fields := 0
+	for v := reflect.ValueOf(m).Elem(); fields < v.NumField(); fields++ {
+		if f := v.Type().Field(fields); f.IsExported() && v.Field(fields).IsNil() {
+			t.Errorf("%s is not set", f.Name)
+		}
+	}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "lifeline_") {
+			own++
+		}
+		if f.GetHelp() == "" {
+			t.Errorf("%s has no help", f.GetName())
+		}
+	}
+	const unexported = 3 // registry, mu, refresh
+	if own != fields-unexported {
+		t.Errorf("%d metrics for %d fields", own, fields-unexported)
+	}
+	if testutil.CollectAndCount(m.SourceLag) != 1 {
+		t.Error("what has labels is not collected")
+	}
+}
+
+func TestMetricsLint(t *testing.T) {
+	problems, err := testutil.GatherAndLint(touched().registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "lifeline_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+func TestTotal(t *testing.T) {
+	m := NewMetrics(nil)
+	m.Observations.Add(-1, "watch")
+	m.Observations.Inc("watch")
+	for _, n := range []float64{5, 5, 8, 2} {
+		m.Observations.Raise(n, "watch")
+	}
+	m.Observations.Raise(1, "proxy")
+	if got := testutil.ToFloat64(m.Observations.vec.WithLabelValues("watch")); got != 1+8+2 {
+		t.Errorf("got %v: one was counted here, eight there, and two after that began anew", got)
+	}
+	if got := testutil.ToFloat64(m.Observations.vec.WithLabelValues("proxy")); got != 1 {
+		t.Errorf("labels are not told apart: got %v", got)
+	}
+}
+
+func TestDeliver(t *testing.T) {
+	cases := map[string]struct {
+		reason                               string
+		delivered, dropped, refused, waiting int64
+		want                                 float64
+	}{
+		"nothing":  {"nothing is missing where nothing was expected", 0, 0, 0, 0, 1},
+		"all":      {"every span has arrived", 10, 0, 0, 0, 1},
+		"some":     {"dropped, refused and waiting ones all count", 7, 1, 1, 1, 0.7},
+		"all lost": {"the backend never answered", 0, 3, 0, 0, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			m := NewMetrics(nil)
+			m.Deliver(tc.delivered, tc.dropped, tc.refused, tc.waiting)
+			if got := testutil.ToFloat64(m.DeliveredRatio); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
