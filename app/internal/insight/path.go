@@ -37,7 +37,8 @@ func (s Segment) Duration() time.Duration { return s.End.Sub(s.Start) }
 // but for a reconciliation that waits for its turn: what its siblings brought to
 // an end meanwhile (the new Pods of a rollout, while the old ReplicaSet stands
 // still) is what it waited for. Where spans outlive the root or start before
-// their parent, only the common part counts.
+// their parent, only the common part counts. Spans of other components tell the
+// same once more, finer: they are passed over.
 func CriticalPath(t *span.Trace, now time.Time) []Segment {
 	root := t.Root()
 	if root == nil {
@@ -47,14 +48,33 @@ func CriticalPath(t *span.Trace, now time.Time) []Segment {
 		now: now, children: map[trace.SpanID][]*span.Span{}, onPath: map[*span.Span]bool{},
 		reaches: map[*span.Span]time.Time{},
 	}
+	others := map[trace.SpanID]trace.SpanID{}
 	for _, s := range t.Spans {
-		if s != root {
-			w.children[s.Parent] = append(w.children[s.Parent], s)
+		if s.Origin != nil && root.Origin == nil {
+			others[s.ID] = s.Parent
+		}
+	}
+	for _, s := range t.Spans {
+		if _, other := others[s.ID]; s != root && !other {
+			above := ours(s.Parent, others)
+			w.children[above] = append(w.children[above], s)
 		}
 	}
 	w.span(root, root.Start.Time, w.end(root))
 	slices.Reverse(w.segments)
 	return w.segments
+}
+
+// ours is the first of Lifeline's own spans at or above a parent.
+func ours(parent trace.SpanID, others map[trace.SpanID]trace.SpanID) trace.SpanID {
+	for range len(others) {
+		up, other := others[parent]
+		if !other {
+			break
+		}
+		parent = up
+	}
+	return parent
 }
 
 type walk struct {

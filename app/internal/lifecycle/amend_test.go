@@ -52,3 +52,79 @@ func TestAmendments(t *testing.T) {
 		t.Errorf("what came late started a trace:\n%s", outline(more))
 	}
 }
+
+// TestAmendedWhileTheNextGoesOn: what comes after its trace was taken is not
+// lost either while an open trace keeps all that it is told from.
+func TestAmendedWhileTheNextGoesOn(t *testing.T) {
+	s := newStory()
+	s.rollout()
+	e := New(Options{Cluster: "test"})
+	for _, o := range s.seen {
+		e.Observe(o)
+	}
+	first := len(s.seen)
+	said := func(uid string, rv uint64) *observation.Observation {
+		return &observation.Observation{Seen: s.now(), Event: &observation.Event{
+			UID: uid, ResourceVersion: rv, Regarding: s.objects["web-1"].Ref, Reason: "SuccessfulCreate", Time: epoch.Add(500 * time.Millisecond), Count: 1,
+		}}
+	}
+	e.Observe(said("told", 110))
+	s.rv += 100
+	s.write("web", func(st *observation.State) {
+		st.Desired++
+		st.Generation++
+		st.Progress = observation.ProgressInProgress
+	})
+	for _, o := range s.seen[first:] {
+		e.Observe(o)
+	}
+	taken := e.Take(s.now().Add(time.Second))
+	if len(taken) != 1 {
+		t.Fatalf("%d traces were taken, want the first", len(taken))
+	}
+	for range 2 {
+		e.Observe(said("late", 111))
+		e.Take(s.now().Add(2 * time.Second))
+	}
+	amended := e.Amendments()
+	if len(amended) != 1 || amended[0].ID != taken[0].ID || len(amended[0].Spans) != 1 {
+		t.Fatalf("amended %v, want one span in trace %s", amended, taken[0].ID)
+	}
+}
+
+// TestAmendedByWhatAWatchBringsLate: an Event that a watch brings after an
+// outage is not lost; one that a list shows was seen before.
+func TestAmendedByWhatAWatchBringsLate(t *testing.T) {
+	tests := map[string]struct {
+		reason       string
+		listed, late bool
+		want         int
+	}{
+		"live":   {"it was never seen", false, false, 1},
+		"late":   {"a watch goes on where it was, so it was never seen", true, true, 1},
+		"listed": {"a list repeats what was seen and forgotten", true, false, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			s.rollout()
+			e := New(Options{Cluster: "test"})
+			for _, o := range s.seen {
+				e.Observe(o)
+			}
+			taken := e.Take(s.now().Add(time.Minute))
+			if len(taken) != 1 {
+				t.Fatalf("%d traces were taken, want 1", len(taken))
+			}
+			e.Observe(&observation.Observation{Seen: s.now().Add(time.Hour), Listed: tt.listed, Late: tt.late, Event: &observation.Event{
+				UID: "e", ResourceVersion: 99, Regarding: s.objects["web-1-a"].Ref, Reason: "Scheduled", Time: epoch.Add(100 * time.Millisecond), Count: 1,
+			}})
+			if got := e.Amendments(); len(got) != tt.want {
+				t.Errorf("amended %v, want %d: %s", got, tt.want, tt.reason)
+			}
+			if more := e.Take(s.now().Add(2 * time.Hour)); len(more) > 0 {
+				t.Errorf("what came late started a trace:\n%s", outline(more))
+			}
+		})
+	}
+}

@@ -238,7 +238,7 @@ func (d *derivation) carries(t *timeline, rv uint64) trace.TraceID {
 // replaced reports whether the context is of the trace of an older desired
 // state of the owner.
 func (d *derivation) replaced(o *origination) bool {
-	return slices.ContainsFunc(d.recs[o.owner.UID], func(r *reconciliation) bool {
+	return slices.ContainsFunc(d.history(o.owner.UID), func(r *reconciliation) bool {
 		return r.superseded != nil && r.line.id == o.TraceID()
 	})
 }

@@ -27,7 +27,7 @@ func (t *timeline) arrivedAfter(from *write) *version {
 	var silent *version
 	for n, v := range t.versions[i:] {
 		switch {
-		case from.reconstructed && v == from.v:
+		case from.reconstructed && v == from.v && from.arrived.IsZero():
 		case !converged(v), unobserved(t, v):
 			silent = nil
 		case !lasts(v, t.versions[i+n+1:]):

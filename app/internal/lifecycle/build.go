@@ -3,8 +3,9 @@
 package lifecycle
 
 import (
-	"cmp"
 	"slices"
+	"strconv"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -17,7 +18,7 @@ import (
 func (d *derivation) build(lines []*lineage) []*span.Trace {
 	out := make([]*span.Trace, 0, len(lines))
 	for _, l := range lines {
-		if len(l.recs) == 0 && len(l.loose) == 0 && l.run == nil {
+		if len(l.recs) == 0 && len(l.loose) == 0 && l.run == nil && !l.vain {
 			continue
 		}
 		out = append(out, d.trace(l))
@@ -39,11 +40,14 @@ func (d *derivation) trace(l *lineage) *span.Trace {
 		}
 		all = append(all, s)
 	}
+	for _, w := range l.refused {
+		all = append(all, w.span(l))
+	}
 	t.Outcome, t.Reason = d.verdict(l)
 	if l.run != nil {
 		all = append(all, d.runSpan(l, t))
 	}
-	t.Spans = treeOrder(all)
+	t.Spans = span.TreeOrder(all)
 	return t
 }
 
@@ -58,6 +62,7 @@ func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
 	}
 	if up := parseContext(l.run.Parent, ""); up.IsValid() {
 		s.Parent, s.RemoteParent = up.SpanID(), true
+		s.Attributes = append(s.Attributes, span.KeyParentSampled.Bool(up.IsSampled()))
 	}
 	if !l.run.End.IsZero() {
 		s.Attributes = append(s.Attributes, span.KeyExitCode.Int(l.run.ExitCode))
@@ -82,7 +87,7 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 	s := &span.Span{
 		TraceID: r.line.id, ID: r.id(), Parent: r.above, RemoteParent: r.remote, Evidence: r.evidence,
 		Name: "reconcile " + r.t.ref.Kind.Kind, Service: reconciler(r.t), Object: r.t.ref,
-		Start: r.first().at.at(), Links: r.links,
+		Start: d.start(r).at(), Links: r.links,
 	}
 	if r.parent != nil {
 		s.Parent = r.parent.id()
@@ -108,21 +113,39 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 			if w.req.ResourceVersion == 0 { // the answer did not tell, the watch did
 				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
 			}
+			if q := d.audited(w); q != nil {
+				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
+			}
 			out = append(out, ws)
 			continue
 		}
-		s.Events = append(s.Events, w.event(r))
+		out = d.tell(out, s, r, w)
 	}
 	for _, w := range r.notes {
-		s.Events = append(s.Events, w.event(r))
+		out = d.tell(out, s, r, w)
+	}
+	for _, w := range r.refused {
+		ws := w.span(r.line)
+		ws.Parent = s.ID
+		out = append(out, ws)
 	}
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
 	phases := d.phases(r)
 	out = slices.Grow(out, len(phases))
 	for i := range phases {
-		out = append(out, phases[i].span(r))
+		out = append(out, phases[i].span(r, d.start(r)))
 	}
+	return out
+}
+
+// tell adds a stored write: as a span if the audit log tells of its request,
+// and else as a moment on s, which is r's.
+func (d *derivation) tell(out []*span.Span, s *span.Span, r *reconciliation, w *write) []*span.Span {
+	if q := d.audited(w); q != nil {
+		return append(out, w.span(r, q))
+	}
+	s.Events = append(s.Events, w.event(r))
 	return out
 }
 
@@ -133,13 +156,13 @@ func (d *derivation) phases(r *reconciliation) []phase {
 	case last == nil:
 		return nil
 	case last.Pod != nil && r.verb == deleted:
-		return endPhases(r)
+		return d.endPhases(r)
 	case last.Pod != nil && r.verb == created:
-		return podPhases(r)
+		return d.podPhases(r)
 	case last.Pod != nil || last.Is("apps", "Deployment") || last.Is("apps", "ReplicaSet"):
 		return nil // what they wait for are their dependants
 	}
-	return conditionPhases(r)
+	return d.conditionPhases(r)
 }
 
 // attributes are those of a reconciliation.
@@ -149,11 +172,17 @@ func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
 	if w.v != nil && w.v.Generation > 0 {
 		out = append(out, span.KeyGeneration.Int64(w.v.Generation))
 	}
-	if a := r.first().actor(); a != "" {
+	if a := d.author(r.first()); a != "" {
 		out = append(out, span.KeyActor.String(a))
+	}
+	if q := d.audited(r.first()); q != nil {
+		out = append(out, userOf(q.Write)...)
 	}
 	if v := r.first().v; r.evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
 		out = append(out, keyConvention.String(span.Bound(v.TraceConvention)))
+	}
+	if sc := r.outside(); sc.IsValid() {
+		out = append(out, span.KeyParentSampled.Bool(sc.IsSampled()))
 	}
 	if r.heals != nil {
 		out = append(out, span.KeyHeals.String(span.Bound(r.heals.ref.Kind.Kind+" "+r.heals.ref.Name)))
@@ -163,6 +192,19 @@ func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
 		out = append(out, nodeAttributes(d.engine.nodes[last.Pod.Node])...)
 	}
 	return out
+}
+
+// outside is the context from outside that r goes on from; not valid if there is
+// none, or if it is not known any more.
+func (r *reconciliation) outside() trace.SpanContext {
+	v := r.first().v
+	if !r.remote || v == nil {
+		return trace.SpanContext{}
+	}
+	if sc := parseContext(v.TraceParent, v.TraceState); sc.SpanID() == r.above {
+		return sc
+	}
+	return trace.SpanContext{}
 }
 
 func nodeAttributes(n *observation.Node) []attribute.KeyValue {
@@ -216,6 +258,9 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 			span.KeyVerb.String(req.Verb), span.KeyStatusCode.Int(req.Code),
 		},
 	}
+	if !s.ID.IsValid() {
+		s.ID = span.DeriveID(id, string(req.UID), "write", req.AuditID, req.Start.UTC().Format(time.RFC3339Nano), strconv.FormatUint(req.ResourceVersion, 10))
+	}
 	if req.ResourceVersion > 0 {
 		s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(req.ResourceVersion))) //nolint:gosec // etcd revisions are int64
 	}
@@ -243,51 +288,4 @@ func requestedVerb(v string) string {
 		return string(deleted)
 	}
 	return v
-}
-
-// treeOrder sorts spans as a walk over the tree: parents before children,
-// siblings by start.
-func treeOrder(all []*span.Span) []*span.Span {
-	children := make(map[trace.SpanID][]*span.Span, len(all)/4)
-	known := make(map[trace.SpanID]bool, len(all))
-	for _, s := range all {
-		known[s.ID] = true
-	}
-	for _, s := range all {
-		at := s.Parent
-		if !known[at] {
-			at = trace.SpanID{}
-		}
-		children[at] = append(children[at], s)
-	}
-	for _, c := range children {
-		slices.SortFunc(c, func(a, b *span.Span) int {
-			return cmp.Or(a.Start.Compare(b.Start.Time), cmp.Compare(rank(a), rank(b)), slices.Compare(a.ID[:], b.ID[:]))
-		})
-	}
-	out := make([]*span.Span, 0, len(all))
-	var walk func(trace.SpanID)
-	walk = func(id trace.SpanID) {
-		for _, s := range children[id] {
-			out = append(out, s)
-			walk(s.ID)
-		}
-	}
-	walk(trace.SpanID{})
-	return out
-}
-
-// phaseOrder breaks ties between spans that start at the same moment.
-var phaseOrder = map[string]int{
-	"schedule": 1, "sandbox": 2, "pull image": 3, "init container": 4, "start container": 5, "backoff": 6, "readiness": 7, "terminate": 8,
-}
-
-func rank(s *span.Span) int {
-	if n, ok := phaseOrder[s.Name]; ok {
-		return n
-	}
-	if len(s.Name) > 9 && s.Name[:9] == "reconcile" {
-		return 9
-	}
-	return 0
 }

@@ -36,6 +36,9 @@ func (d *derivation) cause(w *write) cause {
 			return c
 		}
 	}
+	if c, ok := d.byRebuild(w); ok {
+		return c
+	}
 	c, ok, link := d.byAnnotation(w)
 	if ok {
 		return c

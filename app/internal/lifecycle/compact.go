@@ -25,20 +25,37 @@ const retention = 2 * time.Minute
 // told the same afterwards.
 func (e *Engine) compact(d *derivation, now time.Time) {
 	needed := d.needed()
-	for uid, t := range e.objects {
-		recs := d.recs[uid]
+	active := map[*timeline]struct{}{}
+	for t := range e.active {
+		recs := d.history(t.ref.UID)
 		switch {
-		case needed.objects[t]:
+		case needed.objects[t], t.idle(e.opts.Rebuild):
 		case t.removal != nil, len(t.versions) == 0:
 			if now.Sub(t.heard()) > retention {
-				delete(e.objects, uid)
-			} else if len(recs) > 0 {
-				t.fold(recs[len(recs)-1], d)
+				e.drop(t)
+				continue
+			}
+			if len(recs) > 0 {
+				e.fold(t, recs, d)
+			} else {
+				e.trim(t, now.Add(-retention))
 			}
 		case len(recs) > 0:
-			t.fold(recs[len(recs)-1], d)
+			e.fold(t, recs, d)
 		default:
-			t.trim(now.Add(-retention))
+			e.trim(t, now.Add(-retention))
+		}
+		e.reown(t)
+		if !t.idle(e.opts.Rebuild) {
+			active[t] = struct{}{}
+		}
+	}
+	e.active = active
+	e.forgetRefusals(d, now)
+	e.ageTrail(now)
+	for key, w := range e.refused {
+		if _, ended := e.taken[runOf(w)]; now.Sub(w.End) > retention && (ended || d.lineOf(w) == nil) {
+			delete(e.refused, key) // it is told, or will never be
 		}
 	}
 	for id, end := range e.taken {
@@ -82,7 +99,7 @@ func (n *needed) add(d *derivation, t *timeline) {
 			continue
 		}
 		n.owners[o.UID] = true
-		for _, dependant := range d.dependants[o.UID] {
+		for _, dependant := range d.engine.dependants[o.UID] {
 			n.objects[dependant] = true
 		}
 		if up := d.engine.objects[o.UID]; up != nil {
@@ -103,15 +120,42 @@ type past struct {
 	// lost: it went without its controller's doing; replaced: the controller
 	// has made another.
 	lost, replaced bool
+	// began is the second of its first write, 0 if that is not known.
+	began int64
+	// before is what came shortly before it; nil, as for most, if nothing did.
+	before *before
 }
 
+// before are reconciliations that another one followed, oldest first: Kubernetes
+// Events of them may still come.
+type before struct{ recs []earlier }
+
+type earlier struct {
+	line     trace.TraceID
+	span     trace.SpanID
+	rv       uint64
+	began    int64
+	activity time.Time
+}
+
+const (
+	// lateness is by how much Events come late that are still told, in seconds.
+	lateness = 60
+	// maxEarlier is how many reconciliations of that time are remembered.
+	maxEarlier = 4
+)
+
 // fold replaces the versions, requests and Events of t by the newest version
-// and the name of its last reconciliation.
-func (t *timeline) fold(last *reconciliation, d *derivation) {
+// and the names of its last reconciliations.
+func (e *Engine) fold(t *timeline, recs []*reconciliation, d *derivation) {
+	e.trimAudits(t, time.Time{})
+	last := recs[len(recs)-1]
+	was := t.past
 	t.past = &past{
 		line: last.line.id, span: last.id(), verb: last.verb, rv: last.first().rv, activity: last.activity,
-		gone: t.removal != nil,
+		gone: t.removal != nil, began: last.first().second(),
 	}
+	t.past.follow(was, recs)
 	if o := d.departedOf(t); o != nil {
 		t.past.lost, t.past.replaced = true, o.replaced
 	}
@@ -122,9 +166,57 @@ func (t *timeline) fold(last *reconciliation, d *derivation) {
 	t.events, t.requests = nil, nil
 }
 
+// follow remembers what came shortly before p: the reconciliations but the last,
+// of which the first may be was itself.
+func (p *past) follow(was *past, recs []*reconciliation) {
+	var all []earlier
+	if was != nil {
+		if was.before != nil {
+			all = slices.Clone(was.before.recs)
+		}
+		if was.line == p.line && was.span == p.span {
+			p.began = was.began
+		} else {
+			all = append(all, earlier{was.line, was.span, was.rv, was.began, was.activity})
+		}
+	}
+	for _, r := range recs[:len(recs)-1] {
+		if was == nil || r.id() != was.span {
+			all = append(all, earlier{r.line.id, r.id(), r.first().rv, r.first().second(), r.activity})
+		}
+	}
+	all = slices.DeleteFunc(all, func(e earlier) bool { return p.began-e.activity.Unix() > lateness })
+	if len(all) > 0 {
+		p.before = &before{slices.Clone(all[max(0, len(all)-maxEarlier):])}
+	}
+}
+
+// of returns the reconciliation of which an Event is: p, one before it, or nil if
+// it is older than those that are remembered.
+func (p *past) of(ev *event) *past {
+	var recs []earlier
+	if p.before != nil {
+		recs = p.before.recs
+	}
+	second, found := ev.stamp.Unix(), p
+	for i := len(recs); ; i-- {
+		switch {
+		case found.began == 0, second > found.began, second == found.began && ev.ResourceVersion > found.rv:
+			return found
+		case i == 0 && second == found.began:
+			return found // Events have a storage of their own
+		case i == 0:
+			return nil
+		}
+		e := &recs[i-1]
+		found = &past{line: e.line, span: e.span, rv: e.rv, began: e.began, activity: e.activity}
+	}
+}
+
 // trim does the same, for what is older, to an object that had no
 // reconciliation.
-func (t *timeline) trim(before time.Time) {
+func (e *Engine) trim(t *timeline, before time.Time) {
+	e.trimAudits(t, before)
 	old := 0
 	for old < len(t.versions)-1 && t.versions[old+1].seen.Before(before) {
 		old++
@@ -197,17 +289,25 @@ func (l *lineage) originations() []uint64 {
 	return out
 }
 
-// remember puts the last reconciliation of a compacted timeline back in its
-// place, so that what follows is told from it.
-func (d *derivation) remember(t *timeline) {
+// remembered is the last reconciliation of a folded timeline, so that what
+// follows is told from it.
+func (t *timeline) remembered() *reconciliation {
 	p := t.past
-	r := &reconciliation{
+	return &reconciliation{
 		t: t, line: &lineage{id: p.line}, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
 		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}},
 	}
-	d.recs[t.ref.UID] = append(d.recs[t.ref.UID], r)
-	if o := object.ControllerOf(t.owners()); o != nil && p.gone && p.lost {
-		d.departed[o.UID] = append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: r, replaced: p.replaced})
+}
+
+// rememberLoss puts a folded timeline that was lost where its replacement will
+// look for it.
+func (d *derivation) rememberLoss(t *timeline) {
+	p := t.past
+	if p == nil || !p.gone || !p.lost {
+		return
+	}
+	if o := object.ControllerOf(t.owners()); o != nil {
+		d.departed[o.UID] = append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: d.current(t.ref.UID), replaced: p.replaced})
 		slices.SortFunc(d.departed[o.UID], func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
 	}
 }

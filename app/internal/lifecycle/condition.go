@@ -11,7 +11,7 @@ import (
 
 // conditionPhases are the waits of any kind that tells its progress by
 // conditions: each condition that was not True, and became so.
-func conditionPhases(r *reconciliation) []phase {
+func (d *derivation) conditionPhases(r *reconciliation) []phase {
 	if r.verb == deleted {
 		return nil
 	}
@@ -34,12 +34,12 @@ func conditionPhases(r *reconciliation) []phase {
 			p := waiting[c.Type]
 			switch {
 			case c.Status == "True" && p != nil:
-				p.end, p.message = arrival(v).within(c.Since), ""
+				p.end, p.message = d.storedIn(r.t, v, c.Since), ""
 				out = append(out, *p)
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
 				waiting[c.Type] = &phase{
-					name: "condition", service: setter(r.t, v), key: c.Type, start: since(r, v, c), message: c.Message,
+					name: "condition", service: setter(r.t, v), key: c.Type, start: d.since(r, v, c), message: c.Message,
 					attrs: []attribute.KeyValue{attribute.String("k8s.object.condition.type", span.Bound(c.Type))},
 				}
 			case p != nil:
@@ -71,7 +71,7 @@ func isGoal(typ string) bool {
 
 // since is when the wait for a condition began: when the reconciliation did, or
 // when the condition was lost.
-func since(r *reconciliation, v *version, c *observation.Condition) moment {
+func (d *derivation) since(r *reconciliation, v *version, c *observation.Condition) moment {
 	if v.ResourceVersion > r.first().rv && c.Since.After(r.first().at.at().Time) {
 		first := true
 		for i := range r.t.versions {
@@ -84,10 +84,10 @@ func since(r *reconciliation, v *version, c *observation.Condition) moment {
 			}
 		}
 		if !first {
-			return arrival(v).within(c.Since)
+			return d.storedIn(r.t, v, c.Since)
 		}
 	}
-	return r.first().at
+	return d.start(r)
 }
 
 // setter names who set a condition: the writer of that version's status.

@@ -23,10 +23,12 @@ type derivation struct {
 	engine  *Engine
 	lines   map[trace.TraceID]*lineage
 	ordered []*lineage
-	// recs are each object's reconciliations, oldest first.
+	// until is when something that has not ended may have, if nothing is
+	// observed; zero if time alone ends nothing.
+	until time.Time
+	// recs are each object's reconciliations, oldest first, as far as somebody
+	// asked: history gives them.
 	recs map[types.UID][]*reconciliation
-	// dependants are the objects that name an owner, by the owner's UID.
-	dependants map[types.UID][]*timeline
 	// censuses count them, as far as somebody asked.
 	censuses map[types.UID]census
 	// departed are the dependants that went or are going without their
@@ -34,8 +36,12 @@ type derivation struct {
 	departed map[types.UID][]*departure
 	// stirred is the last reconciliation below an object that wrote.
 	stirred map[types.UID]stirring
+	// rebuilt is how objects came about that were there, if that is asked for.
+	rebuilt map[*timeline]*rebuild
 	// namespaces are the UIDs of Namespaces, by name, that are going.
 	namespaces map[string]types.UID
+	// refusals are the traces that tell of refused writes.
+	refusals map[*refusal][]*lineage
 }
 
 // stirring is a write below an object.
@@ -56,46 +62,65 @@ func derive(e *Engine, now time.Time) *derivation {
 	d := &derivation{
 		opts: e.opts, now: now, engine: e,
 		lines:      map[trace.TraceID]*lineage{},
-		recs:       make(map[types.UID][]*reconciliation, len(e.objects)),
-		dependants: map[types.UID][]*timeline{},
+		recs:       make(map[types.UID][]*reconciliation, len(e.active)),
 		censuses:   map[types.UID]census{},
 		departed:   map[types.UID][]*departure{},
 		stirred:    map[types.UID]stirring{},
 		namespaces: map[string]types.UID{},
+		refusals:   map[*refusal][]*lineage{},
 	}
 	for id, r := range e.runs {
 		d.lines[id] = &lineage{id: id, run: r, latest: later(r.Start, r.End)}
 	}
-	for _, t := range e.objects {
-		for _, o := range t.owners() {
-			d.dependants[o.UID] = append(d.dependants[o.UID], t)
-		}
-		if t.past != nil {
-			d.remember(t)
-		}
+	for t := range e.active {
+		d.rememberLoss(t)
 	}
-	for _, w := range d.history() {
+	d.rebuildAll()
+	for _, w := range d.writes() {
 		d.place(w)
 	}
 	d.refuse()
+	d.placeRefusals()
 	d.finish()
 	return d
 }
 
-// history is every write of every object, in order.
-func (d *derivation) history() []*write {
+// holds reports whether the derivation is that of the time now, too, if nothing
+// was observed since it was made.
+func (d *derivation) holds(now time.Time) bool {
+	return now.Equal(d.now) || now.After(d.now) && (d.until.IsZero() || !now.After(d.until))
+}
+
+// passed reports whether more than that time has passed since then. All that
+// depends on the present time asks this, so that it is known how long the
+// derivation holds.
+func (d *derivation) passed(since time.Time, span time.Duration) bool {
+	if d.now.Sub(since) > span {
+		return true
+	}
+	if at := since.Add(span); d.until.IsZero() || at.Before(d.until) {
+		d.until = at
+	}
+	return false
+}
+
+// writes is every write of every object, in order.
+func (d *derivation) writes() []*write {
 	n := 0
-	for _, t := range d.engine.objects {
+	for t := range d.engine.active {
 		n += len(t.versions) + len(t.requests) + 1
 	}
 	all := make([]write, 0, n)
-	for _, t := range d.engine.objects {
-		all = t.writes(all)
+	for t := range d.engine.active {
+		from := len(all)
+		all = t.writes(all, d.rebuilt[t])
+		all = d.engine.missed(t, all, from)
 	}
 	ordered := make([]*write, len(all))
 	for i := range all {
 		ordered[i] = &all[i]
 	}
+	d.loosen(ordered)
 	slices.SortFunc(ordered, func(a, b *write) int {
 		if c := d.order(a, b); c != 0 {
 			return c
@@ -117,7 +142,10 @@ func (d *derivation) order(a, b *write) int {
 	if a.reconstructed {
 		return cmp.Compare(d.depth(a.t, 0), d.depth(b.t, 0))
 	}
-	return cmp.Compare(a.rv, b.rv)
+	if c := cmp.Compare(a.stored(), b.stored()); c != 0 || a.t == b.t {
+		return c
+	}
+	return d.tie(a, b)
 }
 
 // depth is the number of controllers above t.
@@ -140,7 +168,7 @@ func (d *derivation) refuse() {
 			l.latest = later(l.latest, w.End)
 		}
 	}
-	for _, t := range d.engine.objects {
+	for t := range d.engine.active {
 		for _, w := range t.requests {
 			if l := d.lineOf(w); l != nil && w.Failed() {
 				l.loose = append(l.loose, w)
@@ -167,6 +195,10 @@ func (d *derivation) finish() {
 		slices.SortFunc(l.loose, func(a, b *observation.Write) int {
 			return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.TraceParent, b.TraceParent))
 		})
+		for _, r := range l.recs {
+			slices.SortFunc(r.refused, compareRefused)
+		}
+		slices.SortFunc(l.refused, compareRefused)
 		d.ordered = append(d.ordered, l)
 	}
 	slices.SortFunc(d.ordered, func(a, b *lineage) int {
@@ -174,9 +206,20 @@ func (d *derivation) finish() {
 	})
 }
 
+// history are the reconciliations of an object, oldest first; the first may be
+// one that was taken and folded.
+func (d *derivation) history(uid types.UID) []*reconciliation {
+	recs, known := d.recs[uid]
+	if t := d.engine.objects[uid]; !known && t != nil && t.past != nil {
+		recs = []*reconciliation{t.remembered()}
+		d.recs[uid] = recs
+	}
+	return recs
+}
+
 // current is the newest reconciliation of an object, or nil.
 func (d *derivation) current(uid types.UID) *reconciliation {
-	recs := d.recs[uid]
+	recs := d.history(uid)
 	if len(recs) == 0 {
 		return nil
 	}
@@ -185,12 +228,14 @@ func (d *derivation) current(uid types.UID) *reconciliation {
 
 // lineOf returns the run that made the request, or nil.
 func (d *derivation) lineOf(req *observation.Write) *lineage {
-	sc := parseContext(req.TraceParent, "")
-	if l := d.lines[sc.TraceID()]; sc.IsValid() && l != nil && l.run != nil {
+	if l := d.lines[runOf(req)]; l != nil && l.run != nil {
 		return l
 	}
 	return nil
 }
+
+// runOf is the trace that the request names, zero if it names none.
+func runOf(req *observation.Write) trace.TraceID { return parseContext(req.TraceParent, "").TraceID() }
 
 // untaken are the lineages whose traces Take has not handed out, in order.
 func (d *derivation) untaken() []*lineage {

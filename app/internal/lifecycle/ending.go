@@ -4,7 +4,7 @@ package lifecycle
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,14 +31,17 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		return r.endOfDeletion(d)
 	}
 	if v := r.convergedBy(until); v != nil {
-		if r.superseded == nil && recovering(v, d.now) {
+		if !r.last().arrived.IsZero() && v == r.last().v {
+			return end{at: whole(r.last().arrived), outcome: span.Converged}, true
+		}
+		if r.superseded == nil && d.recovering(v) {
 			return end{}, false
 		}
-		at := arrival(v)
-		if v.ResourceVersion == r.last().rv {
+		at := d.stored(r.t, v)
+		if v.ResourceVersion == r.last().rv && (at.exact == "" || r.last().req != nil) {
 			at = r.last().at.exactlyEnd(r.last().req)
 		} else if c := v.Condition("Ready"); c != nil && v.Pod != nil {
-			at = at.within(c.Since)
+			at = d.storedIn(r.t, v, c.Since)
 		}
 		if opaque(r.t) && r.superseded == nil {
 			return r.endOfOpaque(d, at)
@@ -46,14 +49,14 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		return end{at: at, outcome: span.Converged}, true
 	}
 	if r.superseded != nil {
-		return end{at: r.superseded.at, outcome: span.Superseded}, true
+		return end{at: d.began(r.superseded), outcome: span.Superseded}, true
 	}
 	if r.t.removal != nil {
-		return end{at: moment{hi: r.t.removal.seen, live: !r.t.removal.listed}, outcome: span.Superseded}, true
+		return end{at: d.goneAt(r.t), outcome: span.Superseded}, true
 	}
 	last := r.t.last()
 	if last == nil || last.ResourceVersion < r.last().rv {
-		if r.last().req != nil && len(r.t.versions) == 0 && d.now.Sub(r.last().req.End) > d.opts.Quiet {
+		if r.last().req != nil && len(r.t.versions) == 0 && d.passed(r.last().req.End, d.opts.Quiet) {
 			// Nothing but the request was ever seen of this object: it may
 			// not be read, or nobody watches it.
 			return end{at: moment{}.exactly(r.last().req), outcome: span.Unfinished, unseen: true, message: "the object was not seen after the write"}, true
@@ -62,15 +65,24 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 	}
 	if msg := failure(last); msg != "" {
 		at := arrival(r.failedSince())
+		if !r.last().arrived.IsZero() {
+			at = whole(r.last().arrived)
+		}
 		return end{at: at, outcome: span.Failed, message: msg}, true
 	}
 	if msg := r.hopeless(d, last); msg != "" {
 		return end{at: arrival(last), outcome: span.Failed, message: msg}, true
 	}
-	if d.now.Sub(r.activity) > d.opts.Patience && d.now.Sub(last.seen) > d.opts.Patience {
-		return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
+	return r.endOfPatience(d)
+}
+
+// endOfPatience ends what has made no progress for too long.
+func (r *reconciliation) endOfPatience(d *derivation) (end, bool) {
+	last := r.t.last()
+	if last == nil || !d.passed(r.activity, d.opts.Patience) || !d.passed(last.seen, d.opts.Patience) {
+		return end{}, false
 	}
-	return end{}, false
+	return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
 }
 
 // hopeless says why a Pod that crashes again and again will not become ready,
@@ -101,16 +113,14 @@ func (r *reconciliation) hopeless(d *derivation, last *version) string {
 
 // recovering reports whether v is a Pod that is ready after a crash, and has not
 // been long enough to trust it.
-func recovering(v *version, now time.Time) bool {
-	if v.Pod == nil || now.Sub(v.seen) > steady {
+func (d *derivation) recovering(v *version) bool {
+	if v.Pod == nil {
 		return false
 	}
-	for _, c := range v.Pod.Containers {
-		if c.Restarts > 0 && exitMessage(c.Name, c.Last) != "" {
-			return true
-		}
-	}
-	return false
+	crashed := slices.ContainsFunc(v.Pod.Containers, func(c *observation.Container) bool {
+		return c.Restarts > 0 && exitMessage(c.Name, c.Last) != ""
+	})
+	return crashed && !d.passed(v.seen, steady)
 }
 
 // failedSince returns the first version of the failure that lasts to now.
@@ -129,7 +139,7 @@ func (r *reconciliation) failedSince() *version {
 // endOfOpaque ends a reconciliation whose kind does not tell: with the last
 // write that it caused, once it has been quiet.
 func (r *reconciliation) endOfOpaque(d *derivation, at moment) (end, bool) {
-	if d.now.Sub(r.activity) <= d.opts.Quiet {
+	if !d.passed(r.activity, d.opts.Quiet) {
 		return end{}, false
 	}
 	if r.activity.After(at.at().Time) {
@@ -142,13 +152,13 @@ func (r *reconciliation) endOfOpaque(d *derivation, at moment) (end, bool) {
 // (rules C3b and L6).
 func (r *reconciliation) endOfDeletion(d *derivation) (end, bool) {
 	if r.t.removal == nil {
-		return end{}, false
+		return r.endOfPatience(d)
 	}
-	at := moment{hi: r.t.removal.seen, live: !r.t.removal.listed}
+	at := d.goneAt(r.t)
 	if r.first().verb == deleted && r.first().rv == r.t.removal.rv && r.first().req != nil {
 		at = moment{lo: r.first().req.End, hi: r.first().req.End, exact: span.TimeRequest}
 	}
-	for _, dep := range d.dependants[r.t.ref.UID] {
+	for _, dep := range d.engine.dependants[r.t.ref.UID] {
 		if dep.removal == nil && owns(r.t.ref.UID, dep) {
 			return end{}, false
 		}

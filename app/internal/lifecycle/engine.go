@@ -37,6 +37,10 @@ type Options struct {
 	// Patience is how long a trace may make no progress before it ends as
 	// unfinished. Default 1 h.
 	Patience time.Duration
+	// Rebuild tells what was there when the observer began whether or not it
+	// had converged, from the objects' own timestamps: for whoever asks how an
+	// object came about and did not watch it.
+	Rebuild bool
 }
 
 // Engine is the state machine. It is not safe for concurrent use: one
@@ -50,13 +54,21 @@ type Engine struct {
 	refused map[string]*observation.Write
 	nodes   map[string]*observation.Node
 	shared  *shared
+	// trail is what the audit log told that no timeline has.
+	trail trail
+	index
 
-	// derived is the last derivation; nil after anything was observed.
+	// derived is the last derivation; nil after anything was observed. It holds
+	// until its time is over, too.
 	derived *derivation
 	// late is what came after its trace had been taken.
 	late []amendment
 	// taken are the traces that Take has handed out.
 	taken map[trace.TraceID]taken
+	// tally counts what became of what the audit log told; doubts counts
+	// changes of mind about what audit IDs name.
+	tally  AuditStats
+	doubts int
 	// compacted is when the engine last forgot what it needs no more.
 	compacted time.Time
 	last      time.Time
@@ -80,6 +92,8 @@ func New(opts Options) *Engine {
 		refused: map[string]*observation.Write{},
 		nodes:   map[string]*observation.Node{},
 		shared:  newShared(),
+		trail:   newTrail(),
+		index:   newIndex(),
 		taken:   map[trace.TraceID]taken{},
 	}
 }
@@ -88,6 +102,12 @@ func New(opts Options) *Engine {
 // afterwards. Observing the same twice changes nothing.
 func (e *Engine) Observe(o *observation.Observation) {
 	e.derived = nil
+	if wall := o.Seen.Round(0); wall != o.Seen {
+		// A monotonic reading cannot be saved: whoever is restored must
+		// conclude the same without it.
+		stripped := *o
+		stripped.Seen, o = wall, &stripped
+	}
 	if o.Seen.After(e.last) {
 		e.last = o.Seen
 	}
@@ -95,7 +115,13 @@ func (e *Engine) Observe(o *observation.Observation) {
 	case o.State != nil:
 		e.observeState(o)
 	case o.Gone != nil:
-		e.timeline(o.Gone.Ref).gone(o)
+		t := e.timeline(o.Gone.Ref)
+		e.unname(t)
+		t.gone(o)
+		t.doubt()
+		e.name(t)
+	case o.Write != nil && o.Source == observation.SourceAudit:
+		e.observeAudit(o.Write)
 	case o.Write != nil:
 		e.observeWrite(o.Write)
 	case o.Event != nil:
@@ -110,7 +136,14 @@ func (e *Engine) observeState(o *observation.Observation) {
 		e.nodes[o.State.Name] = n
 	}
 	if t := e.timeline(o.State.Ref); !e.lateState(t, o) {
+		e.unname(t)
 		t.state(o, e.shared)
+		t.doubt()
+		e.reown(t)
+		e.name(t)
+		if len(t.versions) == 1 {
+			e.adopt(t)
+		}
 	}
 }
 
@@ -173,10 +206,13 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 // Take returns the traces that have ended and settled, each once (rule L9), and
 // forgets what only they needed.
 func (e *Engine) Take(now time.Time) []*span.Trace {
+	now = now.Round(0)
 	d := e.derive(now)
 	ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !l.settled(now, e.opts.Settle) })
 	traces := d.build(ended)
+	e.lateEvents(d)
 	for _, l := range ended {
+		l.tell()
 		e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: l.originations()}
 	}
 	if len(ended) > 0 || now.Sub(e.compacted) > retention {
@@ -186,7 +222,8 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 }
 
 func (e *Engine) derive(now time.Time) *derivation {
-	if e.derived == nil || !e.derived.now.Equal(now) {
+	now = now.Round(0)
+	if e.derived == nil || !e.derived.holds(now) {
 		e.derived = derive(e, now)
 	}
 	return e.derived

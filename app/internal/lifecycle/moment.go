@@ -17,8 +17,20 @@ type moment struct {
 	exact  span.TimeSource
 }
 
-// arrival says: not later than v was seen.
-func arrival(v *version) moment { return moment{hi: v.seen, live: !v.listed} }
+// arrival says: not later than v was seen; and, where only a list or a late
+// watch showed it, not before the newest write that its managedFields tell of.
+func arrival(v *version) moment {
+	m := moment{hi: v.seen, live: !v.listed}
+	if !v.listed {
+		return m
+	}
+	for _, entry := range v.Managers {
+		if entry.Time.After(m.lo) && !entry.Time.After(m.hi) {
+			m.lo = entry.Time
+		}
+	}
+	return m
+}
 
 // whole says: within the second that starts at t, as object timestamps do.
 func whole(t time.Time) moment {

@@ -34,7 +34,7 @@ type phase struct {
 // span makes the span of p under r. It carries no evidence: a phase is part of
 // its reconciliation by what the object says. A phase cannot start before the
 // reconciliation did, nor end before it starts.
-func (p *phase) span(r *reconciliation) *span.Span {
+func (p *phase) span(r *reconciliation, start moment) *span.Span {
 	s := &span.Span{
 		TraceID: r.line.id,
 		ID:      span.DeriveID(r.line.id, string(r.t.ref.UID), "reconcile", string(r.verb), r.first().which(), p.name, p.key, strconv.Itoa(p.attempt)),
@@ -54,7 +54,7 @@ func (p *phase) span(r *reconciliation) *span.Span {
 	if p.attempt > 1 {
 		s.Attributes = append(s.Attributes, span.KeyAttempt.Int(p.attempt))
 	}
-	if at := r.first().at.at(); s.Start.Before(at.Time) {
+	if at := start.at(); s.Start.Before(at.Time) {
 		s.Start = at
 	}
 	if !s.Open() && s.End.Before(s.Start.Time) {

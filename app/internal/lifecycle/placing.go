@@ -21,7 +21,7 @@ func (d *derivation) place(w *write) {
 
 // reconciled reports whether somebody acts on the object that w wrote.
 func (d *derivation) reconciled(w *write) bool {
-	if w.verb == deleted && (w.v != nil || len(d.dependants[w.t.ref.UID]) > 0) {
+	if w.verb == deleted && (w.v != nil || len(d.engine.dependants[w.t.ref.UID]) > 0) {
 		return true // it goes in steps, or takes others with it
 	}
 	if last := w.t.last(); last != nil {
@@ -42,6 +42,9 @@ func (d *derivation) placeDesired(w *write) {
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
 		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w},
+	}
+	if now != nil {
+		now.next = w
 	}
 	if now != nil && now.superseded == nil {
 		if now.verb != deleted && now.convergedBy(w.rv) == nil {
@@ -64,7 +67,7 @@ func (d *derivation) placeDesired(w *write) {
 			first.at = first.at.before(w.at.hi) // a cause comes first, whatever arrived first (rule T)
 		}
 	}
-	d.recs[w.t.ref.UID] = append(d.recs[w.t.ref.UID], r)
+	d.recs[w.t.ref.UID] = append(d.history(w.t.ref.UID), r)
 	if w.verb == deleted && w.t.ref.Is("", "Namespace") {
 		d.namespaces[w.t.ref.Name] = w.t.ref.UID
 	}

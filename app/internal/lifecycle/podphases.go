@@ -10,6 +10,7 @@ import (
 
 // podStory is what happened to a Pod in one reconciliation.
 type podStory struct {
+	d        *derivation
 	r        *reconciliation
 	versions []*version
 	events   []*event
@@ -19,8 +20,8 @@ type podStory struct {
 
 // podPhases are the steps from creation to Ready; those of a deletion are told
 // by endPhases.
-func podPhases(r *reconciliation) []phase {
-	s := &podStory{r: r, events: r.t.events}
+func (d *derivation) podPhases(r *reconciliation) []phase {
+	s := &podStory{d: d, r: r, events: r.t.events}
 	until := ^uint64(0)
 	if r.superseded != nil {
 		until = r.superseded.rv
@@ -51,10 +52,15 @@ func (s *podStory) phases() []phase {
 	}
 	latest := s.latest()
 	var tracks []*track
+	again := false
 	for i := range latest.Init {
 		tracks = append(tracks, s.follow(latest.Init[i], true))
 	}
 	for i := range latest.Containers {
+		if !s.r.first().arrived.IsZero() && latest.Containers[i].Restarts > 0 {
+			again = true // its first start is not known any more
+			continue
+		}
 		tracks = append(tracks, s.follow(latest.Containers[i], false))
 	}
 	sandbox := s.sandbox(bound, tracks)
@@ -69,7 +75,7 @@ func (s *podStory) phases() []phase {
 			}
 		}
 	}
-	if p := s.readiness(tracks); p != nil {
+	if p := s.readiness(tracks); p != nil && !again {
 		out = append(out, *p)
 	}
 	for i := range out {
@@ -80,8 +86,20 @@ func (s *podStory) phases() []phase {
 
 // cut ends what is open when the reconciliation has ended without it.
 func (s *podStory) cut(p *phase) {
-	if !p.end.known() && s.r.done {
+	if !s.r.done {
+		return
+	}
+	if !p.end.known() {
 		p.end = s.r.ended.at
+	}
+	if s.r.first().arrived.IsZero() {
+		return
+	}
+	// It was found when all was over: when is not known of everything.
+	for _, m := range []*moment{&p.start, &p.end} {
+		if m.at().After(s.r.ended.at.at().Time) {
+			*m = s.r.ended.at
+		}
 	}
 }
 
@@ -91,7 +109,7 @@ func (s *podStory) latest() *podState { return s.versions[len(s.versions)-1].Pod
 // bound.
 func (s *podStory) schedule() (*phase, moment) {
 	first := s.versions[0]
-	made := s.r.first().at
+	made := s.d.start(s.r)
 	if first.Pod.Node != "" && s.r.first().verb == created && !first.baseline && !first.listed {
 		return nil, made
 	}
@@ -103,7 +121,7 @@ func (s *podStory) schedule() (*phase, moment) {
 		v := s.versions[i]
 		c := v.Condition(podScheduled)
 		if v.Pod.Node != "" {
-			p.end = arrival(v)
+			p.end = s.d.stored(s.r.t, v)
 			if c != nil && c.Status == "True" {
 				p.end = p.end.within(c.Since)
 			}
@@ -191,9 +209,9 @@ func (s *podStory) readiness(tracks []*track) *phase {
 		p.attrs = append(p.attrs, attribute.StringSlice("k8s.pod.readiness_gates", gates))
 	}
 	if s.ready != nil {
-		p.end = arrival(s.ready)
+		p.end = s.d.stored(s.r.t, s.ready)
 		if c := s.ready.Condition(podReady); c != nil {
-			p.end = p.end.within(c.Since)
+			p.end = s.d.storedIn(s.r.t, s.ready, c.Since)
 		}
 	} else {
 		p.message = podWaitsFor(s.versions[len(s.versions)-1])
@@ -207,10 +225,10 @@ func (s *podStory) readiness(tracks []*track) *phase {
 }
 
 // endPhases is the deletion of a Pod: from the request to gone.
-func endPhases(r *reconciliation) []phase {
-	p := phase{name: "terminate", service: kubelet, start: r.first().at}
+func (d *derivation) endPhases(r *reconciliation) []phase {
+	p := phase{name: "terminate", service: kubelet, start: d.start(r)}
 	if r.t.removal != nil {
-		p.end = moment{hi: r.t.removal.seen, live: !r.t.removal.listed}
+		p.end = d.goneAt(r.t)
 	}
 	if v := r.first().v; v != nil && !v.Deleting.IsZero() {
 		p.attrs = append(p.attrs, attribute.Int64("k8s.pod.deletion_grace_period_seconds", v.GraceSeconds))

@@ -22,6 +22,10 @@ type lineage struct {
 	// loose are writes that belong to the trace and to no reconciliation:
 	// those to objects that nobody reconciles, and refused ones.
 	loose []*observation.Write
+	// refused are refused writes that belong to no reconciliation; vain says
+	// that there is nothing else: somebody asked for a change in vain.
+	refused []refused
+	vain    bool
 	// follows are the lineages that this one heals after.
 	follows []*lineage
 	// latest is when its last write happened or was heard of.
@@ -46,6 +50,11 @@ type reconciliation struct {
 	writes []*write // to desired state, in order
 	notes  []*write // to observed state and bookkeeping, own or of owners
 	heals  *timeline
+	// refused are writes to the object, or to one that it was to own, that the
+	// API server refused meanwhile.
+	refused []refused
+	// start is when it began, as it is told.
+	start *moment
 
 	// arrived is the first version after the write arrivedFrom in which the
 	// object had converged; see convergedBy.
@@ -53,6 +62,9 @@ type reconciliation struct {
 	arrivedFrom *write
 	// superseded is the write of another trace that replaced this one.
 	superseded *write
+	// next is the write that began the object's next reconciliation, if there
+	// was one, superseded or not.
+	next *write
 	// activity is when the reconciliation, or one that it caused, last wrote.
 	activity time.Time
 	spanID   trace.SpanID
@@ -94,12 +106,16 @@ func (w *write) which() string {
 	switch {
 	case w.verb == deleted:
 		return ""
+	case w.v != nil && w.v.Generation > 0 && w.verb == created && w.reconstructed:
+		return "1" // as whoever saw it created calls it
 	case w.v != nil && w.v.Generation > 0:
 		return strconv.FormatInt(w.v.Generation, 10)
 	case w.v != nil:
 		return "#" + strconv.FormatUint(w.v.Desired, 16)
 	case w.req != nil && w.req.Generation > 0:
 		return strconv.FormatInt(w.req.Generation, 10)
+	case w.audit != nil && w.audit.Generation > 0:
+		return strconv.FormatInt(w.audit.Generation, 10)
 	}
 	return "@" + strconv.FormatUint(w.rv, 10)
 }
@@ -109,7 +125,7 @@ func (l *lineage) settled(now time.Time, window time.Duration) bool {
 	if l.run != nil && l.run.End.IsZero() {
 		return false
 	}
-	if len(l.recs) > 0 && now.Sub(l.latest) < window {
+	if (len(l.recs) > 0 || l.vain) && now.Sub(l.latest) < window {
 		return false // a write that nobody reconciles needs no wait
 	}
 	for _, r := range l.recs {

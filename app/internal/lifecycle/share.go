@@ -81,7 +81,7 @@ func (s *shared) version(t *timeline, o *observation.Observation, before *versio
 		intent: s.intent(t, o.State, before.intent), status: s.status(o.State, before.status),
 		ResourceVersion: o.State.ResourceVersion,
 		Managers:        shareList(s.managers, o.State.Managers, before.Managers, s.manager),
-		seen:            o.Seen, listed: o.Listed, baseline: o.Baseline,
+		seen:            o.Seen, listed: o.Listed, late: o.Late, baseline: o.Baseline,
 	}
 }
 

@@ -20,10 +20,23 @@ type timeline struct {
 	removal  *removal
 	events   []*event
 	requests []*observation.Write
+	// audits are the requests of the audit log that stored something of it, or
+	// of what has its name.
+	audits *audits
 	// past is what is left of reconciliations that were taken and forgotten.
 	past *past
 	// folded: older versions were forgotten.
 	folded bool
+	// above are the owners as last known; the engine's index goes by them.
+	above []object.Owner
+}
+
+// audits are requests of the audit log, in order of time; most timelines have
+// none.
+type audits struct {
+	list []*observation.Write
+	// joined is what they made, nil if that is to be found out.
+	joined *joins
 }
 
 // removal is the end of an object.
@@ -39,6 +52,7 @@ func (e *Engine) timeline(ref object.Ref) *timeline {
 		t = &timeline{ref: e.shared.ref(ref)}
 		e.objects[ref.UID] = t
 	}
+	e.active[t] = struct{}{}
 	return t
 }
 
@@ -52,6 +66,7 @@ func (t *timeline) state(o *observation.Observation, s *shared) {
 	if found {
 		known := t.versions[i]
 		known.baseline = known.baseline && o.Baseline
+		known.late = known.late || o.Late
 		known.seen, known.listed = firstSeen(known.seen, known.listed, o.Seen, o.Listed)
 		return
 	}
@@ -137,11 +152,4 @@ func (t *timeline) last() *version {
 }
 
 // owners returns the owners as last known.
-func (t *timeline) owners() []object.Owner {
-	for i := len(t.versions) - 1; i >= 0; i-- {
-		if o := t.versions[i].Owners; len(o) > 0 {
-			return o
-		}
-	}
-	return nil
-}
+func (t *timeline) owners() []object.Owner { return t.above }

@@ -9,6 +9,10 @@ import (
 // verdict is the outcome of a whole trace and its reason in one line: failed if
 // anything failed for good, unfinished while anything is open.
 func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
+	if l.vain && len(l.refused) > 0 {
+		w := l.refused[0]
+		return span.Failed, span.Bound(w.Kind.Kind + " " + w.Name + ": " + w.Reason + ": " + w.Message)
+	}
 	outcome := span.Converged
 	if l.run == nil && len(l.recs) > 0 {
 		outcome = l.recs[0].ended.outcome
@@ -92,14 +96,9 @@ func describe(r *reconciliation, message string) string {
 // their own (rule L8), as span events: warnings, and what controllers tell.
 func objectEvents(r *reconciliation) []span.Event {
 	var out []span.Event
-	until := span.Time{}
-	if r.superseded != nil {
-		until = r.superseded.at.at()
-	}
 	last := r.t.last()
 	for _, e := range r.t.events {
-		at := e.at().at()
-		if e.at().over(r.first().at.at().Time) || !until.IsZero() && at.After(until.Time) {
+		if !e.of(r) {
 			continue
 		}
 		if last != nil && last.Pod != nil && (e.FieldPath != "" || e.Type != "Warning") {

@@ -21,7 +21,9 @@ type version struct {
 	Managers        []*observation.Manager
 	seen            time.Time
 	listed          bool
-	baseline        bool
+	// late is Observation.Late: the resourceVersion is that of the write.
+	late     bool
+	baseline bool
 }
 
 // intent is what is wanted of the object: few of its writes change it.

@@ -41,18 +41,25 @@ type write struct {
 	// was seen; prev the one before, nil for a creation.
 	v, prev *version
 	req     *observation.Write
+	// audit is set on a write that only the audit log tells of; see audited for
+	// others.
+	audit *joined
 	// manager is the managedFields entry that made it, empty if unknown.
 	manager string
 	// reconstructed: the object was found like this; its own timestamps tell
 	// when (rule L7).
 	reconstructed bool
-	at            moment
+	// arrived is when the object had, if it was found so; zero otherwise.
+	arrived time.Time
+	at      moment
+	// place is where it comes in the order of writes; zero stands for rv.
+	place uint64
 }
 
 // writes lists what happened to the object, in order of resourceVersion. What
 // was there when the observer began is no write, but a reconciliation that was
 // found unfinished is reconstructed.
-func (t *timeline) writes(out []write) []write {
+func (t *timeline) writes(out []write, how *rebuild) []write {
 	if t.past != nil && t.past.gone {
 		return out
 	}
@@ -62,8 +69,8 @@ func (t *timeline) writes(out []write) []write {
 		v := t.versions[i]
 		switch {
 		case prev == nil && v.baseline:
-			if !t.folded && v.Reconciled && found(v) {
-				out = append(out, reconstruct(t, v))
+			if !t.folded && t.reconstructs(v, how != nil) {
+				out = append(out, reconstruct(t, v, how))
 			}
 		case prev == nil:
 			out = append(out, t.born(v))
@@ -77,6 +84,12 @@ func (t *timeline) writes(out []write) []write {
 		out = append(out, t.end(prev))
 	}
 	return out
+}
+
+// reconstructs reports whether v, which was there when the observer began, is
+// told as a reconciliation.
+func (t *timeline) reconstructs(v *version, rebuild bool) bool {
+	return v.Reconciled && (found(v) || rebuild)
 }
 
 // found reports whether a baseline version is in the middle of something.
@@ -207,12 +220,14 @@ func (t *timeline) end(prev *version) write {
 	return w
 }
 
-// reconstruct is the write that must have preceded a baseline version which is
-// not where it wants to be (rule L7).
-func reconstruct(t *timeline, v *version) write {
+// reconstruct is the write that must have preceded a baseline version (rule
+// L7): one which is not where it wants to be, or how tells how it got there.
+func reconstruct(t *timeline, v *version, how *rebuild) write {
 	w := write{t: t, rv: v.ResourceVersion, verb: updated, part: desired, v: v, reconstructed: true}
 	w.manager = writer(nil, v, true)
 	switch {
+	case how != nil:
+		w.verb, w.at, w.arrived = how.verb, whole(how.start), how.end
 	case !v.Deleting.IsZero():
 		w.verb = deleted
 		w.at = whole(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second))

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// audited says what the audit log tells of the last write to the named object.
+func (s *story) audited(name, verb string, edits ...func(*observation.Write)) *observation.Write {
+	st := s.objects[name]
+	w := &observation.Write{
+		Ref: st.Ref, Resource: strings.ToLower(st.Kind.Kind) + "s", Verb: verb, Code: 200, ResourceVersion: s.rv,
+		Start: s.now().Add(-20 * time.Millisecond), End: s.now().Add(-time.Millisecond),
+		AuditID: fmt.Sprintf("audit-%d", s.rv), User: "jane", UserAgent: "kubectl/v1.36.3", Manager: "kubectl",
+	}
+	if verb == "create" {
+		w.Code = 201
+	}
+	for _, edit := range edits {
+		edit(w)
+	}
+	s.emit(observation.Observation{Source: observation.SourceAudit, Write: w})
+	return w
+}
+
+func refusedWith(code int, reason string) func(*observation.Write) {
+	return func(w *observation.Write) { w.Code, w.Reason, w.Message, w.ResourceVersion = code, reason, "no", 0 }
+}
+
+// writesOf draws the spans of writes: what, by whom, known how.
+func writesOf(traces []*span.Trace) []string {
+	var out []string
+	for _, t := range traces {
+		for _, s := range t.Spans {
+			if !s.IsWrite() {
+				continue
+			}
+			line := s.Name + " " + s.Object.Name + " by " + s.Service
+			for _, kv := range s.Attributes {
+				switch kv.Key {
+				case keyMatch, keyRepeats, span.KeyRV, span.KeyActorUser:
+					line += " " + string(kv.Key[strings.LastIndex(string(kv.Key), ".")+1:]) + "=" + kv.Value.String()
+				}
+			}
+			if s.Status == span.StatusError {
+				line += " refused"
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func TestAuditedWrites(t *testing.T) {
+	unnumbered := func(w *observation.Write) { w.ResourceVersion = 0 }
+	nameless := func(w *observation.Write) { w.UID, w.ResourceVersion = "", 0 }
+	cases := map[string]struct {
+		reason string
+		tell   func(s *story)
+		want   []string
+	}{
+		"Version": {"the answer names the version", func(s *story) {
+			s.write("web", deployment(0))
+			s.audited("web", "create")
+		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=resource_version"}},
+		"Name": {"without one, it is the creation of that name", func(s *story) {
+			s.write("web", deployment(0))
+			s.audited("web", "create", nameless)
+		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=name"}},
+		"Precondition": {"what could only replace one version made the next", func(s *story) {
+			s.write("web", deployment(0))
+			s.write("web", scaled(2))
+			s.audited("web", "update", unnumbered, func(w *observation.Write) { w.Precondition = 101 })
+			s.write("web", arrived)
+		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=precondition"}},
+		"TwoForOne": {"one of them changed nothing, and it is not known which", func(s *story) {
+			s.write("web", deployment(0))
+			s.write("web", scaled(2))
+			s.audited("web", "patch", unnumbered)
+			s.audited("web", "patch", unnumbered, func(w *observation.Write) { w.AuditID = "other" })
+		}, nil},
+		"OtherManager": {"fields of another manager changed", func(s *story) {
+			s.write("web", deployment(0))
+			s.write("web", scaled(2), func(st *observation.State) {
+				st.Managers = append(st.Managers[:1:1], observation.Manager{Name: "helm", Operation: "Update", Fields: 2})
+			})
+			s.audited("web", "patch", unnumbered)
+		}, nil},
+		"TooLate": {"what was seen before it was asked for is another's", func(s *story) {
+			s.write("web", deployment(0))
+			s.audited("web", "create", nameless, func(w *observation.Write) { w.Start, w.End = w.Start.Add(time.Second), w.End.Add(time.Second) })
+		}, nil},
+		"SameID": {"an audit ID of two requests names none (X1)", func(s *story) {
+			s.write("web", deployment(0))
+			w := *s.audited("web", "create")
+			w.Verb, w.Code, w.ResourceVersion = "patch", 200, 0
+			s.emit(observation.Observation{Source: observation.SourceAudit, Write: &w})
+		}, nil},
+		"Twice": {"a repetition is none", func(s *story) {
+			s.write("web", deployment(0))
+			w := s.audited("web", "create")
+			s.emit(observation.Observation{Source: observation.SourceAudit, Write: w})
+		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=resource_version"}},
+		"NameUsedAgain": {"a name means the object that was there", func(s *story) {
+			s.write("web", deployment(0))
+			s.gone("web")
+			s.write("web", func(st *observation.State) { st.UID, st.Created = "uid-second", epoch.Add(time.Hour) })
+			s.audited("web", "create", nameless, func(w *observation.Write) {
+				w.Start, w.End = epoch.Add(50*time.Millisecond), epoch.Add(90*time.Millisecond)
+			})
+		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=name"}},
+		"Unseen": {"a version that nobody watched was stored all the same", func(s *story) {
+			s.write("web", deployment(0))
+			s.rv++
+			s.audited("web", "patch", func(w *observation.Write) { w.Subresource = "status" })
+			s.write("web", arrived)
+		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=resource_version"}},
+		"Controller": {"a service account says which controller it was", func(s *story) {
+			s.write("web", deployment(0))
+			s.write("web", arrived)
+			s.audited("web", "update", func(w *observation.Write) {
+				w.User, w.UserAgent, w.Subresource = "system:serviceaccount:kube-system:deployment-controller", "kube-controller-manager/v1", "status"
+			})
+		}, []string{"update Deployment web by deployment-controller resource_version=102 user=system:serviceaccount:kube-system:deployment-controller match=resource_version"}},
+		"Removed": {"the deletion ends the object at once", func(s *story) {
+			s.write("web", deployment(0))
+			s.write("web", arrived)
+			s.gone("web")
+			s.audited("web", "delete", unnumbered, func(w *observation.Write) { w.Removes = true })
+		}, []string{"delete Deployment web by kubectl resource_version=103 user=jane match=uid"}},
+		"Conflicts": {"a loop of conflicts is a few spans and a count", func(s *story) {
+			s.write("web", deployment(1))
+			for i := range 50 {
+				s.audited("web", "update", refusedWith(409, "Conflict"), func(w *observation.Write) {
+					w.AuditID = fmt.Sprint("conflict-", i)
+					w.Start, w.End = w.Start.Add(time.Duration(i)*time.Millisecond), w.End.Add(time.Duration(i)*time.Millisecond)
+				})
+			}
+		}, []string{
+			"update Deployment web by kubectl user=jane refused", "update Deployment web by kubectl user=jane refused",
+			"update Deployment web by kubectl user=jane refused", "update Deployment web by kubectl user=jane repeats=46 refused",
+		}},
+		"InVain": {"a change that nobody may make is a trace of its own", func(s *story) {
+			s.write("web", deployment(0))
+			s.audited("web", "create", refusedWith(403, "Forbidden"), func(w *observation.Write) {
+				w.UID, w.Name, w.Verb = "", "other", "create"
+			})
+		}, []string{"create Deployment other by kubectl user=jane refused"}},
+		"ByQuota": {"what was not created is on its owner", func(s *story) {
+			s.write("web", deployment(1))
+			s.write("web-1", replicaSet("web", 1))
+			s.audited("web-1", "create", refusedWith(403, "Forbidden"), func(w *observation.Write) {
+				w.Ref = object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default", Name: "web-1-x"}
+				w.Controller = "uid-web-1"
+				w.User = "system:serviceaccount:kube-system:replicaset-controller"
+			})
+		}, []string{"create Pod web-1-x by kubectl user=system:serviceaccount:kube-system:replicaset-controller refused"}},
+		"LooksAgain": {"a controller whose write is refused when nothing is open is none", func(s *story) {
+			s.write("web", deployment(0))
+			s.write("web", arrived)
+			s.before()
+			s.audited("web", "update", refusedWith(409, "Conflict"), func(w *observation.Write) {
+				w.User = "system:serviceaccount:kube-system:deployment-controller"
+			})
+		}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tc.tell(s)
+			end := s.now().Add(2 * time.Hour)
+			var without []*observation.Observation
+			for _, o := range s.seen {
+				if o.Source != observation.SourceAudit {
+					without = append(without, o)
+				}
+			}
+			got := writesOf(observe(s.seen).Traces(end))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			ids := map[string]bool{}
+			for _, tr := range observe(s.seen).Traces(end) {
+				ids[tr.ID.String()] = true
+			}
+			for _, tr := range observe(without).Traces(end) {
+				if !ids[tr.ID.String()] {
+					t.Error("the audit log changes the ID of a trace")
+				}
+			}
+			for seed := range uint64(20) {
+				other := writesOf(observe(permuted(s.seen, seed)).Traces(end))
+				if diff := cmp.Diff(got, other); diff != "" {
+					t.Fatalf("order %d: -first +permuted:\n%s", seed, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAuditAfterTake tells of writes when their trace has been handed out: what
+// was not told becomes an amendment, what was is not repeated.
+func TestAuditAfterTake(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(0))
+	first := s.audited("web", "create")
+	s.write("web", arrived)
+	e := observe(s.seen)
+	if n := len(e.Take(s.now().Add(time.Minute))); n != 1 {
+		t.Fatalf("%d traces were taken, want 1", n)
+	}
+	late := s.audited("web", "update", func(w *observation.Write) { w.Subresource = "status" })
+	for _, w := range []*observation.Write{first, late, late} {
+		e.Observe(&observation.Observation{Seen: s.now(), Source: observation.SourceAudit, Write: w})
+	}
+	amended := e.Amendments()
+	if len(amended) != 1 || len(amended[0].Spans) != 1 || len(amended[0].Spans[0].Events) != 1 {
+		t.Fatalf("amended: %+v, want one event on one span", amended)
+	}
+	text := fmt.Sprint(amended[0].Spans[0].Events[0])
+	for _, want := range []string{"write", late.AuditID, "jane", "audit"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the amendment lacks %q: %s", want, text)
+		}
+	}
+	if len(e.Take(s.now().Add(time.Hour))) != 0 {
+		t.Error("a trace was taken twice")
+	}
+}
+
+// TestInVainOnce hands a refused change out once, however often it is repeated
+// while it is.
+func TestInVainOnce(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(0))
+	s.write("web", arrived)
+	s.before()
+	e := observe(s.seen)
+	taken := 0
+	for i := range 100 {
+		w := *s.audited("web", "patch", refusedWith(422, "Invalid"))
+		at := s.now().Add(time.Duration(i) * 10 * time.Second)
+		w.Start, w.End, w.AuditID = at, at, fmt.Sprint("try-", i)
+		e.Observe(&observation.Observation{Seen: at, Source: observation.SourceAudit, Write: &w})
+		taken += len(e.Take(at.Add(5 * time.Second)))
+	}
+	if taken != 1 {
+		t.Errorf("%d traces of one change in vain, want 1", taken)
+	}
+	if got := e.AuditStats(); got.Refused != 100 || got.Repeated != 99 {
+		t.Errorf("counted %+v", got)
+	}
+}
+
+// TestAuditBounded floods an engine with what nobody watches, with refusals of
+// everything, and with requests that change nothing.
+func TestAuditBounded(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(0))
+	s.write("web", arrived)
+	e := observe(s.seen)
+	for i := range 3 * maxAdrift {
+		at := s.now().Add(time.Duration(i) * time.Microsecond)
+		w := &observation.Write{
+			Ref:  object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Name: fmt.Sprint("p-", i), UID: types.UID(fmt.Sprint("u-", i))},
+			Verb: "patch", Code: 200, Start: at, End: at, AuditID: fmt.Sprint("a-", i),
+		}
+		switch i % 3 {
+		case 1:
+			w.Code, w.User = 403, fmt.Sprint("user-", i)
+		case 2:
+			w.Ref = s.objects["web"].Ref
+		}
+		e.Observe(&observation.Observation{Seen: at, Source: observation.SourceAudit, Write: w})
+	}
+	loose := len(e.objects["uid-web"].audits.list)
+	if n := len(e.trail.adrift) + len(e.trail.longAdrift); n > maxAdrift || len(e.trail.refusals) > maxRefused ||
+		len(e.trail.sightings)+len(e.trail.earlier) > maxSightings || loose > maxLoose+2 || len(e.objects) != 1 {
+		t.Errorf("%d adrift, %d refusals, %d sightings, %d of one object, %d objects", n, len(e.trail.refusals), len(e.trail.sightings)+len(e.trail.earlier), loose, len(e.objects))
+	}
+	e.Take(s.now().Add(time.Hour))
+	e.Take(s.now().Add(2 * time.Hour))
+	e.Take(s.now().Add(3 * time.Hour))
+	if n := len(e.trail.adrift) + len(e.trail.longAdrift) + len(e.trail.refusals) + len(e.trail.sightings) + len(e.trail.earlier); n != 0 {
+		t.Errorf("%d things are remembered for ever", n)
+	}
+}
+
+// TestAuditRestored saves and restores between everything that is told.
+func TestAuditRestored(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1))
+	s.audited("web", "create", func(w *observation.Write) { w.UID, w.ResourceVersion = "", 0 })
+	s.audited("web", "update", refusedWith(409, "Conflict"))
+	s.write("web-1", replicaSet("web", 1))
+	s.audited("web", "patch", refusedWith(403, "Forbidden"), func(w *observation.Write) { w.UID, w.Name = "", "other" })
+	s.write("web", arrived)
+	s.audited("web", "update", func(w *observation.Write) { w.Subresource = "status" })
+	for seed := range uint64(10) {
+		left, moved := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+		for _, o := range permuted(s.seen, seed) {
+			left.Observe(o)
+			moved.Observe(o)
+			moved = restored(t, moved)
+		}
+		for _, d := range []time.Duration{time.Second, time.Hour, 3 * time.Hour, 7 * time.Hour} {
+			now := s.now().Add(d)
+			if want, got := ask(left, now), ask(moved, now); !reflect.DeepEqual(want, got) {
+				t.Fatalf("after %s: left alone it gives %+v, restored %+v", d, want, got)
+			}
+			moved = restored(t, moved)
+		}
+	}
+}

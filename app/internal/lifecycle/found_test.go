@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// What came and arrived during an outage whose watches the API server has
+// forgotten is seen in its last version only, dependants' before their owners'.
+func TestFoundAfterAnOutage(t *testing.T) {
+	tests := map[string]struct {
+		reason         string
+		before, during func(*story)
+		// between: the newest versions do not tell what was between.
+		between bool
+	}{
+		"created": {"one change made all three", func(*story) {}, (*story).rollout, false},
+		"rolled out": {"the change of the Deployment made the ReplicaSet", (*story).rollout, func(s *story) {
+			s.write("web", scaled(1))
+			s.write("web-2", replicaSet("web", 1))
+			s.write("web-2-a", pod("web-2"))
+			s.write("web-2-a", ready)
+			s.write("web-2", arrived)
+			s.write("web", arrived)
+		}, false},
+		"rolled out twice": {"a watch tells which change made what", (*story).rollout, func(s *story) {
+			s.write("web", scaled(1))
+			s.write("web-2", replicaSet("web", 1))
+			s.write("web", scaled(1))
+			s.write("web-2-a", pod("web-2"))
+			s.write("web-2-a", ready)
+			s.write("web-2", arrived)
+			s.write("web", arrived)
+		}, true},
+		"adopted": {"what was there before its owner is not its doing", func(*story) {}, func(s *story) {
+			s.write("web-1", replicaSet("web", 0))
+			s.write("web-1", arrived)
+			s.rv += 100
+			s.write("web", deployment(1))
+			s.write("web", arrived)
+		}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tt.before(s)
+			n := len(s.seen)
+			tt.during(s)
+			var watched []*observation.Observation
+			newest := map[types.UID]*observation.Observation{}
+			for _, o := range s.seen[n:] {
+				found := *o
+				found.Listed, found.Seen = true, s.now()
+				newest[o.State.UID] = &found
+			}
+			for _, o := range s.seen[n:] { // a watch brings all of it, late
+				brought := *o
+				brought.Listed, brought.Late, brought.Seen = true, true, s.now()
+				watched = append(watched, &brought)
+			}
+			watched = append(slices.Clone(s.seen[:n]), watched...)
+			after := append([]*observation.Observation(nil), s.seen[:n]...)
+			for _, o := range newest {
+				after = append(after, o)
+			}
+			want, got := observe(s.seen), observe(after)
+			late := s.now().Add(15 * time.Minute)
+			if diff := cmp.Diff(outline(want.Traces(late)), outline(got.Traces(late))); diff != "" && !tt.between {
+				t.Errorf("-live +found: %s\n%s", tt.reason, diff)
+			}
+			if diff := cmp.Diff(outline(want.Traces(late)), outline(observe(watched).Traces(late))); diff != "" {
+				t.Errorf("-live +late: %s\n%s", tt.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFoundBesideWhatWasSeen: an owner that only a list shows, in a version that is
+// later than its dependants' creation, comes before them all the same.
+func TestFoundBesideWhatWasSeen(t *testing.T) {
+	s := newStory()
+	s.rollout()
+	owner := s.objects["web"].UID
+	var seen []*observation.Observation
+	var found *observation.Observation
+	for _, o := range s.seen {
+		if o.State != nil && o.State.UID == owner {
+			last := *o
+			last.Listed, last.Seen = true, s.now()
+			found = &last
+			continue
+		}
+		seen = append(seen, o)
+	}
+	want, late := observe(s.seen), s.now().Add(15*time.Minute)
+	for name, all := range map[string][]*observation.Observation{
+		"found last":  append(slices.Clone(seen), found),
+		"found first": append([]*observation.Observation{found}, seen...),
+	} {
+		if diff := cmp.Diff(outline(want.Traces(late)), outline(observe(all).Traces(late))); diff != "" {
+			t.Errorf("%s: -live +found:\n%s", name, diff)
+		}
+	}
+}

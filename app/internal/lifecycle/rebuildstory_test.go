@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// made says when the object was made and its status last written, in seconds
+// after the epoch's minute began.
+func made(at, status int) func(*observation.State) {
+	return func(s *observation.State) {
+		s.Created = second(at)
+		s.Managers = []observation.Manager{
+			{Name: manager, Operation: "Update", Time: second(at), Fields: 1},
+			{Name: manager, Operation: "Update", Subresource: "status", Time: second(status), Fields: 2},
+		}
+		for i := range s.Conditions {
+			s.Conditions[i].Since = second(status)
+		}
+	}
+}
+
+// edited says that somebody wrote the spec or the labels then.
+func edited(at int) func(*observation.State) {
+	return func(s *observation.State) {
+		s.Generation++
+		s.Managers = append(s.Managers, observation.Manager{Name: "kubectl-edit", Operation: "Update", Time: second(at), Fields: 3})
+	}
+}
+
+func revision(r string) func(*observation.State) {
+	return func(s *observation.State) { s.Workload.Revision = r }
+}
+
+func second(n int) time.Time { return epoch.Truncate(time.Minute).Add(time.Duration(n) * time.Second) }
+
+func TestRebuildStories(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		tell   func(*story)
+		then   func(*story)
+		want   string
+	}{
+		"scaled": {
+			"what a scale made later is no part of the rollout",
+			func(s *story) {
+				s.write("web", deployment(2), revision("1"), made(0, 900), edited(890), arrived)
+				s.write("web-1", replicaSet("web", 2), made(0, 900), edited(890), arrived)
+				s.write("web-1-a", pod("web-1"), bind, ready, made(1, 4))
+				s.write("web-1-b", pod("web-1"), bind, ready, made(891, 900))
+			},
+			nil,
+			`trace 0 converged
+  reconcile Deployment web converged  [0 object, 4 object]
+    reconcile ReplicaSet web-1 converged (owner)  [0 object, 4 object]
+      reconcile Pod web-1-a converged (owner)  [1 object, 4 object]
+        schedule web-1-a  [1 object, 4 object]
+        sandbox web-1-a  [4 object, 4 object]
+trace 0 converged
+  reconcile Pod web-1-b converged ~owner  [51 object, 60 object]
+    schedule web-1-b  [51 object, 60 object]
+    sandbox web-1-b  [60 object, 60 object]
+`,
+		},
+		"labelled since": {
+			"when it was rolled out is told by what that made, if the object was written again",
+			func(s *story) {
+				s.write("web", deployment(1), revision("2"), made(0, 900), edited(5000), arrived)
+				s.write("web-1", replicaSet("web", 0), made(0, 900), edited(890), arrived)
+				s.write("web-2", replicaSet("web", 1), arrived, made(600, 610))
+				s.write("web-2-a", pod("web-2"), bind, ready, made(601, 610))
+			},
+			nil,
+			`trace 0 converged
+  reconcile Deployment web converged  [0 object, 10 object]
+    reconcile ReplicaSet web-2 converged (owner)  [0 object, 10 object]
+      reconcile Pod web-2-a converged (owner)  [1 object, 10 object]
+        schedule web-2-a  [1 object, 10 object]
+        sandbox web-2-a  [10 object, 10 object]
+`,
+		},
+		"started again": {
+			"a container that started again does not tell how the Pod became ready",
+			func(s *story) {
+				s.write("a", pod(""), bind, ready, func(st *observation.State) {
+					st.Conditions = append(st.Conditions, observation.Condition{Type: podScheduled, Status: "True"}, observation.Condition{Type: podSandboxReady, Status: "True"})
+				}, made(0, 3), func(st *observation.State) {
+					st.Conditions[0].Since = second(9000)
+					c := &st.Pod.Containers[0]
+					c.Restarts, c.Ready = 1, true
+					c.State = &observation.ContainerState{Started: second(8990)}
+					c.Last = &observation.ContainerState{Started: second(5), Finished: second(8980), ExitCode: 1}
+				})
+			},
+			nil,
+			`trace 0 converged
+  reconcile Pod a converged  [0 object, 3 object]
+    schedule a  [0 object, 3 object]
+    sandbox a  [3 object, 3 object]
+`,
+		},
+		"watched on": {
+			"what happens from then on is told as ever: a Pod is healed",
+			func(s *story) {
+				s.write("web", deployment(1), revision("1"), arrived, made(0, 3))
+				s.write("web-1", replicaSet("web", 1), arrived, made(0, 3))
+				s.write("web-1-a", pod("web-1"), bind, ready, made(1, 3))
+			},
+			func(s *story) {
+				s.rv += 1000
+				s.write("web-1-a", deleting)
+				s.write("web-1-b", pod("web-1"), bind, ready)
+				s.gone("web-1-a")
+			},
+			`trace 0 converged
+  reconcile Deployment web converged  [0 object, 3 object]
+    reconcile ReplicaSet web-1 converged (owner)  [0 object, 3 object]
+      reconcile Pod web-1-a converged (owner)  [1 object, 3 object]
+        schedule web-1-a  [1 object, 3 object]
+        sandbox web-1-a  [3 object, 3 object]
+trace 0 deleted
+  reconcile Pod web-1-a deleted ~previous  [15 object, 106 watch]
+    terminate web-1-a  [15 object, 106 watch]
+trace 0 converged
+  reconcile Pod web-1-b converged ~owner ~heals  [45.5 watch, 45.5 watch]
+    sandbox web-1-b  [45.5 watch, 45.5 watch]
+`,
+		},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tt.tell(s)
+			s.before()
+			for _, o := range s.seen {
+				o.Seen = second(10000)
+			}
+			if tt.then != nil {
+				tt.then(s)
+			}
+			e := New(Options{Cluster: "test", Rebuild: true})
+			for _, o := range s.seen {
+				e.Observe(o)
+			}
+			if diff := cmp.Diff(tt.want, timetable(e.Traces(second(20000)))); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tt.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+func saved(tb testing.TB, e *Engine) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := e.Save(&b); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func restored(tb testing.TB, e *Engine) *Engine {
+	tb.Helper()
+	r, err := Restore(e.opts, bytes.NewReader(saved(tb, e)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// given is all that an engine gives at a time: taken, open and amended.
+type given struct{ Taken, Open, Amended []*span.Trace }
+
+func ask(e *Engine, now time.Time) given {
+	g := given{Taken: e.Take(now), Open: e.Traces(now), Amended: e.Amendments()}
+	slices.SortFunc(g.Amended, func(a, b *span.Trace) int { return compareIDs(a.ID, b.ID) })
+	return g
+}
+
+// TestRestoredGoesOn saves and restores at every k-th observation of every
+// recording: from then on the restored engine gives the same as one that was
+// left alone.
+func TestRestoredGoesOn(t *testing.T) {
+	for name, seen := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := max(7, len(seen)/20)
+			for from := range k {
+				goesOn(t, seen, from, k)
+			}
+		})
+	}
+}
+
+// goesOn feeds two engines alike and looks at both at every fifth observation.
+// One of them is saved and restored at every k-th: between observations, between
+// Take and Traces, and with amendments that nobody has asked for. Some
+// observations come late, when their traces were taken.
+func goesOn(t *testing.T, seen []*observation.Observation, from, k int) {
+	t.Helper()
+	var late []*observation.Observation
+	left, moved := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+	var taken, amended int
+	check := func(at int, now time.Time) {
+		want, got := ask(left, now), ask(moved, now)
+		taken, amended = taken+len(want.Taken), amended+len(want.Amended)
+		if !reflect.DeepEqual(want, got) { // cmp is slow, and needed only to show
+			t.Fatalf("after %d observations: what it gives -left alone +restored:\n%s", at, cmp.Diff(want, got))
+		}
+	}
+	observe := func(o *observation.Observation) {
+		left.Observe(o)
+		moved.Observe(o)
+	}
+	for i, o := range seen {
+		cut := i%k == from
+		if o.Run == nil && i%31 == from%31 {
+			late = append(late, o)
+			continue
+		}
+		observe(o)
+		now := o.Seen
+		if cut {
+			moved = restored(t, moved)
+		}
+		if i%5 == 0 {
+			check(i, now)
+		}
+		if cut {
+			left.Take(now)
+			moved.Take(now)
+			moved = restored(t, moved)
+			check(i, now)
+		}
+	}
+	end := seen[len(seen)-1].Seen
+	for _, d := range []time.Duration{time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 3 * time.Hour} {
+		check(len(seen), end.Add(d))
+		for i, o := range late {
+			observe(o)
+			if i == len(late)/2 {
+				moved = restored(t, moved)
+			}
+		}
+		late = late[len(late)/2:]
+	}
+	if taken == 0 {
+		t.Error("no trace was taken: nothing is proved")
+	}
+	t.Logf("%d traces taken, %d amended", taken, amended)
+	if diff := cmp.Diff(left, moved, sameKnowledge); diff != "" {
+		t.Errorf("what is known in the end: -left alone +restored:\n%s", diff)
+	}
+	if b := saved(t, moved); !bytes.Equal(b, saved(t, restored(t, moved))) {
+		t.Error("saved again it is not the same")
+	}
+}
+
+func recordings(tb testing.TB) map[string][]*observation.Observation {
+	tb.Helper()
+	paths, err := filepath.Glob("testdata/*.jsonl.gz")
+	if err != nil || len(paths) == 0 {
+		tb.Fatalf("no recordings: %v", err)
+	}
+	out := map[string][]*observation.Observation{}
+	for _, p := range paths {
+		out[filepath.Base(p)] = read(tb, p)
+	}
+	return out
+}
+
+// unsaved are the fields that follow from the others.
+var unsaved = []string{"opts", "shared", "derived", "index", "above", "tally", "doubts", "joined"}
+
+// sameKnowledge compares engines by all that is saved.
+var sameKnowledge = cmp.Options{
+	cmp.Exporter(func(reflect.Type) bool { return true }),
+	cmp.FilterPath(func(p cmp.Path) bool {
+		return len(p) == 3 && slices.Contains(unsaved, p.Last().String()[1:]) // of the Engine
+	}, cmp.Ignore()),
+	cmpopts.EquateEmpty(),
+}
+
+// filled is an engine in which every field of every struct that is saved has a
+// value of its own.
+func filled() *Engine {
+	e := New(Options{Cluster: "test"})
+	f := filler{}
+	f.fill(reflect.ValueOf(e).Elem())
+	for _, t := range e.objects {
+		for _, v := range t.versions {
+			v.Ref = &t.ref
+		}
+		t.above = t.newestOwners()
+	}
+	return e
+}
+
+type filler struct{ n int64 }
+
+func (f *filler) fill(v reflect.Value) {
+	f.n++
+	if !v.CanSet() { // an unexported field
+		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+	}
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(epoch.Add(time.Duration(f.n) * time.Millisecond)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(-f.n)
+	case reflect.Uint64:
+		v.SetUint(uint64(f.n))
+	case reflect.Uint8:
+		v.SetUint(uint64(f.n % 255))
+	case reflect.String:
+		v.SetString("text " + time.Duration(f.n).String())
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !slices.Contains(unsaved, v.Type().Field(i).Name) {
+				f.fill(v.Field(i))
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			f.fill(v.Index(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range 2 {
+			f.fill(v.Index(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range 2 {
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			f.fill(key)
+			f.fill(value)
+			v.SetMapIndex(key, value)
+		}
+	default:
+		panic("a field of kind " + v.Kind().String() + " is not known to be saved: teach the test")
+	}
+}
+
+// savedDigest is that of filled, in the format savedVersion.
+const savedDigest = "a23a2fa0a1200ea6"
+
+// TestSaveKnowsEveryField fails when a field is added to what the engine keeps
+// and Save does not know it, and when the format changes but not its version.
+func TestSaveKnowsEveryField(t *testing.T) {
+	want := filled()
+	got := restored(t, want)
+	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
+		t.Errorf("what was saved and restored is not the same: describe the new field in savefields.go, or list it as unsaved: -want +got:\n%s", diff)
+	}
+	sum := sha256.Sum256(saved(t, want))
+	if got := hex.EncodeToString(sum[:8]); got != savedDigest {
+		t.Errorf("the format is no longer what it was: give it a new savedVersion, and this test the digest %q", got)
+	}
+}
+
+// TestRestoreRefuses what is not whole: the caller is told that it must begin
+// anew, or that its reader failed.
+func TestRestoreRefuses(t *testing.T) {
+	good := saved(t, observe(read(t, "testdata/create.real.jsonl.gz")))
+	broken := errors.New("disk on fire")
+	flip := func(i int) []byte {
+		b := bytes.Clone(good)
+		b[i] ^= 0x10
+		return b
+	}
+	cases := map[string]struct {
+		reason string
+		in     io.Reader
+		opts   Options
+		want   error
+	}{
+		"Empty":        {"nothing is no engine", bytes.NewReader(nil), Options{Cluster: "test"}, ErrFormat},
+		"OtherFile":    {"something else is none", bytes.NewReader(bytes.Repeat([]byte("{}"), 99)), Options{Cluster: "test"}, ErrFormat},
+		"OtherVersion": {"a format that is not known is not guessed at", bytes.NewReader(flip(len(savedMagic))), Options{Cluster: "test"}, ErrFormat},
+		"OtherCluster": {"IDs of traces are a cluster's own", bytes.NewReader(good), Options{Cluster: "other"}, ErrFormat},
+		"Truncated":    {"the end is missing", bytes.NewReader(good[:len(good)-1]), Options{Cluster: "test"}, ErrFormat},
+		"HalfBlock":    {"half is missing", bytes.NewReader(good[:len(good)/2]), Options{Cluster: "test"}, ErrFormat},
+		"Flipped":      {"a bit is wrong", bytes.NewReader(flip(len(good) / 2)), Options{Cluster: "test"}, ErrFormat},
+		"Unreadable":   {"a reader's error is told as it is", io.MultiReader(bytes.NewReader(good[:99]), failing{broken}), Options{Cluster: "test"}, broken},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			e, err := Restore(tt.opts, tt.in)
+			if e != nil || !errors.Is(err, tt.want) || errors.Is(err, ErrFormat) != (tt.want == ErrFormat) { //nolint:errorlint // a sentinel of the table
+				t.Errorf("%s: Restore gave %v, %v, want error %q", tt.reason, e, err, tt.want)
+			}
+		})
+	}
+	rest := bytes.NewReader(append(bytes.Clone(good), "more"...))
+	if _, err := Restore(Options{Cluster: "test"}, rest); err != nil || rest.Len() != 4 {
+		t.Errorf("Restore left %d bytes of what follows, and gave %v; want all 4", rest.Len(), err)
+	}
+	if err := New(Options{}).Save(failing{broken}); !errors.Is(err, broken) {
+		t.Errorf("Save gave %v, want the writer's error", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error)  { return 0, f.err }
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// FuzzRestore gives Restore blocks that are whole and hold anything: it must
+// not panic, nor take more memory than what it reads is worth, and an engine
+// that it makes must work.
+func FuzzRestore(f *testing.F) {
+	payload := func(e *Engine) []byte {
+		r := &blockReader{in: bytes.NewReader(saved(f, e)[len(savedMagic)+1:])}
+		var out []byte
+		for !r.ended {
+			if r.block(); r.err != nil {
+				f.Fatal(r.err)
+			}
+			out = append(out, r.left...)
+		}
+		return out
+	}
+	s := newStory()
+	s.rollout()
+	e := observe(s.seen)
+	f.Add(payload(e))
+	e.Take(s.now().Add(time.Minute))
+	f.Add(payload(e))
+	f.Add(payload(filled()))
+	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var in bytes.Buffer
+		in.WriteString(savedMagic)
+		in.WriteByte(savedVersion)
+		w := &blockWriter{out: &in, buf: bytes.Clone(data)}
+		if err := w.close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, cluster := range []string{"", "test"} {
+			e, err := Restore(Options{Cluster: cluster}, bytes.NewReader(in.Bytes()))
+			if err != nil {
+				if !errors.Is(err, ErrFormat) {
+					t.Errorf("error %v does not say that it is the format", err)
+				}
+				continue
+			}
+			for _, o := range s.seen {
+				e.Observe(o)
+			}
+			ask(e, s.now())
+			ask(e, s.now().Add(2*time.Hour))
+			restored(t, e)
+		}
+		// Whatever the bytes, they are no engine without their checksums.
+		if _, err := Restore(Options{}, bytes.NewReader(data)); !errors.Is(err, ErrFormat) {
+			t.Errorf("bytes without checksums gave %v", err)
+		}
+	})
+}
+
+// TestRestoreMemory holds a restored engine to share what the saved one shared.
+func TestRestoreMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a large recording")
+	}
+	readThousand(t)
+	e, end := New(Options{Cluster: "bench"}), time.Time{}
+	for _, o := range readThousand(t) {
+		e.Observe(o)
+		end = o.Seen
+	}
+	compare := func(when string) {
+		b := saved(t, e)
+		before := heap()
+		again, err := Restore(e.opts, bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := float64(heap()-before) / float64(len(e.objects))
+		e, again = again, nil // what is left is the restored one
+		_ = again
+		t.Logf("%s: %d bytes saved; %.0f bytes per object restored", when, len(b), size)
+		if limit := map[string]float64{"open": 4096, "arrived": 1024}[when]; size > limit {
+			t.Errorf("%s: a restored object takes %.0f bytes, want at most %.0f", when, size, limit)
+		}
+	}
+	compare("open")
+	e.Take(end.Add(time.Minute))
+	compare("arrived")
+}
+
+// arrivedPods is an engine that knows 5,000 Pods which have converged.
+func arrivedPods(tb testing.TB) *Engine {
+	tb.Helper()
+	e, end := New(Options{Cluster: "bench"}), time.Time{}
+	for n := range 5 {
+		for _, o := range readThousand(tb) {
+			e.Observe(copied(o, n))
+			end = o.Seen
+		}
+	}
+	if len(e.Take(end.Add(time.Minute))) == 0 {
+		tb.Fatal("no trace was taken")
+	}
+	return e
+}
+
+// copied is o of another set of objects.
+func copied(o *observation.Observation, n int) *observation.Observation {
+	set := string(rune('a' + n))
+	switch {
+	case o.State != nil:
+		o.State.UID += types.UID(set)
+		for i := range o.State.Owners {
+			o.State.Owners[i].UID += types.UID(set)
+		}
+	case o.Event != nil:
+		o.Event.Regarding.UID += types.UID(set)
+	case o.Gone != nil:
+		o.Gone.UID += types.UID(set)
+	}
+	return o
+}
+
+func BenchmarkSave(b *testing.B) {
+	e := arrivedPods(b)
+	size := len(saved(b, e))
+	for b.Loop() {
+		if err := e.Save(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(size)/(1<<20), "MiB")
+	b.ReportMetric(float64(len(e.objects)), "objects")
+}
+
+func BenchmarkRestore(b *testing.B) {
+	e := arrivedPods(b)
+	in := saved(b, e)
+	for b.Loop() {
+		if _, err := Restore(e.opts, bytes.NewReader(in)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// A saved engine is a sequence of blocks: length and CRC-32C in four bytes each,
+// then so many bytes. A block of no length ends it. So what is damaged or cut
+// off is known before it is read as anything.
+const (
+	blockSize = 64 << 10
+	blockHead = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// blockWriter collects what is appended to buf and writes it in blocks.
+type blockWriter struct {
+	out io.Writer
+	buf []byte
+	err error
+}
+
+// flush writes what is there, if it is enough for a block.
+func (b *blockWriter) flush() {
+	for len(b.buf) >= blockSize {
+		b.block(b.buf[:blockSize])
+		b.buf = b.buf[:copy(b.buf, b.buf[blockSize:])]
+	}
+}
+
+func (b *blockWriter) block(p []byte) {
+	if b.err != nil {
+		return
+	}
+	var head [blockHead]byte
+	binary.BigEndian.PutUint32(head[:], uint32(len(p))) //nolint:gosec // at most blockSize
+	binary.BigEndian.PutUint32(head[4:], crc32.Checksum(p, castagnoli))
+	if _, b.err = b.out.Write(head[:]); b.err == nil && len(p) > 0 {
+		_, b.err = b.out.Write(p)
+	}
+}
+
+// close writes the rest and the block that ends all.
+func (b *blockWriter) close() error {
+	b.flush()
+	if len(b.buf) > 0 {
+		b.block(b.buf)
+	}
+	b.block(nil)
+	return b.err
+}
+
+// blockReader reads what blockWriter wrote. Its first error stays.
+type blockReader struct {
+	in    io.Reader
+	buf   []byte
+	left  []byte
+	ended bool
+	err   error
+}
+
+// ReadByte implements io.ByteReader.
+func (b *blockReader) ReadByte() (byte, error) {
+	if !b.more() {
+		return 0, b.err
+	}
+	c := b.left[0]
+	b.left = b.left[1:]
+	return c, nil
+}
+
+// next returns up to n bytes, and none after an error. They are valid until the
+// next call.
+func (b *blockReader) next(n int) []byte {
+	if !b.more() {
+		return nil
+	}
+	n = min(n, len(b.left))
+	p := b.left[:n]
+	b.left = b.left[n:]
+	return p
+}
+
+// more makes sure that something is left, or that there is an error.
+func (b *blockReader) more() bool {
+	if len(b.left) == 0 && b.err == nil {
+		b.block()
+		if b.err == nil && b.ended {
+			b.err = fmt.Errorf("%w: it ends early", ErrFormat)
+		}
+	}
+	return b.err == nil
+}
+
+func (b *blockReader) block() {
+	var head [blockHead]byte
+	if _, err := io.ReadFull(b.in, head[:]); err != nil {
+		b.err = early(err)
+		return
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > blockSize {
+		b.err = fmt.Errorf("%w: damaged", ErrFormat)
+		return
+	}
+	if b.buf == nil {
+		b.buf = make([]byte, blockSize)
+	}
+	b.left = b.buf[:n]
+	if _, err := io.ReadFull(b.in, b.left); err != nil {
+		b.err = early(err)
+		return
+	}
+	if crc32.Checksum(b.left, castagnoli) != binary.BigEndian.Uint32(head[4:]) {
+		b.err = fmt.Errorf("%w: damaged", ErrFormat)
+		return
+	}
+	b.ended = n == 0
+}
+
+// close makes sure that everything was read.
+func (b *blockReader) close() error {
+	if b.err == nil && len(b.left) == 0 && !b.ended {
+		b.block()
+	}
+	if b.err == nil && !b.ended {
+		b.err = fmt.Errorf("%w: it goes on after its end", ErrFormat)
+	}
+	return b.err
+}
+
+// early makes the end of the input an error of format.
+func early(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: it ends early", ErrFormat)
+	}
+	return err
+}
