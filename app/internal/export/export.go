@@ -3,18 +3,16 @@
 // Package export sends spans to an OpenTelemetry backend, by OpenTelemetry's
 // own OTLP clients: what those read from OTEL_EXPORTER_OTLP_* variables
 // (headers, timeout, compression, certificates) is theirs to apply. Here is
-// where to send, the queue that outlives a backend which is down, and what is
-// said of spans that could not be sent.
+// where to send, the queue that outlives a backend which is down, the outbox in a
+// store that outlives the process, and what is said of spans that could not be
+// sent.
 package export
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
-
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -38,6 +36,8 @@ type Options struct {
 	// any other HTTP. It wins over every variable that would send spans
 	// elsewhere, or nowhere. Empty: the environment decides.
 	Endpoint string
+	// Setting is how messages name where Endpoint was set; empty: --otlp.
+	Setting string
 	// Cluster is the UID of the cluster that the spans tell of; may be empty.
 	Cluster string
 	// Warn is told once when the backend cannot be reached, and once for each
@@ -49,9 +49,7 @@ type Options struct {
 // Exporter sends spans in the background, each once. A nil Exporter is valid
 // and sends nothing. It is safe for concurrent use.
 type Exporter struct {
-	opts   Options
-	target target
-	client otlptrace.Client
+	sender *sender
 	cancel context.CancelFunc
 
 	wake    chan struct{}
@@ -72,23 +70,13 @@ type Exporter struct {
 // or variable that is wrong; whether the backend is there is not tried. Close
 // ends it; ctx ends it at once, and what was not sent is lost.
 func New(ctx context.Context, o Options) (*Exporter, error) {
-	if o.Warn == nil {
-		o.Warn = func(string, ...any) {}
-	}
-	to, err := resolve(o)
+	to, err := newSender(ctx, o)
 	if err != nil || to == nil {
 		return nil, err
 	}
-	if err := checkEnvironment(to); err != nil {
-		return nil, err
-	}
-	client := to.client()
-	if err := client.Start(ctx); err != nil {
-		return nil, fmt.Errorf("cannot send spans to %s (%s): %w", to.name, to.origin, err)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	e := &Exporter{
-		opts: o, target: *to, client: client, cancel: cancel,
+		sender: to, cancel: cancel,
 		wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go e.run(ctx)
@@ -100,7 +88,7 @@ func (e *Exporter) Endpoint() string {
 	if e == nil {
 		return ""
 	}
-	return e.target.name
+	return e.sender.target.name
 }
 
 // Export queues the ended spans of traces that were not queued before, and does
@@ -150,11 +138,7 @@ func (e *Exporter) Close(ctx context.Context) error {
 		}
 		e.cancel()
 		<-e.done
-		// Nothing is under way any more: Stop has nothing to wait for.
-		if err := e.client.Stop(context.WithoutCancel(ctx)); err != nil {
-			e.result = fmt.Errorf("cannot close the connection to %s: %w", e.target.name, err)
-		}
-		e.result = errors.Join(e.lost(), e.result)
+		e.result = errors.Join(e.lost(), e.sender.stop(ctx))
 	})
 	return e.result
 }
@@ -165,5 +149,5 @@ func (e *Exporter) lost() error {
 	if n := len(e.queue); n > 0 {
 		e.losses.add(n, e.losses.last)
 	}
-	return e.losses.err(e.seen.total, e.target)
+	return e.losses.err(e.seen.total, e.sender.target)
 }

@@ -50,9 +50,13 @@ type receiver struct {
 
 	// answer decides about a request; nil accepts all.
 	answer func(spans int) (ptraceotlp.ExportResponse, error)
+	// lose decides about a request that was taken whether its answer is lost;
+	// nil loses none.
+	lose func() bool
 
 	mu      sync.Mutex
-	got     map[string]int // by trace and span ID
+	ends    map[string]uint64 // as got
+	got     map[string]int    // by trace and span ID
 	service map[string]bool
 	headers http.Header
 	calls   int
@@ -60,7 +64,7 @@ type receiver struct {
 }
 
 func newReceiver() *receiver {
-	return &receiver{got: map[string]int{}, service: map[string]bool{}, headers: http.Header{}, changed: make(chan struct{}, 1)}
+	return &receiver{got: map[string]int{}, ends: map[string]uint64{}, service: map[string]bool{}, headers: http.Header{}, changed: make(chan struct{}, 1)}
 }
 
 func (r *receiver) Export(ctx context.Context, req ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
@@ -90,8 +94,12 @@ func (r *receiver) take(headers http.Header, traces ptrace.Traces) (ptraceotlp.E
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, s := range ss.Spans().All() {
 				r.got[s.TraceID().String()+s.SpanID().String()]++
+				r.ends[s.TraceID().String()+s.SpanID().String()] = uint64(s.EndTimestamp())
 			}
 		}
+	}
+	if r.lose != nil && r.lose() {
+		return resp, status.Error(codes.Unavailable, "the answer is lost")
 	}
 	return resp, nil
 }
@@ -201,7 +209,7 @@ func serveGRPC(t *testing.T, r *receiver, l net.Listener, opts ...grpc.ServerOpt
 }
 
 // serveHTTP serves r on l until the test ends.
-func serveHTTP(t *testing.T, r *receiver, l net.Listener) {
+func serveHTTP(t testing.TB, r *receiver, l net.Listener) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(r)
 	s.Listener.Close() // replaced
@@ -210,7 +218,7 @@ func serveHTTP(t *testing.T, r *receiver, l net.Listener) {
 	t.Cleanup(s.Close)
 }
 
-func listen(t *testing.T, address string) net.Listener {
+func listen(t testing.TB, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -20,8 +20,9 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// flag is how a user names Options.Endpoint.
-const flag = "--otlp"
+// defaultSetting is how a user names Options.Endpoint, unless Options.Setting
+// says otherwise.
+const defaultSetting = "--otlp"
 
 // The protocols of OTEL_EXPORTER_OTLP_PROTOCOL.
 const (
@@ -46,7 +47,7 @@ type target struct {
 // resolve decides where to send, if anywhere.
 func resolve(o Options) (*target, error) {
 	if o.Endpoint != "" {
-		return fromFlag(o.Endpoint)
+		return fromFlag(o.Endpoint, cmp.Or(o.Setting, defaultSetting))
 	}
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
@@ -63,7 +64,7 @@ func resolve(o Options) (*target, error) {
 	return fromEnvironment(o, wanted)
 }
 
-func fromFlag(endpoint string) (*target, error) {
+func fromFlag(endpoint, flag string) (*target, error) {
 	protocol, err := protocol()
 	if err != nil {
 		return nil, err

@@ -36,8 +36,12 @@ type Write struct {
 }
 
 // WritesOf returns the stored writes that s tells of: itself, if it is one that
-// was not refused, and those among its events.
+// was not refused, and those among its events. One that another component made
+// tells of none: it is the same write as seen from there.
 func WritesOf(s *span.Span) []Write {
+	if s.Origin != nil {
+		return nil
+	}
 	var out []Write
 	if s.IsWrite() && s.Status != span.StatusError && !s.Open() {
 		w := write(s, s.Attributes)

@@ -35,13 +35,15 @@ type content struct {
 	num     int64
 	spans   map[trace.SpanID]row
 	objects map[object.Ref]int64
-	next    int64
-	// loose: objects may have lost their last span.
+	origins map[string]int64
+	// next and nextOrigin are the numbers that come next.
+	next, nextOrigin int64
+	// loose: objects and origins may have lost their last span.
 	loose bool
 }
 
 func (m *merge) content(ctx context.Context, h *head) (*content, error) {
-	c := &content{writing: m.writing, num: h.num, spans: map[trace.SpanID]row{}, objects: map[object.Ref]int64{}}
+	c := &content{writing: m.writing, num: h.num, spans: map[trace.SpanID]row{}, objects: map[object.Ref]int64{}, origins: map[string]int64{}}
 	if !h.known {
 		return c, nil
 	}
@@ -56,6 +58,14 @@ func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 	for num, ref := range refs {
 		c.objects[ref] = num
 		c.next = max(c.next, num+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	made, err := origins(ctx, m, h.num)
+	for num, data := range made {
+		c.origins[string(data)] = num
+		c.nextOrigin = max(c.nextOrigin, num+1)
 	}
 	return c, err
 }
@@ -109,7 +119,11 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	if err != nil {
 		return err
 	}
-	digest := digestOf(s, obj, data)
+	made, err := c.origin(ctx, s)
+	if err != nil {
+		return err
+	}
+	digest := digestOf(s, obj, made, data)
 	old, there := c.spans[s.ID]
 	switch {
 	case there && old.digest == digest && old.place == at:
@@ -126,11 +140,11 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 		parent = s.Parent[:]
 	}
 	if err := c.exec(ctx, `INSERT INTO spans (trace, id, amends, revision, seq, digest, parent, remote, name, service, object,
-		start, start_source, until, until_source, outcome, evidence, status, message, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		start, start_source, until, until_source, outcome, evidence, status, message, data, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.num, s.ID[:], at.amends, at.revision, at.seq, digest, parent, s.RemoteParent, text(s.Name), text(s.Service), obj,
 		optional(s.Start.Time), text(string(s.Start.Source)), optional(s.End.Time), text(string(s.End.Source)),
-		text(string(s.Outcome)), text(string(s.Evidence)), int64(s.Status), text(s.Message), data); err != nil {
+		text(string(s.Outcome)), text(string(s.Evidence)), int64(s.Status), text(s.Message), data, made); err != nil {
 		return err
 	}
 	return c.primitives(ctx, s)
@@ -176,10 +190,10 @@ func (c *content) remove(ctx context.Context, id trace.SpanID) error {
 }
 
 // digestOf tells spans apart that differ in anything but their place.
-func digestOf(s *span.Span, obj int64, data []byte) int64 {
+func digestOf(s *span.Span, obj, made int64, data []byte) int64 {
 	b := make([]byte, 0, 512)
 	b = append(b, s.Parent[:]...)
-	for _, n := range []int64{obj, nanos(s.Start.Time), nanos(s.End.Time), int64(s.Status)} {
+	for _, n := range []int64{obj, made, nanos(s.Start.Time), nanos(s.End.Time), int64(s.Status)} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // all 64 bits count
 	}
 	for _, flag := range []bool{s.RemoteParent, s.Start.IsZero(), s.End.IsZero()} {

@@ -27,6 +27,10 @@ func encode(s *span.Span) ([]byte, error) {
 			TraceId: slices.Clone(l.TraceID[:]), SpanId: slices.Clone(l.SpanID[:]), Attributes: span.KeyValues(l.Attributes, text),
 		})
 	}
+	if o := s.Origin; o != nil {
+		out.TraceId, out.ParentSpanId = slices.Clone(o.TraceID[:]), slices.Clone(o.Parent[:])
+		out.Kind, out.TraceState = tracepb.Span_SpanKind(o.Kind), text(o.TraceState) //nolint:gosec // the same five numbers
+	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(out)
 }
 

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,13 +32,14 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	next := len(released)
 	good, bad := "CREATE TABLE further (x)", "CREATE TABLE other (x); INSERT INTO nowhere VALUES (1)"
 	migrations = slices.Concat(released, []string{good, bad})
-	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "from version 2 to 3") {
+	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("from version %d to %d", next+1, next+2)) {
 		t.Errorf("a step that fails: %v", err)
 	}
-	migrations[2] = "CREATE TABLE other (x)"
-	for _, version := range []int{2, 3} { // the good step was kept, of the bad one nothing
+	migrations[next+1] = "CREATE TABLE other (x)"
+	for _, version := range []int{next + 1, next + 2} { // the good step was kept, of the bad one nothing
 		s, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

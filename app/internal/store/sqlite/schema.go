@@ -131,6 +131,16 @@ CREATE TABLE links (
   PRIMARY KEY (trace, span, num)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_of ON links (of_trace);
+`, `
+-- who made the spans of other components: an OTLP ResourceSpans without spans,
+-- numbered within the trace
+CREATE TABLE origins (
+  trace INTEGER NOT NULL,
+  num   INTEGER NOT NULL,
+  data  BLOB NOT NULL,
+  PRIMARY KEY (trace, num)
+) STRICT, WITHOUT ROWID;
+ALTER TABLE spans ADD COLUMN origin INTEGER NOT NULL DEFAULT -1;
 `}
 
 // migrate brings the schema of the writer's database to the newest version, and

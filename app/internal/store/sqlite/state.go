@@ -21,21 +21,37 @@ func (s *Store) State(ctx context.Context, name string) ([]byte, error) {
 	return found[name], nil
 }
 
-// States returns all state whose names begin with prefix.
+// States returns all state whose names begin with prefix. Other state costs
+// nothing.
 func (s *Store) States(ctx context.Context, prefix string) (map[string][]byte, error) {
-	found, err := s.states(ctx, "substr(name, 1, length(?1)) = ?1 AND name >= ?1", prefix)
+	which, args := "name >= ?", []any{prefix}
+	if after := successor(prefix); after != "" {
+		which, args = which+" AND name < ?", append(args, after)
+	}
+	found, err := s.states(ctx, which, args...)
 	if err != nil {
 		return nil, failed(ctx, fmt.Sprintf("read states %q from store", prefix), s.path, err)
 	}
 	return found, nil
 }
 
-func (s *Store) states(ctx context.Context, which string, arg any) (map[string][]byte, error) {
+// successor is the first of all names that comes after those that begin with
+// prefix; empty if none does.
+func successor(prefix string) string {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			return prefix[:i] + string([]byte{prefix[i] + 1})
+		}
+	}
+	return ""
+}
+
+func (s *Store) states(ctx context.Context, which string, args ...any) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	var name string
 	var value []byte
 	err := s.snapshot(ctx, func(q querier) error {
-		return scan(ctx, q, "SELECT name, value FROM state WHERE "+which, []any{arg}, []any{&name, &value}, func() error {
+		return scan(ctx, q, "SELECT name, value FROM state WHERE "+which, args, []any{&name, &value}, func() error {
 			out[name] = append([]byte{}, value...)
 			return nil
 		})

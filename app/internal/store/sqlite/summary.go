@@ -50,6 +50,9 @@ func (c *content) count(ctx context.Context) error {
 			(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`, c.num); err != nil {
 			return err
 		}
+		if err := c.exec(ctx, "DELETE FROM origins WHERE trace = ?1 AND num NOT IN (SELECT origin FROM spans WHERE trace = ?1)", c.num); err != nil {
+			return err
+		}
 	}
 	return c.exec(ctx, `UPDATE traces SET spans = (SELECT count(*) FROM spans WHERE trace = ?1),
 		writes = (SELECT count(*) FROM writes WHERE trace = ?1) WHERE num = ?1`, c.num)

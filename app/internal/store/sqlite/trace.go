@@ -40,21 +40,25 @@ func load(ctx context.Context, from querier, num int64, id trace.TraceID, amendi
 	if err != nil {
 		return nil, err
 	}
+	made, err := makers(ctx, from, num)
+	if err != nil {
+		return nil, err
+	}
 	var out []*span.Span
 	var s span.Span
 	var spanid, parent, data []byte
-	var obj int64
+	var obj, madeBy int64
 	var start, until sql.NullInt64
-	err = scan(ctx, from, `SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, evidence, status, message, data
+	err = scan(ctx, from, `SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, evidence, status, message, data, origin
 		FROM spans WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id`, []any{num, amending},
 		[]any{
 			&spanid, &parent, &s.RemoteParent, &s.Name, &s.Service, &obj, &start, &s.Start.Source, &until, &s.End.Source,
-			&s.Outcome, &s.Evidence, &s.Status, &s.Message, &data,
+			&s.Outcome, &s.Evidence, &s.Status, &s.Message, &data, &madeBy,
 		}, func() error {
 			one := s
 			one.TraceID, one.ID, one.Parent, one.Object = id, spanID(spanid), spanID(parent), refs[obj]
 			one.Start.Time, one.End.Time = optionalMoment(start), optionalMoment(until)
-			if err := decode(&one, data); err != nil {
+			if err := decode(&one, data, made[madeBy]); err != nil {
 				return fmt.Errorf("%w: span %s: %w", store.ErrDamaged, one.ID, err)
 			}
 			out = append(out, &one)

@@ -4,6 +4,8 @@ package sqlite
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -149,8 +151,8 @@ func (m *merge) state(ctx context.Context) error {
 	}
 	if len(m.batch.State) > 0 && m.batch.Revision >= kept {
 		kept = m.batch.Revision
-		for name, value := range m.batch.State {
-			if err := m.keep(ctx, name, value); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(m.batch.State)) { // neighbours share pages
+			if err := m.keep(ctx, name, m.batch.State[name]); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -42,6 +43,17 @@ func everything() *span.Trace {
 	pod := b.Add(root, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", "web-1"), 10, -1)
 	pod.Evidence, pod.Message, pod.Start.Source = span.ByEvent, "waiting for volumes", span.TimeEvent
 	b.Add(pod, "pull image", "kubelet", pod.Object, 20, 30).Evidence = ""
+	joined := b.Add(pod, "PATCH /api/v1/namespaces/{:namespace}/pods/{:name}/status", "apiserver", object.Ref{}, 21, 25)
+	from := &span.Resource{SchemaURL: "https://schema", Attributes: []attribute.KeyValue{attribute.String("service.name", "apiserver")}}
+	joined.Origin = &span.Origin{
+		TraceID: trace.TraceID{5}, Parent: trace.SpanID{6}, Kind: trace.SpanKindServer, TraceState: "a=b",
+		Scope: span.Scope{Name: "otelhttp", Version: "1"}, Resource: from,
+	}
+	joined.Evidence, joined.Start.Source, joined.End.Source = span.ByRequest, "", ""
+	b.Add(joined, "authorization", "apiserver", object.Ref{}, 22, 23).Origin = &span.Origin{
+		TraceID: trace.TraceID{5}, Kind: trace.SpanKindInternal, Scope: span.Scope{Name: "filters"}, Resource: from,
+	}
+	b.Add(joined, "nobody", "", object.Ref{}, 22, 23).Origin = &span.Origin{}
 	b.Add(root, "run", "", spantest.Ref("", "Node", ""), 30, 30).Object.Namespace = ""
 	return b.Trace
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// backend answers at once, and looks at nothing.
+func backend(t testing.TB) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { io.Copy(io.Discard, req.Body) }))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// BenchmarkOutboxSend measures how fast a backlog goes out: from the store, by
+// HTTP over loopback, to the removal of its entries.
+func BenchmarkOutboxSend(b *testing.B) {
+	for _, spans := range []int{2, 20, 2000} {
+		b.Run(fmt.Sprintf("spans=%d", spans), func(b *testing.B) {
+			const total = 20_000
+			var sent int64
+			for n := range b.N {
+				b.StopTimer()
+				w := newWorld(b)
+				o := to(backend(b))
+				o.Hold = true
+				box := w.open(o)
+				var batch []*span.Trace
+				for i := range total / spans {
+					if batch = append(batch, small(fmt.Sprintf("%d-%d", n, i), spans)); len(batch)*spans >= 1000 {
+						w.put(batch...)
+						batch = nil
+					}
+				}
+				b.StartTimer()
+				box.Hold(false)
+				if err := box.Close(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				sent += box.Stats().Exported
+				w.crash()
+			}
+			b.ReportMetric(float64(sent)/b.Elapsed().Seconds(), "spans/s")
+		})
+	}
+}
+
+// BenchmarkOutboxQueue measures what the server's loop pays for an entry, beside
+// its write to the store, with 100,000 waiting and the limit reached.
+func BenchmarkOutboxQueue(b *testing.B) {
+	w := newWorld(b)
+	o := OutboxOptions{Options: Options{Endpoint: "http://127.0.0.1:1"}, Hold: true, MaxSpans: 1_000_000}
+	o.Commit = func(context.Context, map[string][]byte) error { return nil }
+	box := w.open(o)
+	t := small("a", 10)
+	for range 100_000 {
+		box.Stored(box.Queue(entries(t)...))
+	}
+	for b.Loop() {
+		box.Stored(box.Queue(entries(t)...))
+	}
+}
+
+// BenchmarkOutboxOpen measures a start with 100,000 entries, and what they take
+// in memory.
+func BenchmarkOutboxOpen(b *testing.B) {
+	const entries = 100_000
+	w := newWorld(b)
+	o := OutboxOptions{Options: Options{Endpoint: "http://127.0.0.1:1"}, Hold: true}
+	box := w.open(o)
+	t := small("a", 10)
+	for range entries / 1000 {
+		var batch []Entry
+		for range 1000 {
+			batch = append(batch, Entry{TraceID: t.ID, Spans: 10})
+		}
+		if err := w.write(&store.Batch{State: box.Queue(batch...)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	w.crash()
+	var opening time.Duration
+	var before, after runtime.MemStats
+	for range b.N {
+		w.open(OutboxOptions{}) // only for the store
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		again, err := OpenOutbox(b.Context(), OutboxOptions{Options: o.Options, Hold: true, Store: w.db, Commit: w.commit, Now: w.clock.Now})
+		if err != nil {
+			b.Fatal(err)
+		}
+		opening += time.Since(began)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if stats := again.Stats(); stats.Entries != entries {
+			b.Fatalf("it stands at %+v", stats)
+		}
+		if err := again.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		w.crash()
+	}
+	b.ReportMetric(opening.Seconds()*1000/float64(b.N), "ms/open")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/entries, "bytes/entry")
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// fuse ends a life of an Outbox after so many steps of the protocol.
+type fuse struct {
+	mu    sync.Mutex
+	left  int
+	where string
+	blow  func()
+}
+
+// burn is errCrash from the step on at which the fuse blows.
+func (f *fuse) burn(step string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left--; f.left > 0 {
+		return nil
+	}
+	if f.where == "" {
+		f.where = step
+		f.blow()
+	}
+	return errCrash
+}
+
+func (f *fuse) blown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.where != ""
+}
+
+// TestOutboxKilled kills the process at every step of the protocol: before and
+// after each write, before and after the backend takes a request. Whatever was
+// committed arrives, what was not never does, and no entry stays.
+func TestOutboxKilled(t *testing.T) {
+	places := map[string]int{}
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { killed(t, rand.New(rand.NewPCG(seed, 1)), places) })
+	}
+	t.Logf("killed at: %v", places)
+	if len(places) < 7 && !testing.Short() {
+		t.Errorf("killed at these steps only: %v", places)
+	}
+}
+
+func killed(t *testing.T, random *rand.Rand, places map[string]int) {
+	t.Helper()
+	w, r := newWorld(t), newReceiver()
+	l := listen(t, "127.0.0.1:0")
+	f := &fuse{}
+	var mu sync.Mutex // of what the receiver asks for
+	current := func() *fuse { mu.Lock(); defer mu.Unlock(); return f }
+	r.answer = func(int) (ptraceotlp.ExportResponse, error) {
+		if current().burn("arrived") != nil {
+			return ptraceotlp.NewExportResponse(), status.Error(codes.Unavailable, "died")
+		}
+		return ptraceotlp.NewExportResponse(), nil
+	}
+	r.lose = func() bool { return current().burn("taken") != nil }
+	serveHTTP(t, r, l)
+	o := OutboxOptions{Options: Options{Endpoint: "http://" + l.Addr().String()}, linger: time.Millisecond}
+	var committed []*span.Trace
+	n := 0
+	for life := range 6 {
+		next := &fuse{left: 1 + random.IntN(14)}
+		if life == 5 {
+			next.left = 1 << 30
+		}
+		next.blow = func() { w.kill() }
+		mu.Lock()
+		f = next
+		mu.Unlock()
+		w.step = func(when string) error { return next.burn("commit " + when) }
+		w.open(o)
+		if life < 5 {
+			for range 1 + random.IntN(4) {
+				n++
+				tr := small(fmt.Sprintf("t%d", n), 1+random.IntN(700))
+				if queueOne(t, w, next, &store.Batch{Finished: one(tr)}, entries(tr)) {
+					committed = append(committed, tr)
+				}
+				if len(committed) > 0 && random.IntN(3) == 0 {
+					late := amend(committed[random.IntN(len(committed))], fmt.Sprint(n))
+					if queueOne(t, w, next, &store.Batch{Amendments: one(late)}, []Entry{{TraceID: late.ID, Only: []trace.SpanID{late.Spans[0].ID}}}) {
+						committed = append(committed, late)
+					}
+				}
+			}
+			w.until("delivered or dead", func(s OutboxStats) bool { return next.blown() || s.Entries+w.unremoved() == 0 })
+			places[next.where]++
+			w.crash()
+			continue
+		}
+		w.finish()
+	}
+	r.want(t, committed...)
+	if left := w.left(); left != 0 {
+		t.Errorf("%d entries are left", left)
+	}
+}
+
+// queueOne stores and queues something, and reports whether it was committed.
+func queueOne(t *testing.T, w *world, f *fuse, b *store.Batch, what []Entry) (committed bool) {
+	t.Helper()
+	if f.burn("before Queue") != nil {
+		return false
+	}
+	b.State = w.box.Queue(what...)
+	if f.burn("queued") != nil {
+		return false
+	}
+	w.mu.Lock()
+	w.revision++
+	b.Revision, b.AsOf = w.revision, w.clock.Now()
+	err := w.db.Write(t.Context(), b)
+	w.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.burn("written") == nil {
+		w.box.Stored(b.State)
+	}
+	return true
+}

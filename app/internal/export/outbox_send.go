@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// run sends what waits until Close has been called and nothing waits that may
+// be sent, or ctx ends.
+func (b *Outbox) run(ctx context.Context) {
+	defer close(b.done)
+	defer b.tell()
+	troubles := map[string]bool{} // what has been warned of, and lasts
+	for ctx.Err() == nil {
+		b.tell()
+		b.settle(ctx, troubles)
+		spans, err := b.load(ctx)
+		b.warn(ctx, troubles, "read", err)
+		switch {
+		case err != nil:
+			b.pause(ctx, err)
+		case len(spans) > 0:
+			b.send(ctx, spans)
+		case !b.wait(ctx):
+			return
+		}
+	}
+}
+
+// settle removes what was delivered from the store, if it has waited for long
+// enough. A failure is no reason not to send.
+func (b *Outbox) settle(ctx context.Context, troubles map[string]bool) {
+	b.mu.Lock()
+	due, some := b.removed.due()
+	b.mu.Unlock()
+	if !some || due > 0 {
+		return
+	}
+	_, err := b.commit(ctx)
+	b.warn(ctx, troubles, "remove", err)
+}
+
+// warn tells of trouble once, until it is over.
+func (b *Outbox) warn(ctx context.Context, troubles map[string]bool, what string, err error) {
+	if err != nil && !troubles[what] && ctx.Err() == nil {
+		b.opts.Warn("%v", err)
+	}
+	troubles[what] = err != nil
+}
+
+// load returns the spans of the next request, oldest first, and reads what is
+// missing of them. It returns none if nothing waits that may be sent. The head
+// of the backlog stays busy while there are some.
+func (b *Outbox) load(ctx context.Context) ([]*span.Span, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shed()
+	if b.holding || b.sender == nil {
+		return nil, nil
+	}
+	b.backlog.busy = true
+	have := 0
+	for i := 0; have < maxBatch; i++ {
+		if i == len(b.backlog.head) && !b.backlog.advance() {
+			break
+		}
+		if h := &b.backlog.head[i]; !h.read {
+			entry := h.Entry
+			b.mu.Unlock()
+			spans, err := b.read(ctx, &entry)
+			b.mu.Lock()
+			if err != nil && !lost(err) {
+				b.backlog.busy = false
+				return nil, err
+			}
+			if b.loaded(i, spans, err); len(spans) == 0 {
+				i--
+				continue
+			}
+		}
+		have += len(b.backlog.head[i].left)
+	}
+	b.backlog.busy = have > 0
+	return b.backlog.next(maxBatch), nil
+}
+
+// loaded gives the i-th of the head what was read of it, and counts what is
+// missing as lost.
+func (b *Outbox) loaded(i int, spans []*span.Span, err error) {
+	h := &b.backlog.head[i]
+	wanted, why := h.Spans, DroppedPruned
+	if len(h.Only) == 0 && len(spans) > 0 {
+		wanted = len(spans) // the store knows better
+	}
+	if errors.Is(err, store.ErrDamaged) {
+		why = DroppedUnreadable
+	}
+	if missing := wanted - len(spans); missing > 0 {
+		b.lose(missing, why)
+	}
+	if len(spans) > 0 {
+		b.backlog.fill(i, spans)
+		return
+	}
+	gone := b.backlog.remove(i)
+	b.removed.add(gone.name())
+}
+
+// lost reports whether another attempt to read a trace would be in vain.
+func lost(err error) bool {
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
+}
+
+// read returns the spans that e stands for, ended.
+func (b *Outbox) read(ctx context.Context, e *Entry) ([]*span.Span, error) {
+	r, err := b.opts.Store.Trace(ctx, e.TraceID)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read from the store what is to be sent: %w", err)
+	}
+	spans := span.EndOpen([]*span.Trace{r.Trace}, e.Queued)[0].Spans
+	if len(e.Only) == 0 {
+		return spans, nil
+	}
+	wanted := make(map[trace.SpanID]bool, len(e.Only))
+	for _, id := range e.Only {
+		wanted[id] = true
+	}
+	return slices.DeleteFunc(slices.Clone(spans), func(s *span.Span) bool { return !wanted[s.ID] }), nil
+}
+
+// send uploads a request of the first of spans, and pauses if that failed.
+func (b *Outbox) send(ctx context.Context, spans []*span.Span) {
+	got, calledBack := b.attempt(ctx, spans)
+	if calledBack {
+		return
+	}
+	if got.again {
+		b.pause(ctx, got.reason)
+		return
+	}
+	if b.answered(got) {
+		b.sender.warnRefused(got)
+	}
+}
+
+// attempt uploads, unless Hold calls it back.
+func (b *Outbox) attempt(ctx context.Context, spans []*span.Span) (got answer, calledBack bool) {
+	sending, callBack := context.WithCancel(ctx)
+	defer callBack()
+	b.mu.Lock()
+	if b.holding {
+		callBack()
+	}
+	b.callBack = callBack
+	b.mu.Unlock()
+	got = b.sender.attempt(sending, spans)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.callBack = nil
+	if got.again && sending.Err() != nil && ctx.Err() == nil {
+		b.backlog.busy = false
+		return got, true
+	}
+	return got, false
+}
+
+// pause notes that there must be another attempt, and waits until it is time.
+func (b *Outbox) pause(ctx context.Context, reason error) {
+	b.mu.Lock()
+	b.backlog.busy = false
+	if ctx.Err() != nil { // it failed because it was ended
+		b.mu.Unlock()
+		return
+	}
+	b.stats.LastError, b.stats.LastFailure = reason, b.opts.Now()
+	b.shed()
+	b.mu.Unlock()
+	b.tell()
+	b.sender.rest(ctx, b.closing)
+}
+
+// answered takes off the backlog what the backend has answered for. It reports
+// whether spans were refused for a new reason.
+func (b *Outbox) answered(got answer) bool {
+	refused := got.refusedSpans()
+	exported := got.spans - refused
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.backlog.busy = false
+	for _, name := range b.backlog.consume(got.spans) {
+		b.removed.add(name)
+	}
+	b.stats.Exported += int64(exported)
+	b.stats.Refused += int64(refused)
+	b.stats.Bytes += int64(got.bytes)
+	if refused > 0 {
+		b.stats.LastError, b.stats.LastFailure = got.reason, b.opts.Now()
+	}
+	if exported > 0 {
+		b.stats.LastSuccess = b.opts.Now()
+	}
+	return refused > 0 && b.losses.add(refused, got.reason)
+}
+
+// wait blocks until there may be something to do. It is false when there will
+// be nothing more.
+func (b *Outbox) wait(ctx context.Context) bool {
+	var timer <-chan time.Time
+	b.mu.Lock()
+	pause, some := b.removed.due()
+	if !some && len(b.backlog.queue)+len(b.backlog.head) > 0 {
+		pause, some = maxPause, true // held: it grows old
+	}
+	b.mu.Unlock()
+	if some {
+		t := time.NewTimer(pause)
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-b.closing:
+		return false
+	case <-b.wake:
+	case <-timer:
+	}
+	return true
+}

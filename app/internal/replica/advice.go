@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replica
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Advise adds to an error about a Lease what to do about it, if that is known.
+func Advise(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w; grant the rights that `lifeline rbac` prints for this configuration", err)
+	}
+	return err
+}

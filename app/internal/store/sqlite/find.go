@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Between returns the IDs of stored traces from low to high, both included, in
+// order and at most limit of them: who knows the beginning of an ID finds the
+// rest.
+func (s *Store) Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error) {
+	var out []trace.TraceID
+	var id []byte
+	err := s.snapshot(ctx, func(q querier) error {
+		return scan(ctx, q, "SELECT id FROM traces WHERE id BETWEEN ? AND ? AND phase > 0 ORDER BY id LIMIT ?", []any{low[:], high[:], limit},
+			[]any{&id}, func() error { out = append(out, traceID(id)); return nil })
+	})
+	if err != nil {
+		return nil, failed(ctx, "find traces of store", s.path, err)
+	}
+	return out, nil
+}
