@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Expire ends the wait of spans that have waited for the window: those of reads
+// and the like are noise; others are returned, as traces as they came, unless the
+// options drop them (rule X4). So are, in mode Link, those that were joined. It
+// also forgets the traces that nobody has joined for the window, and finished ones
+// that have been kept long enough.
+func (s *Stitcher) Expire(now time.Time) []*span.Trace {
+	s.finished = slices.DeleteFunc(s.finished, func(c *change) bool {
+		over := now.Sub(c.seen) > s.opts.Keep
+		if over {
+			s.forgetFinished(c)
+		}
+		return over
+	})
+	for _, c := range s.changes {
+		if !c.done && now.Sub(c.seen) > s.opts.Window {
+			s.forget(c)
+		}
+	}
+	s.settle()
+	for _, queue := range []*list{s.weak, s.waiting} {
+		for queue.head != nil && now.Sub(queue.head.seen) >= s.opts.Window {
+			s.letGo(s.bundle(queue.head), &s.stats.Expired)
+		}
+	}
+	s.settle()
+	return s.takePassed()
+}
+
+// makeRoom lets go of the oldest until what is held is within its bounds: of weak
+// spans, then of those that wait, then of those that have a home.
+func (s *Stitcher) makeRoom() {
+	for len(s.nodes)+len(s.passed) > s.opts.MaxSpans || s.bytes+s.passedBytes > s.opts.MaxBytes {
+		switch {
+		case s.weak.head != nil:
+			s.letGo(s.bundle(s.weak.head), &s.stats.Evicted)
+		case s.waiting.head != nil:
+			s.letGo(s.bundle(s.waiting.head), &s.stats.Evicted)
+		case s.homed.head != nil:
+			for _, n := range walk(s.homed.head.top(), nil) {
+				s.stats.Evicted++
+				s.release(n)
+			}
+		default:
+			s.stats.Evicted += int64(len(s.passed))
+			s.passed, s.passedBytes = nil, 0
+			return
+		}
+		s.settle()
+	}
+}
+
+// bundle is n with the rest of its tree, and of the traces in it, that has no
+// home: what is let go of together.
+func (s *Stitcher) bundle(n *node) []*node {
+	var out []*node
+	in := map[*node]bool{}
+	add := func(n *node) {
+		if n.home.change == nil && !in[n] {
+			in[n] = true
+			out = append(out, n)
+		}
+	}
+	for _, n := range walk(n.top(), nil) {
+		add(n)
+	}
+	seen := map[trace.TraceID]bool{}
+	for _, n := range slices.Clone(out) {
+		if !seen[n.key.trace] {
+			seen[n.key.trace] = true
+			s.groups[n.key.trace].each(add)
+		}
+	}
+	return out
+}
+
+// letGo takes a bundle out of the forest, and passes it on or counts it.
+func (s *Stitcher) letGo(bundle []*node, dropped *int64) {
+	switch {
+	case isMinor(bundle):
+		s.stats.Noise += int64(len(bundle))
+	case s.opts.Drop || len(s.passed)+len(bundle) > s.opts.MaxSpans/4 || s.passedBytes > s.opts.MaxBytes/4:
+		*dropped += int64(len(bundle))
+	default:
+		s.stats.Passed += int64(len(bundle))
+		for i, out := range s.whole(bundle) {
+			s.queue(out, int(bundle[i].size))
+		}
+	}
+	for _, n := range bundle {
+		s.release(n)
+	}
+}
+
+// isMinor reports whether all requests of a bundle that no other made are reads
+// and the like.
+func isMinor(bundle []*node) bool {
+	minor := len(bundle) == 1 && bundle[0].weak
+	for _, n := range bundle {
+		switch kind(n.span) {
+		case trace.SpanKindServer, trace.SpanKindClient:
+		default:
+			continue
+		}
+		above := n.above
+		for above != nil && kind(above.span) == trace.SpanKindInternal {
+			above = above.above
+		}
+		if above == nil {
+			if !n.weak {
+				return false
+			}
+			minor = true
+		}
+	}
+	return minor
+}
+
+// whole is a bundle as it is handed on. In mode Rewrite the parts of one request
+// that only links connect become one trace: an exec from the API server through
+// the kubelet to the container runtime. Work on a Pod that belongs to no change
+// links to the Pod's last trace.
+func (s *Stitcher) whole(bundle []*node) []*span.Span {
+	out := make([]*span.Span, len(bundle))
+	for i, n := range bundle {
+		out[i] = n.span
+		if s.opts.Mode == Link {
+			continue
+		}
+		top, link := n.top(), (*span.Link)(nil)
+		if n.above == nil {
+			link = s.lastTrace(bundle, n)
+		}
+		if top.key.trace == n.key.trace && link == nil {
+			continue
+		}
+		c := *n.span
+		c.Origin, c.TraceID = origin(n.span), top.key.trace
+		if n.linked && n.above != nil {
+			c.Parent, c.Evidence = n.up.span, span.ByRequest
+		}
+		if link != nil {
+			c.Links = append(slices.Clip(c.Links), *link)
+		}
+		out[i] = &c
+	}
+	return out
+}
+
+// linkPod is said by the link of work on a Pod to the Pod's last trace.
+const linkPod = "pod"
+
+// lastTrace is the link from the tree below top to the trace in which the Pod that
+// the tree is about was last reconciled; nil if that is not known.
+func (s *Stitcher) lastTrace(bundle []*node, top *node) *span.Link {
+	var by *entry
+	for _, n := range bundle {
+		if n.top() != top {
+			continue
+		}
+		if uid := s.podOf(n); uid != "" {
+			by = s.entries[identity{byPod, uid}]
+			break
+		}
+		if by == nil {
+			by = s.entries[requested(n)]
+		}
+	}
+	if by == nil {
+		return nil
+	}
+	for _, st := range slices.Backward(by.stays) {
+		if !st.start.After(top.span.End.Time) {
+			return &span.Link{TraceID: st.change.id, SpanID: st.at, Attributes: []attribute.KeyValue{keyLinkKind.String(linkPod)}}
+		}
+	}
+	return nil
+}
+
+// kubeletPaths begin the paths of requests to a kubelet that are about a Pod:
+// /exec/{namespace}/{name}/{container}.
+var kubeletPaths = map[string]bool{"exec": true, "attach": true, "portForward": true, "containerLogs": true, "run": true}
+
+// requested names the Pod that a request to the kubelet is about, by its path there
+// or at the API server: /api/v1/namespaces/{namespace}/pods/{name}/exec.
+func requested(n *node) identity {
+	parts := strings.Split(pathOf(n.span), "/")
+	if kind(n.span) == trace.SpanKindServer && len(parts) >= 4 && kubeletPaths[parts[1]] {
+		return podNamed(parts[2], parts[3])
+	}
+	if n.identity.kind != byAudit {
+		return identity{}
+	}
+	if len(parts) != 8 || parts[2] != "v1" || parts[3] != "namespaces" || parts[5] != "pods" || !isStream("/"+parts[7]) {
+		return identity{}
+	}
+	return podNamed(parts[4], parts[6])
+}
+
+// queue puts a span among those that Expire returns.
+func (s *Stitcher) queue(out *span.Span, size int) {
+	s.passed = append(s.passed, out)
+	s.passedBytes += size
+}
+
+// takePassed returns what passes, as traces in order of their IDs.
+func (s *Stitcher) takePassed() []*span.Trace {
+	if len(s.passed) == 0 {
+		return nil
+	}
+	byID := map[trace.TraceID]*span.Trace{}
+	var out []*span.Trace
+	for _, p := range s.passed {
+		t := byID[p.TraceID]
+		if t == nil {
+			t = &span.Trace{ID: p.TraceID}
+			byID[p.TraceID] = t
+			out = append(out, t)
+		}
+		t.Spans = append(t.Spans, p)
+	}
+	for _, t := range out {
+		t.Spans = ordered(t.Spans)
+	}
+	slices.SortFunc(out, func(a, b *span.Trace) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	s.passed, s.passedBytes = nil, 0
+	return out
+}
+
+// ordered is TreeOrder, but leaves circles as they came: what passes is not
+// touched.
+func ordered(spans []*span.Span) []*span.Span {
+	parents := make(map[trace.SpanID]trace.SpanID, len(spans))
+	for _, s := range spans {
+		parents[s.ID] = s.Parent
+	}
+	for _, s := range spans {
+		at := s.ID
+		for range spans {
+			if at = parents[at]; !at.IsValid() {
+				break
+			}
+			if at == s.ID {
+				return spans
+			}
+		}
+	}
+	return span.TreeOrder(spans)
+}

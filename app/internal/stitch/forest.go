@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch
+
+import "go.opentelemetry.io/otel/trace"
+
+// forest is all spans that are held, each below what it names as its parent or
+// caller.
+type forest struct {
+	nodes map[key]*node
+	// orphans are the spans whose parent is not held, by its key.
+	orphans map[key]*node
+	// groups are the spans of each trace as they came.
+	groups map[trace.TraceID]*list
+	// waiting and weak are the spans without a home, oldest first; weak are those
+	// that will hardly find one. homed are the others.
+	waiting, weak, homed *list
+	// dirty are spans whose tree is to be resolved anew.
+	dirty []*node
+	bytes int
+}
+
+func newForest() forest {
+	return forest{
+		nodes: map[key]*node{}, orphans: map[key]*node{}, groups: map[trace.TraceID]*list{},
+		waiting: &list{hook: hookOfAge}, weak: &list{hook: hookOfAge}, homed: &list{hook: hookOfAge},
+	}
+}
+
+// maxDepth is how deep a tree may be when what is below a span came before it;
+// what is deeper is cut there. It also ends circles.
+const maxDepth = 1024
+
+// plant puts n into the forest.
+func (f *forest) plant(n *node) {
+	f.nodes[n.key] = n
+	f.bytes += int(n.size)
+	g := f.groups[n.key.trace]
+	if g == nil {
+		g = &list{hook: hookOfGroup}
+		f.groups[n.key.trace] = g
+	}
+	g.push(n)
+	f.enqueue(n)
+	if n.up != (key{}) {
+		if above := f.nodes[n.up]; above != nil && f.mayBeBelow(n, above) {
+			f.below(above, n)
+		} else if above == nil {
+			f.wait(n)
+		}
+	}
+	for o := f.orphans[n.key]; o != nil; {
+		next := o.next
+		o.next, o.prev = nil, nil
+		f.below(n, o)
+		o = next
+	}
+	delete(f.orphans, n.key)
+	f.touch(n)
+}
+
+// mayBeBelow reports whether n below above makes no circle: what waits for n may
+// be what above is below.
+func (f *forest) mayBeBelow(n, above *node) bool {
+	if f.orphans[n.key] == nil && above != n {
+		return true
+	}
+	for range maxDepth {
+		if above == n || above.up == n.key {
+			return false
+		}
+		if above.above == nil {
+			return true
+		}
+		above = above.above
+	}
+	return false
+}
+
+func (f *forest) below(above, n *node) {
+	n.above = above
+	n.next, n.prev = above.first, nil
+	if above.first != nil {
+		above.first.prev = n
+	}
+	above.first = n
+	f.disown(n)
+	f.touch(n)
+}
+
+// wait puts n among those that wait for the same parent.
+func (f *forest) wait(n *node) {
+	head := f.orphans[n.up]
+	n.next, n.prev = head, nil
+	if head != nil {
+		head.prev = n
+	}
+	f.orphans[n.up] = n
+}
+
+// disown takes from n what a tree's top has.
+func (f *forest) disown(n *node) {
+	for _, c := range n.changes {
+		delete(c.trees, n)
+		c.stale = true
+	}
+	n.changes = nil
+}
+
+// uproot takes n out of the forest. What is below it waits for it again.
+func (f *forest) uproot(n *node) {
+	n.gone = true
+	f.disown(n)
+	switch {
+	case n.prev != nil:
+		n.prev.next = n.next
+	case n.above != nil:
+		n.above.first = n.next
+	case f.orphans[n.up] == n:
+		if n.next == nil {
+			delete(f.orphans, n.up)
+		} else {
+			f.orphans[n.up] = n.next
+		}
+	}
+	if n.next != nil {
+		n.next.prev = n.prev
+	}
+	if n.above != nil {
+		f.touch(n.above)
+	}
+	n.above, n.next, n.prev = nil, nil, nil
+	for c := n.first; c != nil; {
+		next := c.next
+		c.above = nil
+		f.wait(c)
+		f.touch(c)
+		c = next
+	}
+	n.first = nil
+	delete(f.nodes, n.key)
+	f.bytes -= int(n.size)
+	g := f.groups[n.key.trace]
+	g.remove(n)
+	if g.len == 0 {
+		delete(f.groups, n.key.trace)
+	}
+	n.queue.remove(n)
+	n.queue = nil
+}
+
+// enqueue puts n into the queue that it belongs to.
+func (f *forest) enqueue(n *node) {
+	to := f.waiting
+	switch {
+	case n.home.change != nil:
+		to = f.homed
+	case n.weak:
+		to = f.weak
+	}
+	if n.queue == to {
+		return
+	}
+	if n.queue != nil {
+		n.queue.remove(n)
+	}
+	n.queue = to
+	to.push(n)
+}
+
+// touch has the tree of n resolved anew.
+func (f *forest) touch(n *node) {
+	if !n.dirty {
+		n.dirty = true
+		f.dirty = append(f.dirty, n)
+	}
+}
+
+// touchOrphans has all that waits for k resolved anew.
+func (f *forest) touchOrphans(k key) {
+	for o := f.orphans[k]; o != nil; o = o.next {
+		f.touch(o)
+	}
+}
+
+// walk returns top and all that is below it, parents first, in into's memory.
+func walk(top *node, into []*node) []*node {
+	into = append(into[:0], top)
+	for i := 0; i < len(into); i++ {
+		for c := into[i].first; c != nil; c = c.next {
+			into = append(into, c)
+		}
+	}
+	return into
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Join returns t with every span of others that belongs to it, and with better
+// times in ours where theirs tell them (rule T). In mode Link the others' spans
+// stay outside, and ours link to them. t is not changed; where there is nothing
+// to join it is returned itself. The result is not to be changed either, since
+// it is returned again while nothing changes.
+//
+// Once finished is said, the trace is handed out: what comes for it later comes
+// from Late.
+func (s *Stitcher) Join(t *span.Trace, finished bool, now time.Time) *span.Trace {
+	c := s.know(t, now)
+	if c.done {
+		return t
+	}
+	s.settle()
+	out, j := t, (*joint)(nil)
+	switch {
+	case len(c.trees) == 0:
+		c.joined = nil
+	case !c.stale && !finished && c.joined != nil:
+		return c.joined
+	default:
+		j = s.joint(c, t)
+		out = j.trace()
+		c.joined = out
+	}
+	c.stale = false
+	if finished {
+		s.conclude(c, j, now)
+	}
+	return out
+}
+
+// conclude remembers of a finished trace only what is needed to join what comes
+// late.
+func (s *Stitcher) conclude(c *change, j *joint, now time.Time) {
+	c.done, c.seen, c.joined = true, now, nil
+	if j != nil {
+		c.clock = j.clock
+		s.handOut(j, &s.stats.Joined)
+	}
+	s.finished = append(s.finished, c)
+	s.index += c.size()
+	for s.index > s.opts.MaxIndex && len(s.finished) > 1 {
+		s.forgetOldest()
+	}
+}
+
+// handOut takes what has been joined out of the forest.
+func (s *Stitcher) handOut(j *joint, count *int64) {
+	c := j.change
+	if len(j.clock) > 0 {
+		for _, n := range j.members {
+			if j.clock[j.instance(n)] != 0 {
+				s.stats.Corrected++
+			}
+		}
+	}
+	s.stats.Collisions += int64(len(j.ids))
+	for _, n := range j.members {
+		s.own[n.key] = spot{change: c, id: j.idOf(n), given: true}
+		c.given = append(c.given, n.key)
+		*count++
+		s.release(n)
+		s.touchOrphans(n.key)
+		if s.opts.Mode == Link {
+			s.queue(n.span, int(n.size))
+		}
+	}
+	for _, n := range j.surplus {
+		s.stats.Surplus++
+		s.release(n)
+	}
+}
+
+// joint is one trace of ours with the others' spans that belong to it.
+type joint struct {
+	*Stitcher
+	change *change
+	of     *span.Trace
+	// members are the others' spans, by key; surplus those that did not fit.
+	members, surplus []*node
+	// ids are of members whose own ID is another span's.
+	ids   map[*node]trace.SpanID
+	clock map[uint64]time.Duration
+}
+
+func (s *Stitcher) joint(c *change, t *span.Trace) *joint {
+	j := &joint{Stitcher: s, change: c, of: t}
+	for top := range c.trees {
+		for _, n := range walk(top, nil) {
+			if n.home.change == c {
+				j.members = append(j.members, n)
+			}
+		}
+	}
+	slices.SortFunc(j.members, func(a, b *node) int {
+		return cmp.Or(bytes.Compare(a.key.trace[:], b.key.trace[:]), bytes.Compare(a.key.span[:], b.key.span[:]))
+	})
+	if most := max(0, s.opts.MaxPerTrace-len(c.given)); len(j.members) > most {
+		j.members, j.surplus = j.members[:most], j.members[most:]
+	}
+	j.name()
+	if c.done {
+		j.clock = c.clock
+	} else {
+		j.clock = j.clocks()
+	}
+	return j
+}
+
+// name finds an ID for the members whose own is another's in the trace: of ours,
+// or of a member of a trace with a lower ID.
+func (j *joint) name() {
+	used := make(map[trace.SpanID]bool, len(j.members))
+	for _, k := range j.change.given {
+		used[j.own[k].id] = true
+	}
+	for _, n := range j.members {
+		id := n.key.span
+		if _, ours := j.change.keys[id]; ours || used[id] {
+			id = span.DeriveID(j.change.id, "joined", string(n.key.trace[:]), string(n.key.span[:]))
+			if j.ids == nil {
+				j.ids = map[*node]trace.SpanID{}
+			}
+			j.ids[n] = id
+		}
+		used[id] = true
+	}
+}
+
+func (j *joint) idOf(n *node) trace.SpanID {
+	if id, other := j.ids[n]; other {
+		return id
+	}
+	return n.key.span
+}
+
+// trace is the whole.
+func (j *joint) trace() *span.Trace {
+	out := *j.of
+	own := j.improve()
+	if j.opts.Mode == Link {
+		out.Spans = j.linked(own)
+		return &out
+	}
+	out.Spans = span.TreeOrder(append(j.adopt(own), j.joined()...))
+	return &out
+}
+
+// joined are the members as they are in the trace.
+func (j *joint) joined() []*span.Span {
+	in := make(map[*node]bool, len(j.members))
+	for _, n := range j.members {
+		in[n] = true
+	}
+	copies := make([]span.Span, len(j.members))
+	out := make([]*span.Span, len(j.members))
+	for i, n := range j.members {
+		s := &copies[i]
+		*s = *n.span
+		s.TraceID, s.ID, s.Parent, s.RemoteParent = j.change.id, j.idOf(n), n.home.at, false
+		switch below := n.home.below; {
+		case below == nil:
+		case in[below]:
+			s.Parent = j.idOf(below)
+		default:
+			s.Parent = j.change.root // there was no room for its parent
+		}
+		s.Evidence = n.home.evidence
+		s.Origin = origin(n.span)
+		s.Attributes = j.mark(n)
+		if by := j.clock[j.instance(n)]; by != 0 {
+			shift(s, by)
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// origin is s's own with the IDs that s came with.
+func origin(s *span.Span) *span.Origin {
+	if s.Origin.TraceID == s.TraceID && s.Origin.Parent == s.Parent {
+		return s.Origin
+	}
+	o := *s.Origin
+	o.TraceID, o.Parent = s.TraceID, s.Parent
+	return &o
+}
+
+// mark returns n's attributes with those that say what was done to it.
+func (j *joint) mark(n *node) []attribute.KeyValue {
+	attrs := slices.Clip(n.span.Attributes)
+	if id := j.idOf(n); id != n.key.span {
+		attrs = append(attrs, span.KeyOriginSpan.String(n.key.span.String()))
+	}
+	if by := j.clock[j.instance(n)]; by != 0 {
+		attrs = append(attrs, span.KeyCorrection.Float64(by.Seconds()))
+	}
+	return attrs
+}
+
+func shift(s *span.Span, by time.Duration) {
+	s.Start.Time = s.Start.Add(by)
+	if !s.Open() {
+		s.End.Time = s.End.Add(by)
+	}
+	events := slices.Clone(s.Events)
+	for i := range events {
+		if !events[i].Time.IsZero() {
+			events[i].Time = events[i].Time.Add(by)
+		}
+	}
+	s.Events = events
+}
+
+// adopt gives those of our spans whose parent was outside the parent that has
+// been joined. A parent that is joined below the span itself is none: an operator's
+// webhook made the context of an object as part of the very request that is told
+// of there.
+func (j *joint) adopt(own []*span.Span) []*span.Span {
+	for i, s := range own {
+		if !s.RemoteParent {
+			continue
+		}
+		n := j.nodes[key{j.change.id, s.Parent}]
+		if n == nil || n.home.change != j.change || j.idOf(n) != s.Parent {
+			continue
+		}
+		adopted := *s
+		adopted.RemoteParent = false
+		if j.below(n, s) {
+			adopted.Parent = trace.SpanID{}
+		}
+		own[i] = &adopted
+	}
+	return own
+}
+
+// below reports whether n is below s, a span of ours, in the trace.
+func (j *joint) below(n *node, s *span.Span) bool {
+	for n.home.below != nil {
+		n = n.home.below
+	}
+	parents := make(map[trace.SpanID]trace.SpanID, len(j.of.Spans))
+	for _, own := range j.of.Spans {
+		parents[own.ID] = own.Parent
+	}
+	at := n.home.at
+	for range len(parents) + 1 {
+		if at == s.ID {
+			return true
+		}
+		at = parents[at]
+	}
+	return false
+}
+
+// linkJoined is said by the link of a span of ours to one of others that was left
+// where it was.
+const linkJoined = "joined"
+
+// linked is own with links to the roots of what was joined.
+func (j *joint) linked(own []*span.Span) []*span.Span {
+	links := map[trace.SpanID][]span.Link{}
+	for _, n := range j.members {
+		if n.home.below == nil {
+			links[n.home.at] = append(links[n.home.at], span.Link{
+				TraceID: n.key.trace, SpanID: n.key.span,
+				Attributes: []attribute.KeyValue{keyLinkKind.String(linkJoined), span.KeyEvidence.String(string(n.home.evidence))},
+			})
+		}
+	}
+	for i, s := range own {
+		if more := links[s.ID]; more != nil {
+			with := *s
+			with.Links = append(slices.Clip(s.Links), more...)
+			own[i] = &with
+		}
+	}
+	return own
+}

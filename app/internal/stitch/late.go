@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Late returns the spans that have come for traces that were handed out finished:
+// additions to them, each once. In mode Link there are none, and such spans pass.
+func (s *Stitcher) Late(now time.Time) []*span.Trace {
+	s.settle()
+	var out []*span.Trace
+	for c := range s.late {
+		j := s.joint(c, &span.Trace{ID: c.id})
+		was := c.size()
+		if len(j.members) > 0 && s.opts.Mode != Link {
+			out = append(out, &span.Trace{ID: c.id, Spans: span.TreeOrder(j.joined())})
+		}
+		s.handOut(j, &s.stats.Late)
+		s.index += c.size() - was
+		c.seen = now
+	}
+	clear(s.late)
+	slices.SortFunc(out, func(a, b *span.Trace) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	s.settle() // what waited for them is joined to them now, and comes with the next
+	return out
+}
+
+// Forget forgets a trace that is no more: what was joined to it waits again.
+func (s *Stitcher) Forget(id trace.TraceID) {
+	if c := s.changes[id]; c != nil && !c.done {
+		s.forget(c)
+	}
+}
+
+// forgetOldest forgets the trace that was handed out first.
+func (s *Stitcher) forgetOldest() {
+	s.forgetFinished(s.finished[0])
+	s.finished = slices.Delete(s.finished, 0, 1)
+}
+
+func (s *Stitcher) forgetFinished(c *change) {
+	s.index -= c.size()
+	delete(s.late, c)
+	s.forget(c)
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/stitch"
+)
+
+func TestFinished(t *testing.T) {
+	ours, _, _ := web()
+	spans := all()
+	s := stitch.New(stitch.Options{})
+	// What is there goes with the trace; of the request only the middle is.
+	s.Accept(spans[1:2], now)
+	s.Accept(spans[4:], now)
+	whole := s.Join(ours.Trace, true, now)
+	if got := len(edgesOf(whole)); got != 9 {
+		t.Errorf("%d spans of others are in\n%s", got, outline(whole))
+	}
+	if late := s.Late(now); len(late) != 0 {
+		t.Errorf("late: %v", late)
+	}
+	s.Accept(spans[:1], now)
+	s.Accept(spans[3:4], now)
+	s.Accept(spans[4:], now) // repeated
+	var added []*span.Span
+	for range 3 {
+		for _, l := range s.Late(now) {
+			if l.ID != ours.ID {
+				t.Errorf("late for trace %s", l.ID)
+			}
+			added = append(added, l.Spans...)
+		}
+		s.Accept(spans[:3], now)
+	}
+	whole.Spans = span.TreeOrder(slices.Concat(whole.Spans, added))
+	check(t, ours.Trace, whole)
+	want := stitch.New(stitch.Options{})
+	want.Accept(all(), now)
+	if diff := cmp.Diff(sorted(edgesOf(want.Join(ours.Trace, false, now))), sorted(edgesOf(whole))); diff != "" {
+		t.Errorf("all that came, early or late, once: -want +got:\n%s", diff)
+	}
+	if s.Join(ours.Trace, false, now) != ours.Trace {
+		t.Error("it was handed out, and is joined again")
+	}
+	st := s.Stats()
+	if st.Joined != 9 || st.Late != 4 || st.Buffered != 0 || st.Index == 0 {
+		t.Errorf("stats: %+v", st)
+	}
+	var more foreign
+	s.Accept([]*span.Span{more.add("apiserver@cp", "s", patchPod, by{9, 1}, 0, 1, 2, attribute.String("audit-id", "audit-web-1"))}, now.Add(9*time.Minute))
+	s.Join(newStory("later").Trace, true, now.Add(time.Minute))
+	if late := s.Late(now.Add(9 * time.Minute)); len(late) != 1 {
+		t.Errorf("late after 9 min: %v", late)
+	}
+	s.Expire(now.Add(12 * time.Minute))
+	if st := s.Stats(); st.Changes != 1 || st.Index == 0 {
+		t.Errorf("what something came for is kept, the other is not: %+v", st)
+	}
+	s.Expire(now.Add(time.Hour))
+	if st := s.Stats(); st.Index != 0 || st.Changes != 0 {
+		t.Errorf("after it was forgotten: %+v", st)
+	}
+}
+
+func TestForget(t *testing.T) {
+	ours, _, _ := web()
+	s := stitch.New(stitch.Options{})
+	s.Accept(all(), now)
+	s.Join(ours.Trace, false, now)
+	s.Forget(ours.ID)
+	if passed := s.Expire(now.Add(time.Hour)); len(passed) != 2 {
+		t.Errorf("what was joined to a trace that is no more waits again: %v", passed)
+	}
+}

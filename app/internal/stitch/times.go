@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// improve returns our spans, with copies of those for which the others' tell
+// better when they were (rule T).
+func (j *joint) improve() []*span.Span {
+	out := slices.Clone(j.of.Spans)
+	below := map[trace.SpanID][]*node{}
+	for _, n := range j.members {
+		if n.home.below == nil {
+			below[n.home.at] = append(below[n.home.at], n)
+		}
+	}
+	if len(below) == 0 {
+		return out
+	}
+	at := make(map[trace.SpanID]int, len(out))
+	phases := map[trace.SpanID][]int{}
+	for i, s := range out {
+		at[s.ID] = i
+		if isPhase(s) {
+			phases[s.Parent] = append(phases[s.Parent], i)
+		}
+	}
+	for id, tops := range below {
+		i, known := at[id]
+		if !known {
+			continue
+		}
+		if s := j.answered(out[i], tops); s != nil {
+			out[i] = s
+		}
+		if out[i].Name == reconcilePod && len(phases[id]) > 0 {
+			j.pod(out, i, phases[id], tops)
+		}
+	}
+	return out
+}
+
+const reconcilePod = "reconcile Pod"
+
+// Phases of a Pod, as the engine names them.
+const (
+	phaseSandbox = "sandbox"
+	phasePull    = "pull image"
+	phaseInit    = "init container"
+	phaseStart   = "start container"
+)
+
+func isPhase(s *span.Span) bool {
+	switch s.Name {
+	case phaseSandbox, phasePull, phaseInit, phaseStart, "readiness", "backoff", "schedule":
+		return true
+	}
+	return false
+}
+
+// answered is a write of ours with the times of the API server's span; nil if they
+// are exact already.
+func (j *joint) answered(s *span.Span, tops []*node) *span.Span {
+	if !s.IsWrite() || s.Open() || exact(s.Start.Source) && exact(s.End.Source) {
+		return nil
+	}
+	audit := text(s.Attributes, span.KeyAuditID)
+	for _, top := range tops {
+		for _, n := range walk(top, nil) {
+			if n.identity != (identity{byAudit, audit}) || n.home.change != j.change {
+				continue
+			}
+			c := *s
+			c.Start, c.End = j.times(n)
+			return &c
+		}
+	}
+	return nil
+}
+
+// times are when n began and ended, by a clock that is right.
+func (j *joint) times(n *node) (start, end span.Time) {
+	by := j.clock[j.instance(n)]
+	return span.Time{Time: n.span.Start.Add(by), Source: span.TimeOTLP}, span.Time{Time: n.span.End.Add(by), Source: span.TimeOTLP}
+}
+
+// call is one call of a container runtime for a Pod, with what the runtime's own
+// spans below it tell.
+type call struct {
+	start, end span.Time
+	failed     bool
+	image      string
+	container  string // its name in the Pod
+	attempt    string
+	id         string // the container's
+}
+
+// calls are those below tops, by method and in order.
+func (j *joint) calls(tops []*node) map[string][]call {
+	out := map[string][]call{}
+	for _, top := range tops {
+		for _, n := range walk(top, nil) {
+			m := method(n.span.Name)
+			if n.home.change != j.change || !isRPC(strings.TrimSuffix(n.span.Name, "/"+m)) || n.span.Open() {
+				continue
+			}
+			if n.home.below != nil && method(n.home.below.span.Name) == m && isCall(n.home.below.span, n.span) {
+				continue // the other side of the same call
+			}
+			switch m {
+			case "RunPodSandbox", "PullImage", "CreateContainer", "StartContainer":
+				out[m] = append(out[m], j.call(n))
+			}
+		}
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b call) int { return cmp.Or(a.start.Compare(b.start.Time), a.end.Compare(b.end.Time)) })
+	}
+	return out
+}
+
+func (j *joint) call(n *node) call {
+	var c call
+	c.start, c.end = j.times(n)
+	c.failed = n.span.Status == span.StatusError
+	for _, in := range walk(n, nil) {
+		attrs := in.span.Attributes
+		c.image = cmp.Or(c.image, text(attrs, keyImageRef))
+		c.id = cmp.Or(c.id, text(attrs, keyContainerID))
+		if name := text(attrs, keyContainerName); c.container == "" && name != "" {
+			if _, attempt, ok := podOf(name); ok {
+				c.container, _, _ = strings.Cut(name, "_")
+				c.attempt = attempt
+			}
+		}
+	}
+	return c
+}
+
+// pod replaces the times of a Pod's phases by those of the calls that did the
+// work. What was the same moment stays the same.
+func (j *joint) pod(out []*span.Span, pod int, phases []int, tops []*node) {
+	b := better{out: out, pod: out[pod], phases: phases, set: map[int]edges{}}
+	calls := j.calls(tops)
+	b.sandbox(calls["RunPodSandbox"])
+	b.pulls(calls["PullImage"])
+	b.containers(calls["CreateContainer"], calls["StartContainer"])
+	b.apply()
+}
+
+// better collects better times of the phases of one Pod.
+type better struct {
+	out    []*span.Span
+	pod    *span.Span
+	phases []int
+	set    map[int]edges
+}
+
+// edges are the new start and end of a phase; zero where the old stands.
+type edges struct{ start, end span.Time }
+
+func (b *better) named(name string) []int {
+	var out []int
+	for _, i := range b.phases {
+		if b.out[i].Name == name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// sandbox: it is there when the call that made it has ended.
+func (b *better) sandbox(runs []call) {
+	phases := b.named(phaseSandbox)
+	runs = slices.DeleteFunc(slices.Clone(runs), func(c call) bool { return c.failed })
+	if len(phases) == 1 && len(runs) > 0 {
+		b.set[phases[0]] = edges{end: runs[0].end}
+	}
+}
+
+// pulls: those of the same image, one after the other, if there are as many of the
+// one as of the other. A pull that does not tell its image counts if there is but
+// one.
+func (b *better) pulls(pulls []call) {
+	phases := b.named(phasePull)
+	if len(phases) == 1 && len(pulls) == 1 && pulls[0].image == "" {
+		b.set[phases[0]] = edges{pulls[0].start, pulls[0].end}
+		return
+	}
+	byImage := map[string][]int{}
+	for _, i := range phases {
+		image := familiar(text(b.out[i].Attributes, span.KeyImage))
+		byImage[image] = append(byImage[image], i)
+	}
+	for image, these := range byImage {
+		var same []call
+		for _, p := range pulls {
+			if p.image != "" && familiar(p.image) == image {
+				same = append(same, p)
+			}
+		}
+		if len(same) != len(these) {
+			continue
+		}
+		slices.SortFunc(these, func(x, y int) int { return b.out[x].Start.Compare(b.out[y].Start.Time) })
+		for k, i := range these {
+			b.set[i] = edges{same[k].start, same[k].end}
+		}
+	}
+}
+
+// familiar is an image's name as people write it.
+func familiar(image string) string {
+	image = strings.TrimPrefix(strings.TrimPrefix(image, "docker.io/"), "library/")
+	if name := image[strings.LastIndexByte(image, '/')+1:]; !strings.ContainsAny(name, ":@") {
+		image += ":latest"
+	}
+	return image
+}
+
+// containers: by name and attempt, where the runtime tells them; else if there is
+// but one.
+func (b *better) containers(creates, starts []call) {
+	phases := append(b.named(phaseInit), b.named(phaseStart)...)
+	for _, i := range phases {
+		var create, start *call
+		if len(phases) == 1 && len(creates) == 1 && len(starts) == 1 && creates[0].container == "" {
+			create, start = &creates[0], &starts[0]
+		} else if create = created(creates, b.out[i]); create != nil && create.id != "" {
+			if k := slices.IndexFunc(starts, func(c call) bool { return c.id == create.id }); k >= 0 {
+				start = &starts[k]
+			}
+		}
+		if create == nil {
+			continue
+		}
+		e := edges{start: create.start}
+		if start != nil && b.out[i].Name == phaseStart {
+			e.end = start.end
+		}
+		b.set[i] = e
+	}
+}
+
+// created is the call that made the container of a phase.
+func created(creates []call, phase *span.Span) *call {
+	name, attempt := text(phase.Attributes, span.KeyContainer), "0"
+	for _, kv := range phase.Attributes {
+		if kv.Key == span.KeyAttempt && kv.Value.Type() == attribute.INT64 {
+			attempt = strconv.FormatInt(kv.Value.AsInt64()-1, 10)
+		}
+	}
+	for k := range creates {
+		if c := &creates[k]; c.container != "" && c.container == name && c.attempt == attempt && !c.failed {
+			return c
+		}
+	}
+	return nil
+}
+
+// apply makes copies of the phases with their new times. A moment at which one
+// ended and the next began moves for both, and no phase leaves the Pod's
+// reconciliation or ends before it starts.
+func (b *better) apply() {
+	moved := map[time.Time]span.Time{}
+	for _, i := range b.phases {
+		if e, ok := b.set[i]; ok && !e.end.IsZero() && !b.out[i].Open() && !exact(b.out[i].End.Source) {
+			moved[b.out[i].End.Time] = e.end
+		}
+	}
+	for _, i := range b.phases {
+		old, e := b.out[i], b.set[i]
+		s := *old
+		s.Start = b.moment(old.Start, e.start, moved)
+		if !old.Open() {
+			s.End = b.moment(old.End, e.end, moved)
+			if s.End.Before(s.Start.Time) {
+				if e.start.IsZero() {
+					s.Start = s.End
+				} else {
+					s.End = s.Start
+				}
+			}
+		}
+		if s.Start != old.Start || s.End != old.End {
+			b.out[i] = &s
+		}
+	}
+}
+
+// moment is old, or what is known better.
+func (b *better) moment(old, known span.Time, moved map[time.Time]span.Time) span.Time {
+	if exact(old.Source) {
+		return old
+	}
+	if known.IsZero() {
+		known = moved[old.Time]
+	}
+	switch {
+	case known.IsZero():
+		return old
+	case known.Before(b.pod.Start.Time):
+		return b.pod.Start
+	case !b.pod.Open() && known.After(b.pod.End.Time):
+		return b.pod.End
+	}
+	return known
+}
