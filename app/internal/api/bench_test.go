@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+)
+
+// BenchmarkAPI asks over loopback for what a store of 10,000 traces has.
+func BenchmarkAPI(b *testing.B) {
+	st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = st.Close() })
+	many := spantest.Many(1000)
+	put(b, st, &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{many}})
+	for n := 0; n < 10_000; n += 500 {
+		w := &store.Batch{Revision: int64(n + 2), AsOf: asOf}
+		for i := n; i < n+500; i++ {
+			c := spantest.New(fmt.Sprint("change", i))
+			c.Pod(c.ReplicaSet(c.Deployment(nil, i, i+2000), i+10, i+1900), "web", i+20, i+1800)
+			w.Finished = append(w.Finished, c.Trace)
+		}
+		put(b, st, w)
+	}
+	s := start(b, Options{Store: st, Clock: func() time.Time { return asOf }})
+	go func() {
+		for range s.counts.codes {
+			continue // nobody counts
+		}
+	}()
+	b.Cleanup(func() { close(s.counts.codes) })
+	for _, q := range []struct{ name, path string }{
+		{"List100", "/api/v1/traces"}, {"ListAll", "/api/v1/traces?limit=10000"}, {"ListNone", "/api/v1/traces?name=nobody"},
+		{"Trace", "/api/v1/traces/" + span.DeriveTraceID("change5000").String()}, {"TracePrefix", "/api/v1/traces/" + span.DeriveTraceID("change5000").String()[:9]},
+		{"Trace6000Spans", "/api/v1/traces/" + many.ID.String()}, {"Info", "/api/v1/info"},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			for range b.N {
+				res, body := s.get(b, q.path)
+				if res.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), "{") {
+					b.Fatalf("status %d: %s", res.StatusCode, body)
+				}
+				b.SetBytes(int64(len(body)))
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package client asks the HTTP API of a `lifeline serve`. What it returns comes
+// from a cluster by way of a server: sizes are bounded here, and texts are to be
+// escaped where they are shown.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// DefaultServer is where a server listens that was not told otherwise.
+const DefaultServer = "http://127.0.0.1:7070"
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	base *url.URL
+	http *http.Client
+	// pause is how long Watch waits before it connects again; tests change it.
+	pause time.Duration
+}
+
+// Query says which traces. What is zero restricts nothing.
+type Query struct {
+	// Since and Until are RFC 3339 or a Go duration back from the server's
+	// now.
+	Since, Until string
+	Outcomes     []span.Outcome
+	Open         bool
+	SlowerThan   time.Duration
+	// Object is what a trace must touch; its version does not count.
+	Object object.Ref
+	// Limit is how many entries at most on a page; 0 leaves it to the server.
+	Limit int
+	// After goes on where a page ended: its Next.
+	After string
+}
+
+// Trace is a trace as a server has it; Detail.Summary.AsOf is when it stood so.
+type Trace struct {
+	api.Detail
+	// Trace is the trace itself; its open spans are open.
+	Trace *span.Trace
+}
+
+// Event is what Watch yields: one of the three is set.
+type Event struct {
+	// Trace is a new version of a trace, as a whole.
+	Trace *Trace
+	// Withdrawn was open and turned out to be no trace, or no trace of what
+	// was asked for.
+	Withdrawn trace.TraceID
+	// Synced: the open traces have all been told; what is new follows. It
+	// comes again after each time that the connection was lost.
+	Synced bool
+}
+
+// New returns a Client of the server at that URL, or host:port; empty is
+// DefaultServer. It does not connect; an error says what a URL looks like.
+func New(server string) (*Client, error) {
+	if server == "" {
+		server = DefaultServer
+	}
+	if !strings.Contains(server, "://") {
+		server = "http://" + server
+	}
+	base, err := url.Parse(server)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("%.200q is no server: give a URL such as %s", server, DefaultServer)
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	return &Client{
+		base: base, pause: retryAfter,
+		http: &http.Client{
+			Transport: &http.Transport{
+				Proxy:       http.ProxyFromEnvironment,
+				DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
+				MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: answerTimeout, MaxResponseHeaderBytes: 64 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error {
+				return errors.New("it sends us elsewhere, which no server of lifeline does")
+			},
+		},
+	}, nil
+}
+
+// Server is the URL of the server, for messages; without a password.
+func (c *Client) Server() string { return c.base.Redacted() }
+
+// Close gives idle connections free; the Client may be used on.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Info asks the server about itself.
+func (c *Client) Info(ctx context.Context) (*api.Info, error) {
+	out := &api.Info{}
+	return out, c.json(ctx, "info", nil, out)
+}
+
+// Sources asks the server what its traces are made of.
+func (c *Client) Sources(ctx context.Context) (*api.Sources, error) {
+	out := &api.Sources{}
+	return out, c.json(ctx, "sources", nil, out)
+}
+
+// List returns one page of traces, those that started last first.
+func (c *Client) List(ctx context.Context, q Query) (*api.Page, error) {
+	out := &api.Page{}
+	return out, c.json(ctx, "traces", q.values(), out)
+}
+
+// All walks all pages of a list; an error ends it.
+func (c *Client) All(ctx context.Context, q Query) iter.Seq2[api.Summary, error] {
+	return func(yield func(api.Summary, error) bool) {
+		for {
+			page, err := c.List(ctx, q)
+			if err != nil {
+				yield(api.Summary{}, err)
+				return
+			}
+			for _, s := range page.Traces {
+				if !yield(s, nil) {
+					return
+				}
+			}
+			if page.Next == "" || page.Next == q.After {
+				return
+			}
+			q.After = page.Next
+		}
+	}
+}
+
+// Trace returns one trace. A unique beginning of the ID, of at least 8 digits,
+// does.
+func (c *Client) Trace(ctx context.Context, id string) (*Trace, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	doc, err := c.get(ctx, "traces/"+id, nil)
+	if err != nil {
+		return nil, err
+	}
+	t, err := decode(doc)
+	if err != nil {
+		return nil, c.strange(err)
+	}
+	return t, nil
+}
+
+// Causes returns the edges of a trace.
+func (c *Client) Causes(ctx context.Context, id string) ([]api.Cause, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	var out api.Causes
+	err := c.json(ctx, "traces/"+id+"/causes", nil, &out)
+	return out.Causes, err
+}
+
+// checkID keeps what is no ID out of URLs.
+func checkID(id string) error {
+	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF") != "" {
+		return fmt.Errorf("%.80q is no trace ID: it has 32 hexadecimal digits, of which the first 8 are enough as a rule", id)
+	}
+	return nil
+}
+
+// values are the parameters of a list.
+func (q Query) values() url.Values {
+	v := objectValues(q.Object)
+	set(v, "since", q.Since)
+	set(v, "until", q.Until)
+	set(v, "after", q.After)
+	names := make([]string, len(q.Outcomes))
+	for i, o := range q.Outcomes {
+		names[i] = string(o)
+	}
+	set(v, "outcome", strings.Join(names, ","))
+	if q.Open {
+		v.Set("open", "true")
+	}
+	if q.SlowerThan > 0 {
+		v.Set("slowerThan", q.SlowerThan.String())
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	return v
+}
+
+func objectValues(o object.Ref) url.Values {
+	v := url.Values{}
+	set(v, "group", o.Group)
+	set(v, "kind", o.Kind.Kind)
+	set(v, "namespace", o.Namespace)
+	set(v, "name", o.Name)
+	set(v, "uid", string(o.UID))
+	return v
+}
+
+func set(v url.Values, name, value string) {
+	if value != "" {
+		v.Set(name, value)
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// decode reads the document of one trace, and opens its open spans again.
+func decode(doc []byte) (*Trace, error) {
+	// Go's own JSON bounds how deep values are nested; OTLP's parser does not.
+	var parts struct {
+		Lifeline *api.Detail `json:"lifeline"`
+	}
+	if err := json.Unmarshal(doc, &parts); err != nil {
+		return nil, fmt.Errorf("cannot read a trace: %w", err)
+	}
+	if parts.Lifeline == nil {
+		return nil, errors.New(`cannot read a trace: the document has no member "lifeline"`)
+	}
+	t, err := fromJSON(doc)
+	if err != nil {
+		return nil, err
+	}
+	t.Outcome, t.Reason = parts.Lifeline.Summary.Outcome, parts.Lifeline.Summary.Reason
+	open := make(map[string]bool, len(parts.Lifeline.OpenSpans))
+	for _, id := range parts.Lifeline.OpenSpans {
+		open[id] = true
+	}
+	for _, s := range t.Spans {
+		if open[s.ID.String()] { // as before span.EndOpen
+			s.End, s.Outcome = span.Time{}, ""
+		}
+	}
+	return &Trace{Detail: *parts.Lifeline, Trace: t}, nil
+}
+
+func fromJSON(doc []byte) (*span.Trace, error) {
+	data, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(doc)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read OTLP JSON: %w", err)
+	}
+	wire, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(data)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read OTLP JSON: %w", err)
+	}
+	var out tracepb.TracesData
+	if err := proto.Unmarshal(wire, &out); err != nil {
+		return nil, fmt.Errorf("cannot read OTLP JSON: %w", err)
+	}
+	return span.FromOTLP(out.GetResourceSpans())
+}
+
+// traceID reads an ID of a server.
+func traceID(text string) (trace.TraceID, error) {
+	id, err := trace.TraceIDFromHex(text)
+	if err != nil {
+		return id, fmt.Errorf("%.80q is no trace ID: %w", text, err)
+	}
+	return id, nil
+}

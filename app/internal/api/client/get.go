@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	// answerTimeout is until the answer begins; a server takes 30 s at most.
+	answerTimeout = 40 * time.Second
+	// maxAnswer is how big an answer or an event may be, in bytes: about
+	// 100,000 spans.
+	maxAnswer = 128 << 20
+)
+
+// ErrNoServer says that nothing answers where the server should be.
+var ErrNoServer = errors.New("no server answers")
+
+func (c *Client) json(ctx context.Context, path string, v url.Values, out any) error {
+	doc, err := c.get(ctx, path, v)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(doc, out); err != nil {
+		return c.strange(err)
+	}
+	return nil
+}
+
+// get returns the body of an answer, whole.
+func (c *Client) get(ctx context.Context, path string, v url.Values) ([]byte, error) {
+	res, err := c.ask(ctx, path, v, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	doc, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the answer of %s ended early: %w", c.Server(), err)
+	case len(doc) > maxAnswer:
+		return nil, fmt.Errorf("the answer of %s has more than %d MiB: ask for less", c.Server(), maxAnswer>>20)
+	}
+	return doc, nil
+}
+
+// ask returns an answer of that type whose status is 200. Its errors say what to
+// do; an *api.Error is what the server said.
+func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string) (*http.Response, error) {
+	to := *c.base
+	to.Path += "/api/v1/"
+	to = *to.JoinPath(path)
+	to.RawQuery = v.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask %s: %w", c.Server(), err)
+	}
+	req.Header.Set("Accept", kind)
+	res, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // the URL is told anyway
+		}
+		return nil, fmt.Errorf("%w at %s: start one with lifeline serve, or name another with --server: %w", ErrNoServer, c.Server(), err)
+	}
+	got, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	if res.StatusCode == http.StatusOK && got == kind {
+		return res, nil
+	}
+	defer res.Body.Close()
+	if got != kind && got != "application/json" {
+		return nil, c.strange(fmt.Errorf("status %d of type %.80q", res.StatusCode, got))
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	var said api.Problem
+	if err == nil {
+		err = json.Unmarshal(body, &said)
+	}
+	if err != nil || said.Error.Message == "" {
+		return nil, c.strange(fmt.Errorf("status %d without a message", res.StatusCode))
+	}
+	said.Error.Message, said.Error.Code = object.Bound(said.Error.Message), res.StatusCode
+	return nil, &said.Error
+}
+
+// strange is the error for an answer that no server of ours gives.
+func (c *Client) strange(err error) error {
+	return fmt.Errorf("what answers at %s is not lifeline serve, or of another version: name another with --server, or look at lifeline version there: %w", c.Server(), err)
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+const (
+	// retryAfter is how long Watch waits before it connects again, and
+	// maxRetries how often it fails in a row before it gives up: two minutes.
+	retryAfter = 2 * time.Second
+	maxRetries = 60
+	// silence is how long a stream may say nothing; it has a heartbeat each
+	// 15 s.
+	silence = time.Minute
+)
+
+// Watch yields every open trace that touches the object, then each new version,
+// until ctx ends or the loop breaks. When the connection is lost it connects
+// again, tells what became of the traces that were open, and goes on; traces
+// that began and ended meanwhile are in the list. An error ends it: the first
+// connection fails, the server cannot be reached again for two minutes, or says
+// that trying again is of no use.
+func (c *Client) Watch(ctx context.Context, o object.Ref) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		w := &watch{client: c, query: objectValues(o), yield: yield, open: map[trace.TraceID]bool{}}
+		for {
+			err := w.connection(ctx)
+			switch {
+			case errors.Is(err, errBreak):
+				return
+			case ctx.Err() != nil:
+				yield(Event{}, ctx.Err())
+				return
+			case !w.connected, w.failures >= maxRetries, useless(err):
+				yield(Event{}, err)
+				return
+			}
+			w.failures++
+			if !wait(ctx, c.pause) {
+				yield(Event{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// errBreak says that the loop was left.
+var errBreak = errors.New("the loop was left")
+
+// useless reports an error after which trying again is of no use.
+func useless(err error) bool {
+	var said *api.Error
+	return errors.As(err, &said) && said.Code < http.StatusInternalServerError && said.Code != http.StatusTooManyRequests
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// watch is one call of Watch, over all its connections.
+type watch struct {
+	client    *Client
+	query     url.Values
+	yield     func(Event, error) bool
+	connected bool
+	failures  int
+	// open are the traces that were open when they were last told of.
+	open map[trace.TraceID]bool
+	// before are those that were open when the connection was lost and were
+	// not told of since; nil once it is known what became of them.
+	before map[trace.TraceID]bool
+}
+
+// connection connects and yields events until it cannot go on.
+func (w *watch) connection(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	res, err := w.client.ask(ctx, "watch", w.query, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	w.connected = true
+	w.before = maps.Clone(w.open)
+	watchdog := time.AfterFunc(silence, func() { cancel(fmt.Errorf("%s said nothing for %s", w.client.Server(), silence)) })
+	defer watchdog.Stop()
+	in := newReader(res.Body, func() { watchdog.Reset(silence) })
+	for {
+		name, data, err := in.next()
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return fmt.Errorf("the stream of %s ended: %w", w.client.Server(), err)
+		}
+		watchdog.Stop() // who reads us may take its time
+		if err := w.event(ctx, name, data); err != nil {
+			return err
+		}
+		watchdog.Reset(silence)
+	}
+}
+
+// event handles one event; names that are not known are for later versions.
+func (w *watch) event(ctx context.Context, name string, data []byte) error {
+	switch name {
+	case api.EventTrace:
+		t, err := decode(data)
+		if err != nil {
+			return w.client.strange(err)
+		}
+		return w.tell(t)
+	case api.EventWithdrawn:
+		var said api.Withdrawn
+		if err := json.Unmarshal(data, &said); err != nil {
+			return w.client.strange(err)
+		}
+		id, err := traceID(said.TraceID)
+		if err != nil {
+			return w.client.strange(err)
+		}
+		return w.withdraw(id)
+	case api.EventSynced:
+		w.failures = 0
+		if err := w.catchUp(ctx); err != nil {
+			return err
+		}
+		return w.hand(Event{Synced: true})
+	}
+	return nil
+}
+
+// catchUp tells what became of traces that are not open any more.
+func (w *watch) catchUp(ctx context.Context) error {
+	missed := slices.SortedFunc(maps.Keys(w.before), func(a, b trace.TraceID) int { return slices.Compare(a[:], b[:]) })
+	w.before = nil
+	for _, id := range missed {
+		t, err := w.client.Trace(ctx, id.String())
+		var said *api.Error
+		switch {
+		case err == nil:
+			err = w.tell(t)
+		case errors.As(err, &said) && said.Code == http.StatusNotFound:
+			err = w.withdraw(id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *watch) tell(t *Trace) error {
+	delete(w.before, t.Trace.ID)
+	if delete(w.open, t.Trace.ID); t.Summary.Open {
+		w.open[t.Trace.ID] = true
+	}
+	return w.hand(Event{Trace: t})
+}
+
+func (w *watch) withdraw(id trace.TraceID) error {
+	delete(w.before, id)
+	delete(w.open, id)
+	return w.hand(Event{Withdrawn: id})
+}
+
+func (w *watch) hand(e Event) error {
+	if !w.yield(e, nil) {
+		return errBreak
+	}
+	return nil
+}

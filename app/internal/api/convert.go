@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// document is a trace as OTLP JSON on one line, as render.JSON writes it, with
+// the member "lifeline".
+func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error) {
+	var doc bytes.Buffer
+	if err := render.JSON(&doc, []*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster}); err != nil {
+		return nil, fmt.Errorf("cannot write trace %s: %w", t.ID, err)
+	}
+	detail := Detail{Summary: SummaryOf(sum), OpenSpans: []string{}}
+	for _, s := range t.Spans {
+		if s.Open() {
+			detail.OpenSpans = append(detail.OpenSpans, s.ID.String())
+		}
+	}
+	member, err := marshal(detail)
+	if err != nil {
+		return nil, err
+	}
+	doc.Truncate(doc.Len() - len("}\n"))
+	doc.WriteString(`,"lifeline":`)
+	doc.Write(bytes.TrimSuffix(member, []byte("\n")))
+	doc.WriteString("}\n")
+	return doc.Bytes(), nil
+}
+
+// SummaryOf is s as it is told.
+func SummaryOf(s *store.Summary) Summary {
+	out := Summary{
+		TraceID: s.ID.String(), Open: s.Open, Start: s.Start.UTC(), Duration: Seconds(s.Duration), Outcome: s.Outcome, Reason: s.Reason,
+		Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
+		Slowest: s.Slowest, SlowestDuration: Seconds(s.SlowestDuration), Spans: s.Spans, AsOf: s.AsOf.UTC(),
+	}
+	if s.Object != (object.Ref{}) {
+		ref := s.Object
+		out.Object = &ref
+	}
+	return out
+}
+
+func statsOf(s store.Stats) Stats {
+	out := Stats{Traces: s.Traces, Open: s.Open, Spans: s.Spans, Writes: s.Writes, Bytes: s.Bytes, Revision: s.Revision}
+	if !s.Oldest.IsZero() {
+		at := s.Oldest.UTC()
+		out.Oldest = &at
+	}
+	return out
+}
+
+func causeOf(c store.Cause) Cause {
+	return Cause{
+		TraceID: c.TraceID.String(), SpanID: c.SpanID.String(), OfTrace: c.OfTrace.String(), OfSpan: c.OfSpan.String(),
+		Parent: c.Parent, Evidence: c.Evidence, Reason: c.Reason,
+	}
+}
+
+func writeOf(w *store.Write) Write {
+	return Write{
+		TraceID: w.TraceID.String(), SpanID: w.SpanID.String(), Object: w.Object, Verb: w.Verb, Part: w.Part, Subresource: w.Subresource,
+		ResourceVersion: w.ResourceVersion, Generation: w.Generation, Actor: w.Actor, User: w.User,
+		Start: w.Start.UTC(), End: w.End.UTC(), Source: w.Source,
+	}
+}
+
+// summarize is the summary of a version that may not be stored yet.
+func summarize(t *span.Trace, open bool, asOf time.Time) *store.Summary {
+	sum := store.Summarize(t, asOf)
+	sum.Open, sum.AsOf = open, asOf
+	return &sum
+}

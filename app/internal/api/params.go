@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// maxValue is how long the value of a parameter may be, in bytes.
+const maxValue = 1024
+
+// params are those of one request. The first thing wrong is kept in err, and
+// done returns it; values read after it mean nothing.
+type params struct {
+	given url.Values
+	read  map[string]bool
+	now   time.Time
+	err   error
+}
+
+func (s *Server) params(r *http.Request) *params {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	p := &params{given: given, read: map[string]bool{}, now: s.opts.Clock()}
+	if err != nil {
+		p.fail("the parameters cannot be read: %.120s", err.Error())
+	}
+	return p
+}
+
+func (p *params) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = problem(http.StatusBadRequest, format, args...)
+	}
+}
+
+func (p *params) bad(name, format string, args ...any) {
+	p.fail("parameter %q: %s", name, fmt.Sprintf(format, args...))
+}
+
+// done returns what is wrong: one of those read, or one that nobody reads.
+func (p *params) done() error {
+	if p.err != nil {
+		return p.err
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.given)) {
+		if !p.read[name] {
+			p.fail("parameter %.80q is not known here: known are %s", name, strings.Join(slices.Sorted(maps.Keys(p.read)), ", "))
+		}
+	}
+	return p.err
+}
+
+// text is the value of a parameter, or empty.
+func (p *params) text(name string) string {
+	p.read[name] = true
+	values := p.given[name]
+	switch {
+	case len(values) == 0:
+		return ""
+	case len(values) > 1:
+		p.bad(name, "it was given %d times", len(values))
+	case len(values[0]) > maxValue:
+		p.bad(name, "it has %d bytes, more than %d", len(values[0]), maxValue)
+	}
+	return values[0]
+}
+
+// moment is a time, or a duration back from now.
+func (p *params) moment(name string) time.Time {
+	text := p.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	if back, err := time.ParseDuration(text); err == nil {
+		if back < 0 {
+			p.bad(name, "%.80q is in the future: durations count back from now", text)
+		}
+		return p.now.Add(-back)
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		p.bad(name, `%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m"`, text)
+	}
+	return at
+}
+
+func (p *params) duration(name string) time.Duration {
+	text := p.text(name)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		p.bad(name, `%.80q is no duration such as "2s" or "1m30s"`, text)
+	}
+	return d
+}
+
+func (p *params) yes(name string) bool {
+	switch text := p.text(name); text {
+	case "", "false":
+		return false
+	case "true":
+		return true
+	default:
+		p.bad(name, "%.80q is neither true nor false", text)
+		return false
+	}
+}
+
+func (p *params) limit() int {
+	text := p.text("limit")
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > store.MaxPage {
+		p.bad("limit", "%.80q is no number from 1 to %d", text, store.MaxPage)
+	}
+	return n
+}
+
+var outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
+
+func (p *params) outcomes() []span.Outcome {
+	text := p.text("outcome")
+	if text == "" {
+		return nil
+	}
+	var out []span.Outcome
+	for name := range strings.SplitSeq(text, ",") {
+		o := span.Outcome(strings.TrimSpace(name))
+		if !slices.Contains(outcomes, o) {
+			p.bad("outcome", "%.80q is none: known are %v", name, outcomes)
+		}
+		if !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (p *params) object() object.Ref {
+	return object.Ref{
+		Kind:      object.Kind{Group: p.text("group"), Kind: p.text("kind")},
+		Namespace: p.text("namespace"), Name: p.text("name"), UID: types.UID(p.text("uid")),
+	}
+}
+
+func (p *params) traceID(name string) (id trace.TraceID) {
+	text := p.text(name)
+	if text == "" {
+		return id
+	}
+	id, err := trace.TraceIDFromHex(strings.ToLower(text))
+	if err != nil {
+		p.bad(name, "%.80q is no trace ID of 32 hexadecimal digits", text)
+	}
+	return id
+}

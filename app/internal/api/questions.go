@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+func (s *Server) info(r *http.Request) (any, error) {
+	if err := s.params(r).done(); err != nil {
+		return nil, err
+	}
+	stats, err := s.opts.Store.Stats(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	info := s.opts.Info()
+	info.Stats = statsOf(stats)
+	return info, nil
+}
+
+func (s *Server) list(r *http.Request) (any, error) {
+	p := s.params(r)
+	q := store.Query{
+		Since: p.moment("since"), Until: p.moment("until"), Outcomes: p.outcomes(), Open: p.yes("open"), Slower: p.duration("slowerThan"),
+		Object: p.object(), Limit: p.limit(), After: store.Cursor(p.text("after")),
+	}
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	page, err := s.opts.Store.List(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	out := Page{Traces: make([]Summary, len(page.Traces)), Next: string(page.Next)}
+	for i := range page.Traces {
+		out.Traces[i] = SummaryOf(&page.Traces[i])
+	}
+	return out, nil
+}
+
+func (s *Server) trace(r *http.Request) (any, error) {
+	id, err := s.which(r)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.opts.Store.Trace(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	return document(rec.Trace, &rec.Summary, s.opts.Cluster)
+}
+
+func (s *Server) causes(r *http.Request) (any, error) {
+	id, err := s.which(r)
+	if err != nil {
+		return nil, err
+	}
+	causes, err := s.opts.Store.Causes(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	out := Causes{Causes: make([]Cause, len(causes))}
+	for i, c := range causes {
+		out.Causes[i] = causeOf(c)
+	}
+	return out, nil
+}
+
+func (s *Server) writes(r *http.Request) (any, error) {
+	p := s.params(r)
+	q := store.WriteQuery{
+		Since: p.moment("since"), Until: p.moment("until"), TraceID: p.traceID("traceId"), Object: p.object(),
+		Actor: p.text("actor"), Part: p.text("part"), Limit: p.limit(), After: store.Cursor(p.text("after")),
+	}
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	page, err := s.opts.Store.Writes(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	out := WritePage{Writes: make([]Write, len(page.Writes)), Next: string(page.Next)}
+	for i := range page.Writes {
+		out.Writes[i] = writeOf(&page.Writes[i])
+	}
+	return out, nil
+}
+
+// Finder is what a store.Reader may have beside: the IDs of traces from low to
+// high, both included, at most limit of them. With it a trace is found by the
+// beginning of its ID.
+type Finder interface {
+	Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
+}
+
+// minPrefix is how many digits of an ID must be given at least.
+const minPrefix = 8
+
+// which returns the trace that the path names, by its ID or the beginning of it.
+func (s *Server) which(r *http.Request) (trace.TraceID, error) {
+	if err := s.params(r).done(); err != nil {
+		return trace.TraceID{}, err
+	}
+	text := strings.ToLower(r.PathValue("traceID"))
+	const digits = 2 * len(trace.TraceID{})
+	bad := problem(http.StatusBadRequest, "%.80q is no trace ID: it has %d hexadecimal digits, of which at least the first %d are needed", text, digits, minPrefix)
+	if len(text) < minPrefix || len(text) > digits || strings.Trim(text, "0123456789abcdef") != "" {
+		return trace.TraceID{}, bad
+	}
+	// The zero ID is the only one that is not valid; it is below all others.
+	low, _ := trace.TraceIDFromHex(text + strings.Repeat("0", digits-len(text)))
+	if len(text) == digits {
+		if !low.IsValid() {
+			return low, bad
+		}
+		return low, nil
+	}
+	finder, ok := s.opts.Store.(Finder)
+	if !ok {
+		return low, problem(http.StatusBadRequest, "%q: this server needs all %d digits of a trace ID", text, digits)
+	}
+	high, _ := trace.TraceIDFromHex(text + strings.Repeat("f", digits-len(text)))
+	found, err := finder.Between(r.Context(), low, high, 2)
+	switch {
+	case err != nil:
+		return low, err
+	case len(found) == 0:
+		return low, store.ErrNotFound
+	case len(found) > 1:
+		return low, problem(http.StatusConflict, "more than one trace ID begins with %s: give more digits", text)
+	}
+	return found[0], nil
+}

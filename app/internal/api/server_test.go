@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+func TestRefusals(t *testing.T) {
+	s := start(t, Options{Hosts: []string{"lifeline.example"}})
+	apply := spantest.Apply().ID.String()
+	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
+	cases := map[string]struct {
+		reason string
+		path   string
+		change func(*http.Request)
+		code   int
+		says   string
+	}{
+		"nowhere":        {"the message says where to go", "/api/v2/traces", nil, 404, `no \"/api/v2/traces\" here: try /api/v1/info`},
+		"root":           {"the same for a browser", "/", nil, 404, "/api/v1/traces"},
+		"method":         {"it only reads", "/api/v1/traces", func(r *http.Request) { r.Method = "DELETE" }, 405, "use GET"},
+		"head":           {"not even HEAD", "/api/v1/traces", func(r *http.Request) { r.Method = "HEAD" }, 405, ""},
+		"body":           {"nobody would read it", "/api/v1/traces", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("x")), -1 }, 413, "body"},
+		"huge URL":       {"it is bounded", "/api/v1/traces?name=" + strings.Repeat("x", 9000), nil, 414, "no more than 8192"},
+		"long value":     {"values are bounded, too", "/api/v1/traces?name=" + strings.Repeat("x", 2000), nil, 400, `parameter \"name\": it has 2000 bytes`},
+		"unknown":        {"a typing error is no filter", "/api/v1/traces?namspace=x", nil, 400, `parameter \"namspace\" is not known here: known are after, group,`},
+		"unknown info":   {"everywhere", "/api/v1/info?x=1", nil, 400, `parameter \"x\"`},
+		"unknown trace":  {"everywhere", "/api/v1/traces/" + apply + "?x=1", nil, 400, `parameter \"x\"`},
+		"unknown watch":  {"everywhere", "/api/v1/watch?limit=1", nil, 400, `parameter \"limit\"`},
+		"twice":          {"which one counts?", "/api/v1/traces?name=a&name=b", nil, 400, `parameter \"name\": it was given 2 times`},
+		"bad escape":     {"half of a query is none", "/api/v1/traces?name=%zz", nil, 400, "the parameters cannot be read"},
+		"semicolon":      {"Go would drop it in silence", "/api/v1/traces?a;b", nil, 400, "the parameters cannot be read"},
+		"time":           {"it says what a time looks like", "/api/v1/traces?since=yesterday", nil, 400, `parameter \"since\": \"yesterday\" is neither a time such as`},
+		"future":         {"durations count back", "/api/v1/traces?until=-1h", nil, 400, `parameter \"until\"`},
+		"duration":       {"it says what a duration looks like", "/api/v1/traces?slowerThan=2", nil, 400, `parameter \"slowerThan\": \"2\" is no duration`},
+		"outcome":        {"it says which there are", "/api/v1/traces?outcome=failed,ok", nil, 400, `parameter \"outcome\": \"ok\" is none: known are [converged`},
+		"open":           {"yes or no", "/api/v1/traces?open=1", nil, 400, `parameter \"open\": \"1\" is neither true nor false`},
+		"limit":          {"not a number", "/api/v1/traces?limit=many", nil, 400, `parameter \"limit\"`},
+		"absurd limit":   {"not more than the store gives", "/api/v1/traces?limit=999999999999999999999", nil, 400, "from 1 to 10000"},
+		"zero limit":     {"a page has something", "/api/v1/writes?limit=0", nil, 400, `parameter \"limit\"`},
+		"cursor":         {"only what a page gave", "/api/v1/traces?after=AAAA", nil, 400, `parameter \"after\"`},
+		"write cursor":   {"only what a page gave", "/api/v1/writes?after=x", nil, 400, `parameter \"after\"`},
+		"write trace":    {"a whole ID", "/api/v1/writes?traceId=4bf9", nil, 400, `parameter \"traceId\"`},
+		"short ID":       {"eight digits at least", "/api/v1/traces/4bf92f3", nil, 400, "no trace ID"},
+		"long ID":        {"32 digits at most", "/api/v1/traces/" + apply + "0", nil, 400, "no trace ID"},
+		"zero ID":        {"it is none", "/api/v1/traces/" + strings.Repeat("0", 32), nil, 400, "no trace ID"},
+		"strange ID":     {"what is told back is escaped and short", "/api/v1/traces/%1b%5b31m" + strings.Repeat("x", 500), nil, 400, `\"\\x1b[31mx`},
+		"unknown ID":     {"it is not there", "/api/v1/traces/" + strings.Repeat("1", 32), nil, 404, "there is no such trace"},
+		"unknown prefix": {"it is not there", "/api/v1/traces/11111111", nil, 404, "there is no such trace"},
+		"rebound":        {"a web page's name that leads to loopback", "/api/v1/info", host("evil.example:7070"), 403, "evil.example"},
+		"own name":       {"a name that the listener was given", "/api/v1/info", host("Lifeline.Example:7070"), 200, ""},
+		"localhost":      {"everybody's name", "/api/v1/info", host("localhost.:1"), 200, ""},
+		"IPv6":           {"an address is no name", "/api/v1/info", host("[::1]:7070"), 200, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			if tc.change == nil {
+				tc.change = func(*http.Request) {}
+			}
+			res, body := s.get(t, tc.path, tc.change)
+			if res.StatusCode != tc.code || !strings.Contains(string(body), tc.says) {
+				t.Errorf("got %d %s, want %d and %q", res.StatusCode, body, tc.code, tc.says)
+			}
+			if got := res.Header.Get("Content-Type"); got != "application/json" {
+				t.Errorf("type is %q", got)
+			}
+			var said Problem
+			if err := json.Unmarshal(body, &said); tc.code >= 400 && tc.says != "" && (err != nil || said.Error.Code != tc.code || len(said.Error.Message) > 1000) {
+				t.Errorf("%v: %s", err, body)
+			}
+		})
+	}
+	if n := s.counts.panics.Load(); n != 0 {
+		t.Errorf("%d panics", n)
+	}
+}
+
+// TestTraceIsWhatIsRendered: the document is that of render.JSON, with a member
+// that receivers ignore.
+func TestTraceIsWhatIsRendered(t *testing.T) {
+	s := start(t, Options{})
+	for _, tr := range append(spantest.Healing(), spantest.Apply(), spantest.Unschedulable(), spantest.CrashLoop()) {
+		res, got := s.get(t, "/api/v1/traces/"+tr.ID.String())
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("status %d: %s", res.StatusCode, got)
+		}
+		var want bytes.Buffer
+		if err := render.JSON(&want, []*span.Trace{tr}, render.Options{Now: asOf, Cluster: "cluster-1"}); err != nil {
+			t.Fatal(err)
+		}
+		rendered := strings.TrimSuffix(want.String(), "}\n")
+		rest, same := strings.CutPrefix(string(got), rendered+`,"lifeline":`)
+		if !same {
+			t.Errorf("-want +got:\n%s", cmp.Diff(rendered, string(got)))
+		}
+		if strings.Count(string(got), "\n") != 1 {
+			t.Error("it is not one line")
+		}
+		var detail Detail
+		if err := json.Unmarshal([]byte(strings.TrimSuffix(rest, "}\n")), &detail); err != nil {
+			t.Fatal(err)
+		}
+		open := 0
+		for _, sp := range tr.Spans {
+			if sp.Open() {
+				open++
+			}
+		}
+		if detail.Summary.TraceID != tr.ID.String() || len(detail.OpenSpans) != open || detail.Summary.Reason != tr.Reason || !detail.Summary.AsOf.Equal(asOf) {
+			t.Errorf("got %+v", detail)
+		}
+		data, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(got)
+		if err != nil || data.SpanCount() != len(tr.Spans) {
+			t.Errorf("a receiver cannot read it: %d spans, %v", data.SpanCount(), err)
+		}
+	}
+}
+
+func TestTraceByPrefix(t *testing.T) {
+	s := start(t, Options{})
+	for _, n := range []int{8, 9, 31, 32} {
+		for _, form := range []func(string) string{strings.ToLower, strings.ToUpper} {
+			id := spantest.Apply().ID.String()
+			if res, got := s.get(t, "/api/v1/traces/"+form(id[:n])); res.StatusCode != http.StatusOK || !strings.Contains(string(got), id) {
+				t.Errorf("%d digits: status %d", n, res.StatusCode)
+			}
+		}
+	}
+	twin := spantest.Apply()
+	twin.ID[15]++
+	for _, sp := range twin.Spans {
+		sp.TraceID = twin.ID
+	}
+	put(t, s.opts.Store.(store.Writer), &store.Batch{Revision: 2, AsOf: asOf, Finished: []*span.Trace{twin}})
+	if res, got := s.get(t, "/api/v1/traces/"+twin.ID.String()[:31]); res.StatusCode != http.StatusConflict {
+		t.Errorf("two traces begin so: status %d: %s", res.StatusCode, got)
+	}
+}
+
+func TestList(t *testing.T) {
+	s := start(t, Options{})
+	cases := map[string]struct{ reason, query, want string }{
+		"all":       {"newest first", "", "7"},
+		"open":      {"one waits", "open=true", "1"},
+		"failed":    {"any of the outcomes", "outcome=failed,deleted", "failed"},
+		"since":     {"back from now", "since=90s", "7"},
+		"nothing":   {"nothing began so late", "since=1s", "0"},
+		"until":     {"a time", "until=2026-03-01T12:00:00Z", "0"},
+		"slower":    {"at least that long", "slowerThan=10s", "1+"},
+		"object":    {"all fields must fit one object", "namespace=default&kind=Deployment&group=apps&name=web", "1+"},
+		"no object": {"it is not there", "name=nobody", "0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			var got Page
+			s.into(t, "/api/v1/traces?"+tc.query, &got)
+			switch n := len(got.Traces); {
+			case tc.want == "failed":
+				for _, sum := range got.Traces {
+					if sum.Outcome != span.Failed && sum.Outcome != span.Deleted {
+						t.Errorf("%s is %s", sum.TraceID, sum.Outcome)
+					}
+				}
+			case tc.want == "1+" && n == 0, tc.want != "1+" && fmt.Sprint(n) != tc.want:
+				t.Errorf("got %d traces, want %s", n, tc.want)
+			}
+			if got.Traces == nil {
+				t.Error("the list is null")
+			}
+		})
+	}
+}
+
+func TestListPages(t *testing.T) {
+	s := start(t, Options{})
+	seen := map[string]bool{}
+	after := ""
+	for range 10 {
+		var page Page
+		s.into(t, "/api/v1/traces?limit=2&after="+after, &page)
+		for _, sum := range page.Traces {
+			if seen[sum.TraceID] {
+				t.Errorf("%s comes twice", sum.TraceID)
+			}
+			seen[sum.TraceID] = true
+		}
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("got %d traces", len(seen))
+	}
+}
+
+func TestSummaryOnTheWire(t *testing.T) {
+	s := start(t, Options{})
+	var got struct{ Traces []map[string]any }
+	s.into(t, "/api/v1/traces?name=web&outcome=converged&limit=1", &got)
+	want := map[string]any{
+		"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "open": false, "start": "2026-03-01T12:00:00Z", "duration": 4.21, "outcome": "converged",
+		"name": "run", "command": "kubectl apply -f web.yaml", "actor": "kubectl", "slowest": "pull image nginx:1.27", "slowestDuration": 2.93,
+		"spans": 10.0, "asOf": "2026-03-01T12:01:00Z",
+	}
+	if diff := cmp.Diff([]map[string]any{want}, got.Traces); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestSummaryComesBack(t *testing.T) {
+	sum := store.Summarize(spantest.Rollout(), asOf)
+	sum.Object = object.Ref{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "n", Name: "web", UID: "u"}
+	want := SummaryOf(&sum)
+	wire, err := marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Summary
+	if err := json.Unmarshal(wire, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestCausesAndWrites(t *testing.T) {
+	s := start(t, Options{})
+	var causes Causes
+	s.into(t, "/api/v1/traces/"+spantest.Healing()[1].ID.String()+"/causes", &causes)
+	if len(causes.Causes) == 0 || causes.Causes[0].TraceID == "" {
+		t.Errorf("got %+v", causes)
+	}
+	s.into(t, "/api/v1/traces/"+strings.Repeat("1", 32)+"/causes", &causes)
+	var writes WritePage
+	s.into(t, "/api/v1/writes?kind=Deployment&actor=kubectl&limit=1", &writes)
+	if len(writes.Writes) != 1 || writes.Writes[0].Object.Kind.Kind != "Deployment" || writes.Next == "" {
+		t.Errorf("got %+v", writes)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	s := start(t, Options{Info: func() Info {
+		return Info{Version: "v1", Cluster: "c", AsOf: asOf, Identity: "pod-1", Mode: "standby", Leading: true}
+	}})
+	var got Info
+	s.into(t, "/api/v1/info", &got)
+	if got.Stats.Traces != 7 || got.Stats.Open != 1 || got.Stats.Oldest == nil || got.Stats.Bytes == 0 {
+		t.Errorf("got stats %+v", got.Stats)
+	}
+	got.Stats = Stats{}
+	want := Info{Version: "v1", Cluster: "c", AsOf: asOf, Identity: "pod-1", Mode: "standby", Leading: true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	var err error
+	s := start(t, Options{Store: &faulty{stats: func(context.Context) (store.Stats, error) {
+		if err == nil {
+			panic("nil map")
+		}
+		return store.Stats{}, err
+	}}})
+	cases := map[string]struct {
+		reason string
+		err    error
+		code   int
+		says   string
+	}{
+		"disk":    {"the path of the store is nobody's business", errors.New("cannot read /var/secret: I/O error"), 500, "the store cannot be read"},
+		"closed":  {"it will be back", store.ErrClosed, 503, "stopping"},
+		"slow":    {"it is asked for too much", context.DeadlineExceeded, 503, "within 30s"},
+		"panic":   {"the server survives", nil, 500, "met a bug"},
+		"panic 2": {"and again", nil, 500, "met a bug"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			err = tc.err
+			res, got := s.get(t, "/api/v1/info")
+			if res.StatusCode != tc.code || !strings.Contains(string(got), tc.says) || strings.Contains(string(got), "secret") {
+				t.Errorf("got %d %s", res.StatusCode, got)
+			}
+		})
+	}
+	if n := s.counts.panics.Load(); n != 2 {
+		t.Errorf("counted %d panics", n)
+	}
+}
+
+// TestTooManyRequests: as many as wanted at the same time, and not one more.
+func TestTooManyRequests(t *testing.T) {
+	began, leave := make(chan struct{}), make(chan struct{})
+	s := start(t, Options{MaxRequests: 1, Store: &faulty{stats: func(ctx context.Context) (store.Stats, error) {
+		began <- struct{}{}
+		select {
+		case <-leave:
+		case <-ctx.Done():
+		}
+		return store.Stats{}, ctx.Err()
+	}}})
+	first := make(chan int)
+	go func() {
+		res, _ := s.get(t, "/api/v1/info")
+		first <- res.StatusCode
+	}()
+	<-began
+	res, got := s.get(t, "/api/v1/info")
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(string(got), "1 requests are under way") {
+		t.Errorf("got %d %s", res.StatusCode, got)
+	}
+	close(leave)
+	if code := <-first; code != 200 {
+		t.Errorf("the first got %d", code)
+	}
+}
+
+func TestRequestsAreCounted(t *testing.T) {
+	s := start(t, Options{})
+	for path, want := range map[string]string{
+		"/api/v1/info": "/api/v1/info OK",
+		"/api/v1/traces/" + strings.Repeat("1", 32): "/api/v1/traces/{traceID} Not Found",
+		"/evil/" + strings.Repeat("x", 100):         "/ Not Found",
+	} {
+		s.get(t, path)
+		if got := <-s.counts.codes; got != want {
+			t.Errorf("%s: counted %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestOtherListeners: a name is no danger where everybody can ask anyway.
+func TestOtherListeners(t *testing.T) {
+	s, err := New(Options{Store: filled(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodGet, "http://lifeline.monitoring.svc/api/v1/info", nil)
+	s.ServeHTTP(rec, req)
+	if rec.Code != 200 {
+		t.Errorf("status %d: %s", rec.Code, rec.Body)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, o := range map[string]Options{"no store": {}, "negative": {Store: filled(t), MaxStreams: -1}} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	s := start(t, Options{Sources: func() Sources {
+		return Sources{
+			Receives: Receives{GRPC: "127.0.0.1:4317"}, Configuration: json.RawMessage(`{"kind":"ServerConfiguration"}`),
+			Received: received.Summary{Window: 900, Components: []received.Component{{Name: received.Kubelet, Spans: 3}}},
+		}
+	}})
+	_, body := s.get(t, "/api/v1/sources")
+	for _, want := range []string{
+		`"receives":{"grpc":"127.0.0.1:4317"}`, `"windowSeconds":900`, `"name":"kubelet","spans":3`, `"configuration":{"kind":"ServerConfiguration"}`,
+	} {
+		if !bytes.Contains(body, []byte(want)) {
+			t.Errorf("the answer lacks %s:\n%s", want, body)
+		}
+	}
+	if bytes.Contains(body, []byte(`"joining"`)) {
+		t.Errorf("nothing is received, and yet something is said of joining:\n%s", body)
+	}
+	if res, _ := s.get(t, "/api/v1/sources?since=1h"); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("a parameter that it has not: status %d", res.StatusCode)
+	}
+	if res, _ := start(t, Options{}).get(t, "/api/v1/sources"); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a server that does not tell: status %d", res.StatusCode)
+	}
+}

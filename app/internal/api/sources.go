@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/kube-lifeline/lifeline/app/internal/received"
+)
+
+// Sources is what a server's traces are made of, at /api/v1/sources: what it
+// watches and receives, and with what configuration. With it `lifeline doctor`
+// tells what is missing.
+type Sources struct {
+	Watch    WatchSource      `json:"watch"`
+	Receives Receives         `json:"receives"`
+	Received received.Summary `json:"received"`
+	// Joining is what became of the spans of other components since the start; nil
+	// if none are received.
+	Joining *Joining `json:"joining,omitempty"`
+	// Configuration is the server's, without credentials.
+	Configuration json.RawMessage `json:"configuration,omitempty"`
+}
+
+// WatchSource is how well the cluster is watched.
+type WatchSource struct {
+	// Watching says whether this server watches now; one that stands by may not.
+	Watching bool `json:"watching"`
+	// Resources are how many are watched, Unreadable those of them, as
+	// resource.group, that the server has no right to read, or that are not offered.
+	Resources  int      `json:"resources"`
+	Unreadable []string `json:"unreadable,omitempty"`
+	// Lag is for how long the watch that is furthest behind has been so.
+	Lag Seconds `json:"lag,omitempty"`
+}
+
+// Receives is where the server listens for other components; empty where not.
+type Receives struct {
+	GRPC         string `json:"grpc,omitempty"`
+	HTTP         string `json:"http,omitempty"`
+	AuditWebhook string `json:"auditWebhook,omitempty"`
+	// AuditLog is the file that is followed, AuditLogMissing whether it is not
+	// there.
+	AuditLog        string `json:"auditLog,omitempty"`
+	AuditLogMissing bool   `json:"auditLogMissing,omitempty"`
+	// Refused are requests, and Damaged events and lines, of the audit log that
+	// could not be read.
+	Refused int64 `json:"auditRefused,omitempty"`
+	Damaged int64 `json:"auditDamaged,omitempty"`
+}
+
+// Joining is what became of received spans; the fields mean what they mean in
+// stitch.Stats.
+type Joining struct {
+	Received  int64 `json:"received"`
+	Noise     int64 `json:"noise"`
+	Joined    int64 `json:"joined"`
+	Late      int64 `json:"late"`
+	Passed    int64 `json:"passed"`
+	Expired   int64 `json:"expired"`
+	Evicted   int64 `json:"evicted"`
+	Surplus   int64 `json:"surplus"`
+	Corrected int64 `json:"corrected"`
+	Buffered  int64 `json:"buffered"`
+}
+
+func (s *Server) sources(r *http.Request) (any, error) {
+	if err := s.params(r).done(); err != nil {
+		return nil, err
+	}
+	if s.opts.Sources == nil {
+		return nil, problem(http.StatusNotFound, "this server does not tell what its traces are made of")
+	}
+	return s.opts.Sources(), nil
+}

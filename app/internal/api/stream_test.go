@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+)
+
+// listener reads a stream.
+type listener struct {
+	t   *testing.T
+	in  *bufio.Scanner
+	end context.CancelFunc
+}
+
+// listen opens a stream. The body is closed with the test.
+func (s *serving) listen(t *testing.T, query string) *listener {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/watch"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); res.Body.Close() })
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("status %d, type %s", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+	in := bufio.NewScanner(res.Body)
+	in.Buffer(nil, 64<<20)
+	return &listener{t: t, in: in, end: cancel}
+}
+
+// next is the next event: its name, and of its data what matters.
+func (l *listener) next() string {
+	l.t.Helper()
+	name := ""
+	for l.in.Scan() {
+		line := l.in.Text()
+		switch {
+		case strings.HasPrefix(line, ":"):
+			return "heartbeat"
+		case strings.HasPrefix(line, "event: "):
+			name = strings.TrimPrefix(line, "event: ")
+		case strings.HasPrefix(line, "data: "):
+			data := strings.TrimPrefix(line, "data: ")
+			for id, tr := range map[string]*span.Trace{"apply": spantest.Apply(), "unschedulable": spantest.Unschedulable(), "rollout": spantest.Rollout()} {
+				if strings.Contains(data, `"traceId":"`+tr.ID.String()+`"`) {
+					name += " " + id
+					if strings.Contains(data, `"open":true`) {
+						name += " open"
+					}
+				}
+			}
+			return name
+		}
+	}
+	return "end"
+}
+
+func (l *listener) want(events ...string) {
+	l.t.Helper()
+	for _, want := range events {
+		if got := l.next(); got != want {
+			l.t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func opened(t *span.Trace) Update   { return Update{Trace: t, Open: true, AsOf: asOf} }
+func finished(t *span.Trace) Update { return Update{Trace: t, AsOf: asOf} }
+func withdrawn(t *span.Trace) Update {
+	return Update{Trace: &span.Trace{ID: t.ID}, Withdrawn: true, AsOf: asOf}
+}
+
+func TestStream(t *testing.T) {
+	s := start(t, Options{})
+	s.hub.Publish([]Update{opened(spantest.Apply()), opened(spantest.Unschedulable()), {}})
+	s.hub.Publish([]Update{finished(spantest.Apply())})
+	l := s.listen(t, "")
+	l.want("trace unschedulable open", "synced")
+	s.hub.Publish([]Update{opened(spantest.Rollout())})
+	l.want("trace rollout open")
+	s.hub.Publish([]Update{finished(spantest.Rollout())})
+	l.want("trace rollout")
+	s.hub.Publish([]Update{withdrawn(spantest.Apply()), withdrawn(spantest.Unschedulable())})
+	l.want("withdrawn unschedulable") // of the other this client was never told
+	second := s.listen(t, "")
+	second.want("synced")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.want("end")
+	second.want("end")
+	for range 2 {
+		if cut := <-s.counts.closed; cut {
+			t.Error("a stream counts as cut off")
+		}
+	}
+	if res, body := s.get(t, "/api/v1/watch"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "stopping") {
+		t.Errorf("after Close: %d %s", res.StatusCode, body)
+	}
+}
+
+func TestStreamOfAnObject(t *testing.T) {
+	s := start(t, Options{})
+	s.hub.Publish([]Update{opened(spantest.Unschedulable()), opened(spantest.Rollout())})
+	l := s.listen(t, "?kind=Pod&name=web-6cf-x7&namespace=default")
+	l.want("trace unschedulable open", "synced")
+	s.hub.Publish([]Update{finished(spantest.Rollout()), finished(spantest.Apply())})
+	l.want("trace apply")
+	other := spantest.Unschedulable()
+	other.Spans = other.Spans[:1]
+	s.hub.Publish([]Update{opened(other)})
+	l.want("withdrawn unschedulable") // it does not touch the Pod any more
+	l.end()
+	<-s.counts.closed
+}
+
+func TestStreamSaysThatItIsThere(t *testing.T) {
+	s := start(t, Options{})
+	s.heartbeat = time.Millisecond
+	l := s.listen(t, "")
+	l.want("synced", "heartbeat", "heartbeat")
+}
+
+func TestTooManyStreams(t *testing.T) {
+	s := start(t, Options{MaxStreams: 1})
+	l := s.listen(t, "")
+	l.want("synced")
+	if res, body := s.get(t, "/api/v1/watch"); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("got %d %s", res.StatusCode, body)
+	}
+	if res, _ := s.get(t, "/api/v1/info"); res.StatusCode != http.StatusOK {
+		t.Errorf("streams take the place of requests: %d", res.StatusCode)
+	}
+	l.end()
+	<-s.counts.closed
+	for { // the place is free a moment after the stream was counted
+		select {
+		case s.streams <- struct{}{}:
+			<-s.streams
+			s.listen(t, "").want("synced")
+			return
+		case <-t.Context().Done():
+			t.Fatal("the place is never free")
+		}
+	}
+}
+
+// TestStreamOfAClientThatDoesNotRead is cut off, and nobody waits for it.
+func TestStreamOfAClientThatDoesNotRead(t *testing.T) {
+	s := start(t, Options{})
+	s.patience = 50 * time.Millisecond
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /api/v1/watch HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	big := spantest.Many(2000)
+	deadline := time.After(30 * time.Second)
+	for n := 0; ; n++ {
+		version := *big
+		version.Reason = fmt.Sprint(n)
+		s.hub.Publish([]Update{opened(&version)})
+		select {
+		case cut := <-s.counts.closed:
+			if !cut {
+				t.Error("it does not count as cut off")
+			}
+			return
+		case <-deadline:
+			t.Fatal("it was not cut off")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func TestSubscriptionIsBounded(t *testing.T) {
+	h := &Hub{}
+	h.Publish([]Update{opened(spantest.Apply())})
+	s, _ := h.subscribe()
+	defer h.unsubscribe(s)
+	one := func(n int) Update {
+		return opened(&span.Trace{ID: span.DeriveTraceID(fmt.Sprint(n))})
+	}
+	for range 3 {
+		for n := range maxPending {
+			h.Publish([]Update{one(n)})
+		}
+	}
+	if got := s.waiting(); got != maxPending+1 {
+		t.Errorf("%d traces wait: of each, the latest version is enough", got)
+	}
+	if v, lost := s.take(); v == nil || lost || v.Trace.ID != spantest.Apply().ID {
+		t.Errorf("got %v, lost %v", v, lost)
+	}
+	h.Publish([]Update{one(maxPending), one(maxPending + 1)})
+	if _, lost := s.take(); !lost {
+		t.Error("more waits than may")
+	}
+}
+
+// TestHubForgets: what has ended takes no memory.
+func TestHubForgets(t *testing.T) {
+	h := &Hub{}
+	for n := range 5000 {
+		tr := &span.Trace{ID: span.DeriveTraceID(fmt.Sprint(n))}
+		h.Publish([]Update{opened(tr), opened(tr)})
+		h.Publish([]Update{finished(tr)})
+	}
+	if len(h.open) != 0 || len(h.order) > 200 {
+		t.Errorf("%d open, %d in order", len(h.open), len(h.order))
+	}
+	a, b := spantest.Apply(), spantest.Rollout()
+	h.Publish([]Update{opened(b), opened(a), finished(b), opened(b)})
+	s, at := h.subscribe()
+	defer h.unsubscribe(s)
+	var got []string
+	for v, _ := s.take(); v != nil; v, _ = s.take() {
+		got = append(got, v.Trace.ID.String())
+	}
+	if diff := cmp.Diff([]string{b.ID.String(), a.ID.String()}, got); diff != "" || !at.Equal(asOf) {
+		t.Errorf("%v: -want +got:\n%s", at, diff)
+	}
+}

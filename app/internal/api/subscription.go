@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// maxPending is how many traces may wait for a stream beside those that it
+// began with. A version that waits is shared with all streams.
+const maxPending = 4096
+
+// subscription is what waits for one stream: of each trace its latest version.
+type subscription struct {
+	// wake has a token if something waits, or all is lost.
+	wake chan struct{}
+	most int
+
+	mu      sync.Mutex
+	pending map[trace.TraceID]*version
+	order   []trace.TraceID
+	lost    bool
+}
+
+func newSubscription(most int) *subscription {
+	return &subscription{wake: make(chan struct{}, 1), most: most, pending: map[trace.TraceID]*version{}}
+}
+
+// put adds versions, and does not wait.
+func (s *subscription) put(versions []*version) {
+	if len(versions) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range versions {
+		if s.lost {
+			break
+		}
+		if s.pending[v.Trace.ID] == nil {
+			s.order = append(s.order, v.Trace.ID)
+		}
+		s.pending[v.Trace.ID] = v
+		if len(s.order) > s.most {
+			s.lost, s.pending, s.order = true, nil, nil
+		}
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the version that has waited longest, or nil; lost says that so
+// much waited that it was given up.
+func (s *subscription) take() (v *version, lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost || len(s.order) == 0 {
+		return nil, s.lost
+	}
+	id := s.order[0]
+	s.order = s.order[1:]
+	v = s.pending[id]
+	delete(s.pending, id)
+	return v, false
+}
+
+// waiting is how many traces wait.
+func (s *subscription) waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.order)
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Info is what a server says of itself, at /api/v1/info.
+type Info struct {
+	// Version is that of the program, Cluster the UID of the cluster that is
+	// watched.
+	Version string `json:"version"`
+	Cluster string `json:"cluster"`
+	// AsOf is how far the cluster's story has been stored.
+	AsOf time.Time `json:"asOf"`
+	// Identity is this member's name among replicas, Mode how it works with
+	// them (single, standby or shards), and Leading whether it watches now.
+	Identity string `json:"identity,omitempty"`
+	Mode     string `json:"mode,omitempty"`
+	Leading  bool   `json:"leading"`
+	Stats    Stats  `json:"stats"`
+}
+
+// Stats is how much a server has stored.
+type Stats struct {
+	Traces int64 `json:"traces"`
+	Open   int64 `json:"open"`
+	Spans  int64 `json:"spans"`
+	Writes int64 `json:"writes"`
+	// Bytes is what the data take on disk.
+	Bytes int64 `json:"bytes"`
+	// Oldest is the earliest start of a trace; nil if there is none.
+	Oldest   *time.Time `json:"oldest,omitempty"`
+	Revision int64      `json:"revision"`
+}
+
+// Summary is one line about a trace; the fields mean what they mean in
+// store.Summary.
+type Summary struct {
+	TraceID         string       `json:"traceId"`
+	Open            bool         `json:"open"`
+	Start           time.Time    `json:"start"`
+	Duration        Seconds      `json:"duration"`
+	Outcome         span.Outcome `json:"outcome,omitempty"`
+	Reason          string       `json:"reason,omitempty"`
+	Name            string       `json:"name,omitempty"`
+	Verb            string       `json:"verb,omitempty"`
+	Object          *object.Ref  `json:"object,omitempty"`
+	Command         string       `json:"command,omitempty"`
+	Actor           string       `json:"actor,omitempty"`
+	User            string       `json:"user,omitempty"`
+	Heals           string       `json:"heals,omitempty"`
+	Slowest         string       `json:"slowest,omitempty"`
+	SlowestDuration Seconds      `json:"slowestDuration,omitempty"`
+	Spans           int          `json:"spans"`
+	AsOf            time.Time    `json:"asOf"`
+}
+
+// Page is a part of the list of traces. Next is for the parameter "after";
+// empty on the last page.
+type Page struct {
+	Traces []Summary `json:"traces"`
+	Next   string    `json:"next,omitempty"`
+}
+
+// Detail is the member "lifeline" of a trace's document: what OTLP does not
+// say.
+type Detail struct {
+	Summary Summary `json:"summary"`
+	// OpenSpans are the IDs of spans that had not ended by the summary's AsOf;
+	// the document ends them then.
+	OpenSpans []string `json:"openSpans"`
+}
+
+// Write is one stored API write; the fields mean what they mean in store.Write.
+type Write struct {
+	TraceID         string          `json:"traceId"`
+	SpanID          string          `json:"spanId"`
+	Object          object.Ref      `json:"object"`
+	Verb            string          `json:"verb,omitempty"`
+	Part            string          `json:"part,omitempty"`
+	Subresource     string          `json:"subresource,omitempty"`
+	ResourceVersion int64           `json:"resourceVersion,omitempty"`
+	Generation      int64           `json:"generation,omitempty"`
+	Actor           string          `json:"actor,omitempty"`
+	User            string          `json:"user,omitempty"`
+	Start           time.Time       `json:"start"`
+	End             time.Time       `json:"end"`
+	Source          span.TimeSource `json:"source,omitempty"`
+}
+
+// WritePage is a part of the list of writes.
+type WritePage struct {
+	Writes []Write `json:"writes"`
+	Next   string  `json:"next,omitempty"`
+}
+
+// Cause is one edge from a span to what it happened because of; the fields mean
+// what they mean in store.Cause.
+type Cause struct {
+	TraceID  string        `json:"traceId"`
+	SpanID   string        `json:"spanId"`
+	OfTrace  string        `json:"ofTrace"`
+	OfSpan   string        `json:"ofSpan"`
+	Parent   bool          `json:"parent"`
+	Evidence span.Evidence `json:"evidence,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+}
+
+// Causes is the answer of /api/v1/traces/{traceID}/causes.
+type Causes struct {
+	Causes []Cause `json:"causes"`
+}
+
+// Problem is the body of every answer that is an error.
+type Problem struct {
+	Error Error `json:"error"`
+}
+
+// Error says what is wrong with a request, or with the server. It is an error.
+type Error struct {
+	// Code is the HTTP status.
+	Code int `json:"code"`
+	// Message is a sentence for a person: what is wrong, and what to do.
+	Message string `json:"message"`
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Seconds is a duration that is a number of seconds in JSON.
+type Seconds time.Duration
+
+// MarshalJSON writes the number.
+func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+// UnmarshalJSON reads the number, to the nearest nanosecond.
+func (s *Seconds) UnmarshalJSON(data []byte) error {
+	var f float64
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	ns := math.Round(f * float64(time.Second))
+	if math.Abs(ns) >= math.MaxInt64 {
+		return fmt.Errorf("a duration of %g seconds is too long", f)
+	}
+	*s = Seconds(ns)
+	return nil
+}

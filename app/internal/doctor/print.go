@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+)
+
+// Print writes a report for people: a line for each check, what is lost, and the
+// lines to add, which begin in the first column so that they can be copied.
+func Print(w io.Writer, r *Report) error {
+	var b strings.Builder
+	width := 0
+	for _, c := range r.Checks {
+		width = max(width, len(c.Name))
+	}
+	for _, c := range r.Checks {
+		fmt.Fprintf(&b, "%-7s  %-*s  %s\n", c.Status, width, c.Name, render.Escape(c.Found))
+	}
+	section := "\nWhat you lose\n"
+	for _, c := range r.Checks {
+		if c.Lose != "" {
+			fmt.Fprintf(&b, "%s  %-*s  %s\n", section, width, c.Name, render.Escape(c.Lose))
+			section = ""
+		}
+	}
+	said := map[Lines]bool{}
+	section = "\nWhat to add\n"
+	for _, c := range r.Checks {
+		head := "\n== " + c.Name + "\n"
+		for _, lines := range c.Add {
+			if said[lines] {
+				continue
+			}
+			said[lines] = true
+			fmt.Fprintf(&b, "%s%s\n# %s\n%s", section, head, lines.Where, block(lines.Text))
+			section, head = "", ""
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("cannot print the report: %w", err)
+	}
+	return nil
+}
+
+// block is text of several lines, each safe to print.
+func block(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(render.Escape(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	return b.String()
+}
+
+// PrintJSON writes a report for programs. It holds no character that a terminal
+// would act upon.
+func PrintJSON(w io.Writer, r *Report) error {
+	text, err := marshal(r)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot print the report: %w", err)
+	}
+	return nil
+}
+
+// marshal is JSON over several lines.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return plain(b.Bytes()), nil
+}
+
+// plain writes as \u what JSON may hold as it is, and a terminal would act upon.
+func plain(text []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if r == '\n' || render.Escape(string(r)) == string(r) {
+			b.WriteRune(r)
+			continue
+		}
+		if r > 0xFFFF {
+			high, low := (r-0x10000)>>10+0xD800, (r-0x10000)&0x3FF+0xDC00
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			continue
+		}
+		fmt.Fprintf(&b, `\u%04x`, r)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// builtIn are the resources of Kubernetes itself that can be watched and are
+// offered by default, by group. A star marks those without a namespace.
+var builtIn = map[string]string{
+	"": "configmaps endpoints events limitranges namespaces* nodes* persistentvolumeclaims persistentvolumes* pods podtemplates " +
+		"replicationcontrollers resourcequotas secrets serviceaccounts services",
+	"admissionregistration.k8s.io": "mutatingadmissionpolicies* mutatingadmissionpolicybindings* mutatingwebhookconfigurations* " +
+		"validatingadmissionpolicies* validatingadmissionpolicybindings* validatingwebhookconfigurations*",
+	"apiextensions.k8s.io":         "customresourcedefinitions*",
+	"apiregistration.k8s.io":       "apiservices*",
+	"apps":                         "controllerrevisions daemonsets deployments replicasets statefulsets",
+	"autoscaling":                  "horizontalpodautoscalers",
+	"batch":                        "cronjobs jobs",
+	"certificates.k8s.io":          "certificatesigningrequests*",
+	"coordination.k8s.io":          "leases",
+	"discovery.k8s.io":             "endpointslices",
+	"events.k8s.io":                "events",
+	"flowcontrol.apiserver.k8s.io": "flowschemas* prioritylevelconfigurations*",
+	"networking.k8s.io":            "ingressclasses* ingresses ipaddresses* networkpolicies servicecidrs*",
+	"node.k8s.io":                  "runtimeclasses*",
+	"policy":                       "poddisruptionbudgets",
+	"rbac.authorization.k8s.io":    "clusterrolebindings* clusterroles* rolebindings roles",
+	"resource.k8s.io":              "deviceclasses* resourceclaims resourceclaimtemplates resourceslices*",
+	"scheduling.k8s.io":            "priorityclasses*",
+	"storage.k8s.io":               "csidrivers* csinodes* csistoragecapacities storageclasses* volumeattachments* volumeattributesclasses*",
+}
+
+// BuiltIn returns the resources of Kubernetes itself, in no order: for when no
+// cluster can be asked what it offers.
+func BuiltIn() []watch.Offered {
+	var out []watch.Offered
+	for group, resources := range builtIn {
+		for name := range strings.FieldsSeq(resources) {
+			name, clusterScoped := strings.CutSuffix(name, "*")
+			out = append(out, watch.Offered{
+				GroupResource: schema.GroupResource{Group: group, Resource: name}, Namespaced: !clusterScoped,
+			})
+		}
+	}
+	return out
+}

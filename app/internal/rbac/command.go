@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// Command writes the manifests for a cluster: `lifeline rbac`.
+type Command struct {
+	// Options are as in Write, but for Offered, which Run finds out.
+	Options
+	// REST is the cluster to ask what it offers; nil takes what is built in.
+	REST *rest.Config
+	// Out takes the manifests, Log what is to be said about them.
+	Out, Log io.Writer
+}
+
+// Run writes the manifests; nothing is written if the cluster cannot be asked.
+// The code is 0 without and 1 with an error.
+func (c *Command) Run(ctx context.Context) (code int, err error) {
+	c.Offered = BuiltIn()
+	if c.REST != nil {
+		c.Offered, err = watch.Offers(ctx, watch.Config{
+			REST: c.REST,
+			Warn: func(format string, args ...any) { fmt.Fprintf(c.Log, "lifeline: "+format+"\n", args...) },
+		})
+		if err != nil {
+			return 1, fmt.Errorf("%w; --offline writes the rights for what is built in", err)
+		}
+	}
+	if err := Write(c.Out, c.Options); err != nil {
+		return 1, err
+	}
+	return 0, nil
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// AggregateLabel is the label, with the value "true", by which a ClusterRole
+// adds its rules to those of every server that watches a whole cluster.
+const AggregateLabel = "rbac.lifeline.dev/aggregate-to-lifeline"
+
+// Options say whose rights are to be written.
+type Options struct {
+	// Config is what the server runs with; it must be valid.
+	Config *config.ServerConfiguration
+	// Offered is what the API server offers, such as [BuiltIn].
+	Offered []watch.Offered
+	// Namespace is that of the server's ServiceAccount; Name is the name of that
+	// and the beginning of all names. Both are DNS labels.
+	Namespace, Name string
+}
+
+// longestName leaves room for what is added to Options.Name.
+const longestName = 63 - len("-"+identity)
+
+// Parts of names.
+const (
+	identity = "identity"
+	leases   = "leases"
+	extra    = "extra"
+)
+
+// Write writes the manifests as YAML that kubectl can apply, the same bytes for
+// the same options. Resources whose names are not those of an API are left out.
+func Write(w io.Writer, o Options) error {
+	for what, value := range map[string]string{"name": o.Name, "namespace": o.Namespace} {
+		if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
+			return fmt.Errorf("cannot make manifests with the %s %q: it must be a DNS label, small letters, digits and '-'", what, value)
+		}
+	}
+	if len(o.Name) > longestName {
+		return fmt.Errorf("cannot make manifests with the name %q: it must not be longer than %d characters", o.Name, longestName)
+	}
+	p := &printer{account: account{o.Name, o.Namespace}}
+	p.head(o)
+	p.serviceAccount()
+	watched := o.watched()
+	if namespaces := o.Config.Watch.Namespaces; len(namespaces) > 0 {
+		p.namespaces(namespaces, watched)
+	} else {
+		p.cluster(watched)
+	}
+	if rules := leaseRules(o.Config.Replicas); rules != nil {
+		p.role(named{leases, cmp.Or(o.Config.Replicas.Namespace, o.Namespace)}, "The Leases by which servers share the work.", rules)
+	}
+	_, err := io.WriteString(w, p.b.String())
+	if err != nil {
+		return fmt.Errorf("cannot write the manifests: %w", err)
+	}
+	return nil
+}
+
+// watched are the resources that the server watches under its configuration.
+func (o Options) watched() []watch.Offered {
+	var out []watch.Offered
+	for _, r := range watch.Select(o.Offered, o.Config.Watch.Excluded()) {
+		if len(o.Config.Watch.Namespaces) > 0 && !r.Namespaced || !isResource(r) {
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// isResource holds back what an API server offers under a name that is none:
+// `*` would be a wildcard, and Secrets are nobody's business.
+func isResource(r watch.Offered) bool {
+	if r.Group == "" && r.Resource == "secrets" {
+		return false
+	}
+	return len(validation.IsDNS1123Label(r.Resource)) == 0 && (r.Group == "" || len(validation.IsDNS1123Subdomain(r.Group)) == 0)
+}
+
+func (p *printer) head(o Options) {
+	p.comment("", "The rights of lifeline serve, written by lifeline rbac: to read what it watches, and no Secrets, which it never asks for.")
+	if len(o.Config.Watch.Namespaces) == 0 {
+		p.comment("", "Kinds that come later: write this again, or label a ClusterRole that reads them "+AggregateLabel+`: "true".`)
+	} else {
+		p.comment("", "Only in namespaces: "+strings.Join(o.Config.Watch.Namespaces, ", ")+". Labels of Nodes are not seen; of new kinds the server hears within minutes,")
+		p.comment("", "but it cannot read them until this is written and applied again.")
+	}
+}
+
+func (p *printer) cluster(watched []watch.Offered) {
+	all := rules(watched)
+	if !readsNamespaces(all) {
+		all = append([]rule{identityRule()}, all...)
+	}
+	p.role(named{}, "What is watched.", all)
+	p.aggregate()
+}
+
+func (p *printer) namespaces(namespaces []string, watched []watch.Offered) {
+	for _, namespace := range namespaces {
+		p.role(named{"", namespace}, "What is watched in namespace "+namespace+".", rules(watched))
+	}
+	p.role(named{identity, "kube-system"}, "Which cluster it is.", []rule{identityRule()})
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func offered(group, resource string, namespaced bool) watch.Offered {
+	return watch.Offered{GroupResource: schema.GroupResource{Group: group, Resource: resource}, Namespaced: namespaced}
+}
+
+func TestWrite(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		change  func(*config.ServerConfiguration)
+		offered []watch.Offered
+	}{
+		"cluster":    {"everything that Kubernetes has of itself", func(*config.ServerConfiguration) {}, BuiltIn()},
+		"namespaces": {"no right outside of them", func(c *config.ServerConfiguration) { c.Watch.Namespaces = []string{"shop", "123"} }, BuiltIn()},
+		"standby": {"two Leases, by name", func(c *config.ServerConfiguration) {
+			c.Replicas.Mode, c.Watch.Exclude = config.ModeStandby, []string{"configmaps", "events", "namespaces"}
+		}, []watch.Offered{offered("", "configmaps", true), offered("", "events", true), offered("", "namespaces", false), offered("", "pods", true)}},
+		"shards": {"Leases in a namespace of their own", func(c *config.ServerConfiguration) {
+			c.Replicas.Mode, c.Replicas.Namespace = config.ModeShards, "leases"
+		}, []watch.Offered{offered("", "pods", true)}},
+		"custom": {"what a server offers under no name of a resource is left out, and so are Secrets", func(c *config.ServerConfiguration) {
+			c.Watch.Exclude = []string{"*.noisy.example.com", "heads.example.com"}
+		}, []watch.Offered{
+			offered("example.com", "tails", true), offered("example.com", "heads", true), offered("noisy.example.com", "beeps", true),
+			offered("", "secrets", true), offered("", "*", true), offered("*", "pods", true), offered("a\nb", "pods", true), offered("x.example.com", "a\"b", true),
+			offered("events.k8s.io", "events", true), offered("", "events", true), offered("coordination.k8s.io", "leases", true),
+		}},
+		"nothing": {"", func(*config.ServerConfiguration) {}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := config.Default()
+			tc.change(c)
+			var got bytes.Buffer
+			if err := Write(&got, Options{Config: c, Offered: tc.offered, Namespace: "observability", Name: "lifeline"}); err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", name+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			for _, role := range decode(t, got.String()) {
+				least(t, role)
+			}
+		})
+	}
+}
+
+// decode reads manifests strictly, as what they say that they are, and checks
+// that every role is bound. It returns their rules by role.
+func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
+	t.Helper()
+	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}
+	id := func(kind string, m metav1.ObjectMeta) string { return kind + " " + m.Namespace + "/" + m.Name }
+	into := func(doc string, object any) {
+		if err := yaml.UnmarshalStrict([]byte(doc), object); err != nil {
+			t.Fatalf("%v:\n%s", err, doc)
+		}
+	}
+	for _, doc := range strings.Split(text, "---\n")[1:] {
+		var m metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal([]byte(doc), &m); err != nil {
+			t.Fatal(err)
+		}
+		switch m.Kind {
+		case "ServiceAccount":
+			into(doc, &corev1.ServiceAccount{})
+		case "ClusterRole":
+			var r rbacv1.ClusterRole
+			into(doc, &r)
+			rules[id(m.Kind, m.ObjectMeta)] = r.Rules
+		case "Role":
+			var r rbacv1.Role
+			into(doc, &r)
+			rules[id(m.Kind, m.ObjectMeta)] = r.Rules
+		case "ClusterRoleBinding":
+			var b rbacv1.ClusterRoleBinding
+			into(doc, &b)
+			bound["ClusterRole /"+b.RoleRef.Name] = true
+		case "RoleBinding":
+			var b rbacv1.RoleBinding
+			into(doc, &b)
+			bound["Role "+b.Namespace+"/"+b.RoleRef.Name] = true
+		default:
+			t.Fatalf("unexpected %s", m.Kind)
+		}
+	}
+	for role := range rules {
+		if !bound[role] {
+			t.Errorf("%s is not bound", role)
+		}
+	}
+	return rules
+}
+
+// least checks that nothing but Leases is written, that Secrets are not read,
+// and that there is no wildcard.
+func least(t *testing.T, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	for _, r := range rules {
+		for _, all := range [][]string{r.APIGroups, r.Resources, r.Verbs} {
+			if len(all) == 0 || slices.Contains(all, "*") {
+				t.Errorf("empty, or a wildcard: %v", r)
+			}
+		}
+		if slices.Contains(r.Resources, "secrets") {
+			t.Errorf("Secrets: %v", r)
+		}
+		leases := slices.Equal(r.Resources, []string{"leases"})
+		for _, verb := range r.Verbs {
+			if !leases && !slices.Contains(read, verb) {
+				t.Errorf("more than reading: %v", r)
+			}
+		}
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	cases := map[string]struct{ name, namespace, want string }{
+		"Name":      {"a: b", "x", `cannot make manifests with the name "a: b": it must be a DNS label, small letters, digits and '-'`},
+		"Namespace": {"a", "", `cannot make manifests with the namespace "": it must be a DNS label, small letters, digits and '-'`},
+		"Long":      {strings.Repeat("a", 60), "x", `cannot make manifests with the name "` + strings.Repeat("a", 60) + `": it must not be longer than 54 characters`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := Write(&out, Options{Config: config.Default(), Namespace: tc.namespace, Name: tc.name})
+			if err == nil || err.Error() != tc.want || out.Len() > 0 {
+				t.Errorf("got %v and %q, want %s", err, &out, tc.want)
+			}
+		})
+	}
+}
+
+// TestBuiltIn holds the table to what the client library knows of Kubernetes.
+func TestBuiltIn(t *testing.T) {
+	have := map[schema.GroupResource]bool{}
+	for _, r := range BuiltIn() {
+		have[r.GroupResource] = true
+	}
+	// What has a list but is not to be watched.
+	none := map[schema.GroupResource]bool{
+		{Resource: "componentstatuses"}:                                   true,
+		{Group: "internal.apiserver.k8s.io", Resource: "storageversions"}: true,
+	}
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		list := gvk.GroupVersion().WithKind(gvk.Kind + "List")
+		if gvk.Version != "v1" || !scheme.Scheme.Recognizes(list) || strings.HasPrefix(gvk.Kind, "API") && gvk.Group == "" || gvk.Kind == "List" {
+			continue
+		}
+		plural, _ := meta.UnsafeGuessKindToResource(gvk)
+		gr := plural.GroupResource()
+		if !have[gr] && !none[gr] {
+			t.Errorf("%s is missing", gr)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// auditState is the name of how far the audit log file was followed.
+const auditState = "audit/log"
+
+func receivesAudit(c *config.ServerConfiguration) bool {
+	return c.Receivers.Audit.LogFile != "" || c.Receivers.Audit.Webhook.Address != ""
+}
+
+// auditing reads the API server's audit log, by either way or both.
+type auditing struct {
+	s *server
+	// file and webhook are the sources; nil for what is not configured.
+	file, webhook *audit.Source
+}
+
+// audit begins to read the audit log, if that is to be read. What it returns ends
+// that, and waits until all that was taken is handed on.
+func (s *server) audit(ctx context.Context) (end func(), err error) {
+	c := s.conf.Load().Receivers.Audit
+	a := &auditing{s: s}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	end = func() { cancel(); running.Wait() }
+	if c.LogFile != "" {
+		from, err := a.from(ctx, c.LogFile)
+		if err == nil {
+			a.file, err = audit.New(a.config(s.loop.takeIn))
+		}
+		if err != nil {
+			cancel()
+			return nil, fmt.Errorf("%w (receivers.audit.logFile)", err)
+		}
+		running.Go(func() { a.fail(ctx, a.file.Follow(ctx, c.LogFile, from)) })
+	}
+	if c.Webhook.Address != "" {
+		ln, err := audit.Listen(ctx, endpoint(c.Webhook), s.log)
+		if err == nil {
+			a.webhook, err = audit.New(a.config(s.loop.takeInStored))
+		}
+		if err != nil {
+			end()
+			return nil, fmt.Errorf("%w (receivers.audit.webhook)", err)
+		}
+		s.log.Info("audit events are received", "address", ln.Addr().String())
+		running.Go(func() { a.fail(ctx, a.webhook.Serve(ctx, ln)) })
+	}
+	s.auditing.Store(a)
+	return end, nil
+}
+
+func (a *auditing) config(sink audit.Sink) audit.Config {
+	return audit.Config{
+		Sink: sink, Exclude: a.s.conf.Load().Watch.Excluded(), Kind: a.s.watcher.KindOf, Now: a.s.clock.Now,
+		Reached: a.reached,
+		Warn:    func(format string, args ...any) { a.s.log.Warn(fmt.Sprintf(format, args...)) },
+	}
+}
+
+func (a *auditing) reached(p audit.Position) {
+	a.s.loop.hand(item{mark: [2]string{auditState, p.String()}})
+}
+
+// from is where the file was left. A server with a new store begins at its end:
+// what was written before is nothing that it traces.
+func (a *auditing) from(ctx context.Context, path string) (audit.Position, error) {
+	place, err := a.s.ledger.State(ctx, auditState)
+	if errors.Is(err, store.ErrNotFound) {
+		return a.fromEnd(path)
+	}
+	if err != nil {
+		return audit.Position{}, err
+	}
+	p, err := audit.ParsePosition(string(place))
+	if err != nil {
+		a.s.log.Warn("the audit log is followed from its end", errAttr(err))
+		return a.fromEnd(path)
+	}
+	return p, nil
+}
+
+// fromEnd begins at the end, which is remembered at once: a server that is killed
+// before it has read anything goes on from there.
+func (a *auditing) fromEnd(path string) (audit.Position, error) {
+	end, err := audit.End(path)
+	if err == nil {
+		a.reached(end)
+	}
+	return end, err
+}
+
+func (a *auditing) fail(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		a.s.fail(fmt.Errorf("cannot read the audit log: %w", err))
+	}
+}
+
+// takeIn hands a batch to the loop. Where it ends in the middle, all of it is
+// handed on again: an event that comes twice is one.
+func (l *loop) takeIn(ctx context.Context, batch []*observation.Observation) error {
+	for _, o := range batch {
+		select {
+		case <-l.quit:
+			return errEnding
+		default:
+		}
+		select {
+		case l.in <- item{observation: o}:
+		case <-l.quit:
+			return errEnding
+		case <-ctx.Done():
+			return errors.Join(audit.ErrFull, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// takeInStored is takeIn, and waits until what came is stored: nobody else has it
+// once the API server was answered.
+func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observation) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := l.takeIn(ctx, batch); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	l.afterStored(func() { close(done) })
+	select {
+	case <-done:
+		return nil
+	case <-l.quit:
+		return errEnding
+	case <-ctx.Done():
+		return errors.Join(audit.ErrFull, ctx.Err())
+	}
+}
+
+// refreshAudit sets the metrics of the audit log.
+func (s *server) refreshAudit(set func(what string, n uint64)) {
+	a := s.auditing.Load()
+	if a == nil {
+		return
+	}
+	total := map[string]uint64{}
+	for _, source := range []*audit.Source{a.file, a.webhook} {
+		if source == nil {
+			continue
+		}
+		st := source.Stats()
+		total["write"] += st.Writes
+		total["damaged"] += st.Damaged
+		total["overlong"] += st.Overlong
+		total["gap"] += st.Gaps
+		for reason, n := range st.Passed {
+			total[reason] += n
+		}
+		for code, n := range st.Refused {
+			total[fmt.Sprintf("refused %d", code)] += n
+		}
+	}
+	for what, n := range total {
+		set(what, n)
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+const (
+	firstPause, maxPause = 500 * time.Millisecond, 10 * time.Second
+	// askTimeout bounds one question to the API server.
+	askTimeout = 10 * time.Second
+)
+
+// again calls f until it succeeds or ctx ends, with growing pauses; each new
+// error is logged once.
+func again(ctx context.Context, log *slog.Logger, what string, f func(context.Context) error) error {
+	pause, said := pauses{firstPause, maxPause}, ""
+	for {
+		err := f(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		if text := err.Error(); text != said {
+			log.Warn("cannot "+what+" yet; trying again", errAttr(err))
+			said = text
+		}
+		if !pause.wait(ctx) {
+			return err
+		}
+	}
+}
+
+// identify asks which cluster it is, for as long as it takes: the store of one
+// must never take what belongs to another.
+func (s *server) identify(ctx context.Context) (conf *rest.Config, cluster string, err error) {
+	err = again(ctx, s.log, "ask the API server which cluster it is", func(ctx context.Context) error {
+		var err error
+		if conf, err = s.connect(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		cluster, err = watch.Identity(ctx, conf)
+		return err
+	})
+	return conf, cluster, err
+}
+
+// connect reads the connection.
+func (s *server) connect() (*rest.Config, error) {
+	conf, err := s.opts.Connect()
+	if err != nil {
+		return nil, err
+	}
+	conf = rest.CopyConfig(conf)
+	conf.UserAgent = "lifeline-serve/" + s.opts.Version
+	return conf, nil
+}

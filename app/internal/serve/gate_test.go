@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestGate(t *testing.T) {
+	var g gate
+	ask := func() *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/info", nil))
+		return w
+	}
+	if w := ask(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"code":503`) {
+		t.Errorf("before the start: %d %v %s, want 503 that says when to try again", w.Code, w.Header(), w.Body)
+	}
+	if err := g.Close(); err != nil {
+		t.Errorf("a gate with nothing behind it cannot be closed: %v", err)
+	}
+	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	if w := ask(); w.Code != http.StatusTeapot {
+		t.Errorf("afterwards: %d, want what the handler says", w.Code)
+	}
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/stitch"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// joined is a recorder that joins, over a store that outlives it.
+type joined struct {
+	*restored
+	st     store.Store
+	passed []*span.Trace
+}
+
+func (j *joined) start(t *testing.T) {
+	t.Helper()
+	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return j.st, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.restored, err = restore(t.Context(), l, recorderOptions{
+		Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly,
+		Joining: &joining{
+			stitch: stitch.New(stitch.Options{Kept: true}),
+			pass:   func(traces []*span.Trace) { j.passed = append(j.passed, traces...) },
+			stats:  func(joiningStats) {},
+			window: time.Minute,
+		},
+	}, forever)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (j *joined) mustLook(t *testing.T, now time.Time) {
+	t.Helper()
+	if err := j.look(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stored is the span of that ID in the store, nil if it is not there.
+func (j *joined) stored(t *testing.T, id trace.SpanID) (of *span.Trace, s *span.Span) {
+	t.Helper()
+	page, err := j.st.List(t.Context(), store.Query{Limit: store.MaxPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sum := range page.Traces {
+		record, err := j.st.Trace(t.Context(), sum.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(record.Trace.Spans, func(s *span.Span) bool { return s.ID == id }); i >= 0 {
+			return record.Trace, record.Trace.Spans[i]
+		}
+	}
+	return nil, nil
+}
+
+// foreign is a span of the kubelet's.
+func foreign(id byte, parent trace.SpanID, name string, start, end time.Time, attrs ...attribute.KeyValue) *span.Span {
+	s := &span.Span{
+		TraceID: trace.TraceID{9}, ID: trace.SpanID{id}, Parent: parent, Name: name, Service: "kubelet",
+		Start: span.Time{Time: start}, End: span.Time{Time: end}, Attributes: attrs,
+	}
+	s.Origin = &span.Origin{
+		TraceID: s.TraceID, Parent: parent, Kind: trace.SpanKindInternal,
+		Resource: &span.Resource{Attributes: []attribute.KeyValue{attribute.String("service.name", "kubelet"), attribute.String("host.name", "node-0")}},
+	}
+	return s
+}
+
+// TestJoins: what other components tell is stored with the trace that it belongs
+// to while that is open, also after a restart, and when it has been handed out.
+// What belongs to none is passed on.
+func TestJoins(t *testing.T) {
+	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
+	j.start(t)
+	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
+	bound := slices.IndexFunc(seen, func(o *observation.Observation) bool {
+		return o.State != nil && o.State.Pod != nil && o.State.Pod.Node != ""
+	})
+	pod, at := seen[bound].State, seen[bound].Seen
+	for _, o := range seen[:bound+1] {
+		j.observe(o)
+	}
+	sync := foreign(1, trace.SpanID{}, "syncPod", at, at.Add(time.Second), attribute.String("k8s.pod.uid", string(pod.UID)))
+	other := foreign(7, trace.SpanID{}, "syncPod", at, at.Add(time.Second), attribute.String("k8s.pod.uid", "of another"))
+	other.TraceID[0], other.Origin.TraceID[0] = 8, 8
+	j.joining.accept([]*span.Span{sync, other}, at)
+	j.mustLook(t, at)
+	under := func(when string, id trace.SpanID, above string) {
+		t.Helper()
+		of, s := j.stored(t, id)
+		if s == nil {
+			t.Fatalf("%s: it is not stored", when)
+		}
+		i := slices.IndexFunc(of.Spans, func(p *span.Span) bool { return p.ID == s.Parent })
+		if i < 0 || of.Spans[i].Name != above || s.Origin == nil || s.TraceID != of.ID {
+			t.Errorf("%s: it stands below span %d, want %s: %+v", when, i, above, s)
+		}
+	}
+	under("while the trace is open", sync.ID, "reconcile Pod")
+
+	j.start(t) // as after kill -9
+	j.mustLook(t, at.Add(time.Second))
+	under("after a restart", sync.ID, "reconcile Pod")
+
+	for _, o := range seen[bound+1:] {
+		j.observe(o)
+	}
+	end := seen[len(seen)-1].Seen
+	j.mustLook(t, end)
+	j.mustLook(t, end.Add(30*time.Second))
+	if of, _ := j.stored(t, sync.ID); of == nil || slices.ContainsFunc(of.Spans, (*span.Span).Open) {
+		t.Fatal("the trace is not finished")
+	}
+	under("when it is finished", sync.ID, "reconcile Pod")
+	late := foreign(2, sync.ID, "runtime.v1.RuntimeService/RunPodSandbox", at, at.Add(time.Second))
+	j.joining.accept([]*span.Span{late}, end.Add(31*time.Second))
+	if j.idle() {
+		t.Fatal("nobody would look for what has come")
+	}
+	j.mustLook(t, end.Add(31*time.Second))
+	under("when it comes late", late.ID, "syncPod")
+
+	j.joining.accept([]*span.Span{other}, end.Add(31*time.Second))
+	j.mustLook(t, end.Add(5*time.Minute))
+	if _, s := j.stored(t, other.ID); s != nil {
+		t.Error("a span of an unrelated Pod is in a trace")
+	}
+	if len(j.passed) != 1 || j.passed[0].Spans[0].ID != other.ID {
+		t.Errorf("passed on: %d, want what belongs to nothing", len(j.passed))
+	}
+}
+
+// TestForged: what a sender says in Lifeline's name neither shows nor takes effect, at
+// once or when what was joined is taken in again.
+func TestForged(t *testing.T) {
+	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
+	j.start(t)
+	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
+	bound := slices.IndexFunc(seen, func(o *observation.Observation) bool {
+		return o.State != nil && o.State.Pod != nil && o.State.Pod.Node != ""
+	})
+	pod, at := seen[bound].State, seen[bound].Seen
+	for _, o := range seen[:bound+1] {
+		j.observe(o)
+	}
+	const (
+		id   = "0102030405060708"
+		told = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"kubelet"}}]},"scopeSpans":[{"scope":{"name":"k"},"spans":[
+{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"` + id + `","name":"syncPod","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[
+{"key":"k8s.pod.uid","value":{"stringValue":%q}},
+{"key":"lifeline.evidence","value":{"stringValue":"annotation"}},{"key":"lifeline.outcome","value":{"stringValue":"failed"}},
+{"key":"lifeline.origin.span_id","value":{"stringValue":"ffffffffffffffff"}},{"key":"lifeline.clock.correction","value":{"doubleValue":3600}}]}]}]}]}`
+	)
+	r, err := otlp.New(t.Context(), otlp.Options{
+		HTTP:  listen.Endpoint{Address: "127.0.0.1:0"},
+		Sink:  otlp.SinkFunc(func(_ context.Context, spans []*span.Span) error { j.joining.accept(spans, at); return nil }),
+		Clock: func() time.Time { return at },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	resp, err := http.Post("http://"+r.HTTPAddr().String()+otlp.DefaultPath, "application/json",
+		strings.NewReader(fmt.Sprintf(told, at.UnixNano(), at.Add(time.Second).UnixNano(), pod.UID)))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("got %v, %v", resp, err)
+	}
+	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	for i, when := range []string{"at once", "after a restart", "after another"} {
+		j.mustLook(t, at.Add(time.Duration(i)*time.Second))
+		want, _ := trace.SpanIDFromHex(id)
+		_, got := j.stored(t, want)
+		if got == nil {
+			t.Fatalf("%s: there is no span of its own ID", when)
+		}
+		if got.Evidence != span.ByIdentity || got.Outcome != "" || !got.Start.Equal(at) || got.Origin.TraceID != (trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) {
+			t.Errorf("%s: got %+v of %+v", when, got, got.Origin)
+		}
+		for _, kv := range got.Attributes {
+			if strings.HasPrefix(string(kv.Key), "lifeline.") {
+				t.Errorf("%s: it says %s", when, kv.Key)
+			}
+		}
+		j.start(t)
+	}
+}
+
+// TestSeparate: what was joined comes apart again as it had been.
+func TestSeparate(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	was := foreign(1, trace.SpanID{5}, "PullImage", at, at.Add(time.Second), attribute.String("a", "b"))
+	was.Events = []span.Event{{Time: at, Name: "e"}, {Name: "nobody knows when"}}
+	const by = 3*time.Second + 123*time.Nanosecond
+	in := *was
+	in.TraceID, in.ID, in.Parent, in.Evidence = trace.TraceID{1}, trace.SpanID{2}, trace.SpanID{3}, span.ByRequest
+	shift(&in, by)
+	in.Attributes = append(slices.Clone(in.Attributes), span.KeyOriginSpan.String(was.ID.String()), span.KeyCorrection.Float64(by.Seconds()))
+	out := separate(&span.Trace{Spans: []*span.Span{{ID: trace.SpanID{3}}, &in}})
+	if len(out) != 1 {
+		t.Fatalf("%d spans, want the one of another component", len(out))
+	}
+	got := out[0]
+	if got.TraceID != was.TraceID || got.ID != was.ID || got.Parent != was.Parent || !got.Start.Equal(was.Start.Time) || !got.End.Equal(was.End.Time) ||
+		!slices.Equal(got.Attributes, was.Attributes) || !got.Events[0].Time.Equal(at) || !got.Events[1].Time.IsZero() || got.Evidence != "" {
+		t.Errorf("got %+v, want %+v", got, was)
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Names of the state that a recorder keeps in its store.
+const (
+	// engineState is a saved engine; journalState prefixes what was seen since,
+	// and watchState how far each watch had come.
+	engineState  = "engine"
+	journalState = "journal/"
+	watchState   = "watch/"
+)
+
+// maxChunk bounds what one chunk of the journal may take when it is unpacked.
+const maxChunk = 1 << 30
+
+// chunk is what one look went by: the observations since the look before, and
+// when it was.
+type chunk struct {
+	At time.Time
+	// Waited: nothing was taken from the engine at that look.
+	Waited       bool
+	Observations []*observation.Observation
+}
+
+// chunkHeader is the first line of a chunk.
+type chunkHeader struct {
+	At     time.Time `json:"at"`
+	Waited bool      `json:"waited,omitempty"`
+	Count  int       `json:"count"`
+}
+
+// journalName is the name of the n-th chunk; names sort as numbers do.
+func journalName(n uint64) string { return fmt.Sprintf("%s%020d", journalState, n) }
+
+// journalNumber is the reverse of journalName.
+func journalNumber(name string) (uint64, error) {
+	var n uint64
+	if _, err := fmt.Sscanf(strings.TrimPrefix(name, journalState), "%d", &n); err != nil {
+		return 0, fmt.Errorf("cannot read the name of journal chunk %q: %w", name, err)
+	}
+	return n, nil
+}
+
+// encode packs c: a header and one observation a line, compressed.
+//
+// An observation that cannot be packed is left out, which is warned of: the next
+// start will not know of it, but nobody has to wait for it.
+func (c *chunk) encode(warn func(string, ...any)) ([]byte, error) {
+	var out bytes.Buffer
+	packed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("cannot compress the journal: %w", err)
+	}
+	lines := make([][]byte, 0, len(c.Observations))
+	for _, o := range c.Observations {
+		line, err := json.Marshal(o)
+		if err != nil {
+			warn("cannot write an observation to the journal; it is left out", errAttr(err))
+			continue
+		}
+		lines = append(lines, append(line, '\n'))
+	}
+	enc := json.NewEncoder(packed)
+	if err := enc.Encode(chunkHeader{At: c.At, Waited: c.Waited, Count: len(lines)}); err != nil {
+		return nil, fmt.Errorf("cannot encode the journal: %w", err)
+	}
+	for _, line := range lines {
+		if _, err := packed.Write(line); err != nil {
+			return nil, fmt.Errorf("cannot compress the journal: %w", err)
+		}
+	}
+	if err := packed.Close(); err != nil {
+		return nil, fmt.Errorf("cannot compress the journal: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// decodeChunk unpacks what encode has packed.
+func decodeChunk(data []byte) (*chunk, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("cannot unpack the journal: %w", err)
+	}
+	dec := json.NewDecoder(bufio.NewReader(io.LimitReader(unpacked, maxChunk)))
+	var h chunkHeader
+	if err := dec.Decode(&h); err != nil {
+		return nil, fmt.Errorf("cannot read the journal: %w", err)
+	}
+	c := &chunk{At: h.At, Waited: h.Waited}
+	for {
+		o := new(observation.Observation)
+		err := dec.Decode(o)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the journal: %w", err)
+		}
+		c.Observations = append(c.Observations, o)
+	}
+	if len(c.Observations) != h.Count {
+		return nil, fmt.Errorf("cannot read the journal: a chunk of %d observations has %d", h.Count, len(c.Observations))
+	}
+	return c, nil
+}

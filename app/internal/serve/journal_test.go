@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChunkComesBack(t *testing.T) {
+	for name, waited := range map[string]bool{"Taken": false, "Waited": true} {
+		t.Run(name, func(t *testing.T) {
+			want := &chunk{
+				At: time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC), Waited: waited,
+				Observations: read(t, "../lifecycle/testdata/create.real.jsonl.gz"),
+			}
+			data, err := want.encode(quietly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := decodeChunk(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+}
+
+func TestDamagedChunk(t *testing.T) {
+	data, err := (&chunk{Observations: read(t, "../lifecycle/testdata/create.real.jsonl.gz")}).encode(quietly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{"Empty": nil, "Cut": data[:len(data)/2], "Garbage": []byte("no journal")} {
+		t.Run(name, func(t *testing.T) {
+			if c, err := decodeChunk(damaged); err == nil {
+				t.Errorf("a damaged chunk reads as %v", c)
+			}
+		})
+	}
+}
+
+func FuzzDecodeChunk(f *testing.F) {
+	data, err := (&chunk{At: time.Unix(1, 2)}).encode(quietly)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		_, _ = decodeChunk(data) // an error, or a chunk
+	})
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+)
+
+// retainEvery is how often what is too old, or too much, is removed.
+const retainEvery = time.Minute
+
+// openStore opens the cluster's store and restores a recorder from it.
+func (s *server) openStore(ctx context.Context) (*restored, error) {
+	path, err := place(s.conf.Load().DataDir, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	s.ledger, err = openLedger(ctx, func(ctx context.Context) (store.Store, error) {
+		st, err := sqlite.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if o := st.Opening(); o.SetAside != "" {
+			s.log.Error("the store was damaged; it was set aside, and a new one begun", "setAside", o.SetAside, errAttr(o.Why))
+		}
+		return st, nil
+	})
+	if errors.Is(err, store.ErrInUse) {
+		s.log.Error("another lifeline serve has this store: end it, or set another dataDir", "store", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.ledger.wrote = func(took time.Duration) { s.metrics.StoreWrite.Observe(took.Seconds()) }
+	began := time.Now()
+	o := s.recorderOptions()
+	if o.Joining, err = s.newJoining(ctx); err != nil {
+		return nil, errors.Join(err, s.ledger.close())
+	}
+	r, err := restore(ctx, s.ledger, o, time.Now().Add(maxAhead))
+	if err != nil {
+		return nil, errors.Join(err, s.ledger.close())
+	}
+	s.clock = newClock(time.Now, r.last, func(by time.Duration) {
+		s.metrics.ClockJumps.Inc()
+		s.log.Warn("the clock of this machine has jumped; times follow it slowly", "by", by.Round(time.Millisecond))
+	})
+	s.received = received.New(s.clock.Now())
+	if r.anew != nil {
+		s.log.Warn("what was under way could not be restored: the cluster is read anew", errAttr(r.anew))
+	}
+	s.log.Info("store opened", "path", path, "cluster", s.cluster, "openTraces", len(r.open), "replayed", r.observations,
+		"took", time.Since(began).Round(time.Millisecond))
+	return r, nil
+}
+
+func (s *server) recorderOptions() recorderOptions {
+	c := s.conf.Load()
+	settle := c.Engine.Settle.Duration
+	if receives(c) {
+		settle = max(settle, joinSettle)
+	}
+	return recorderOptions{
+		Engine:   lifecycle.Options{Cluster: s.cluster, Settle: settle, Patience: c.Engine.Patience.Duration},
+		Sampling: s.sampling,
+		Share:    s.share,
+		Sends:    s.sends,
+		Stored:   s.stored,
+		Warn:     s.log.Warn,
+	}
+}
+
+// share is what of the traces the server keeps at a look. Nothing is handed out
+// while watches are behind.
+func (s *server) share() share {
+	out := s.member.share()
+	if s.behind.check(s.watcher.Stats(), len(s.loop.in), time.Now()) {
+		out.wait = true
+	}
+	return out
+}
+
+func (s *server) sampling() sampling {
+	c := s.conf.Load().Sampling
+	return sampling{ratePerMillion: c.RatePerMillion, failed: c.KeepFailed, slower: c.KeepSlowerThan.Duration}
+}
+
+// retain removes what is too old, or too much, until ctx ends.
+func (s *server) retain(ctx context.Context) error {
+	ticker := time.NewTicker(retainEvery)
+	defer ticker.Stop()
+	for {
+		c := s.conf.Load().Retention
+		limits := store.Limits{Before: s.clock.Now().Add(-c.Age.Duration), Bytes: c.Size.Value()}
+		pruned, err := s.ledger.prune(ctx, limits)
+		if pruned.Traces > 0 {
+			s.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed", slog.Int64("traces", pruned.Traces), slog.Int64("bytes", pruned.Bytes))
+		}
+		if err != nil && ctx.Err() == nil {
+			s.metrics.StoreErrors.Inc()
+			s.log.Warn("cannot remove old traces", errAttr(err))
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// ledger is the store as the parts of a server share it: each batch gets its
+// revision here, and a database that turns out to be damaged is opened anew
+// beneath those who read. It is safe for concurrent use.
+type ledger struct {
+	open func(context.Context) (store.Store, error)
+	// wrote is told how long each batch took; may be nil. It is set before the
+	// ledger is shared.
+	wrote func(time.Duration)
+
+	// writing is held while a batch is written, so that revisions are written
+	// in their order.
+	writing  sync.Mutex
+	revision int64
+
+	mu sync.RWMutex
+	st store.Store
+	// renewed counts how often the store was replaced by an empty one.
+	renewed int
+	closed  bool
+	// lost: st is closed, and was damaged.
+	lost bool
+}
+
+var (
+	_ store.Reader = (*ledger)(nil)
+	_ api.Finder   = (*ledger)(nil)
+)
+
+// openLedger opens the store.
+func openLedger(ctx context.Context, open func(context.Context) (store.Store, error)) (*ledger, error) {
+	st, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := st.Stats(ctx)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &ledger{open: open, st: st, revision: stats.Revision}, nil
+}
+
+// commit writes b, with the next revision. After errRenewed the store was opened
+// anew, or will be, and what b builds on may not be in it: the caller must begin
+// anew, too.
+func (l *ledger) commit(ctx context.Context, b *store.Batch) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.revision++
+	b.Revision = l.revision
+	began := time.Now()
+	if l.isLost() {
+		if err := l.reopen(ctx); err != nil {
+			return err
+		}
+		return errRenewed
+	}
+	err := l.store().Write(ctx, b)
+	if l.wrote != nil {
+		l.wrote(time.Since(began))
+	}
+	if errors.Is(err, store.ErrDamaged) {
+		return errors.Join(errRenewed, err, l.reopen(ctx))
+	}
+	return err
+}
+
+// errRenewed says that the store was replaced, or will be by the next commit:
+// what is not in the batch may not be in it.
+var errRenewed = errors.New("the store is opened anew")
+
+// isLost reports whether the store is closed because it was damaged, and could
+// not be opened again yet.
+func (l *ledger) isLost() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.lost && !l.closed
+}
+
+// reopen replaces a damaged store by what opening it again gives.
+func (l *ledger) reopen(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return store.ErrClosed
+	}
+	if !l.lost {
+		_ = l.st.Close() // it cannot be written any more
+		l.lost = true
+	}
+	// It is checked as a whole, which may take longer than whoever commits has.
+	ctx = context.WithoutCancel(ctx)
+	st, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	stats, err := st.Stats(ctx)
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	l.st, l.lost = st, false
+	l.renewed++
+	l.revision = max(l.revision, stats.Revision)
+	return nil
+}
+
+func (l *ledger) store() store.Store {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.st
+}
+
+// renewals is how often the store was replaced.
+func (l *ledger) renewals() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.renewed
+}
+
+// close closes the store; a second call is harmless.
+func (l *ledger) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.lost {
+		return nil
+	}
+	if err := l.st.Close(); err != nil {
+		return fmt.Errorf("cannot close the store: %w", err)
+	}
+	return nil
+}
+
+// prune is store.Writer.Prune.
+func (l *ledger) prune(ctx context.Context, limits store.Limits) (store.Pruned, error) {
+	return l.store().Prune(ctx, limits)
+}
+
+// Trace implements store.Reader.
+func (l *ledger) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+	return l.store().Trace(ctx, id)
+}
+
+// List implements store.Reader.
+func (l *ledger) List(ctx context.Context, q store.Query) (*store.Page, error) {
+	return l.store().List(ctx, q)
+}
+
+// Between implements api.Finder, with what the engine of the store can.
+func (l *ledger) Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error) {
+	finder, ok := l.store().(api.Finder)
+	if !ok {
+		return nil, nil
+	}
+	return finder.Between(ctx, low, high, limit)
+}
+
+// Writes implements store.Reader.
+func (l *ledger) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage, error) {
+	return l.store().Writes(ctx, q)
+}
+
+// Causes implements store.Reader.
+func (l *ledger) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, error) {
+	return l.store().Causes(ctx, id)
+}
+
+// State implements store.Reader.
+func (l *ledger) State(ctx context.Context, name string) ([]byte, error) {
+	return l.store().State(ctx, name)
+}
+
+// States implements store.Reader.
+func (l *ledger) States(ctx context.Context, prefix string) (map[string][]byte, error) {
+	return l.store().States(ctx, prefix)
+}
+
+// Stats implements store.Reader.
+func (l *ledger) Stats(ctx context.Context) (store.Stats, error) { return l.store().Stats(ctx) }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+func TestOutage(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	type resources = []watch.ResourceStats
+	tests := map[string]struct {
+		reason string
+		stats  resources
+		want   time.Duration
+	}{
+		"nothing yet":    {"nothing is watched", nil, 0},
+		"all there":      {"the API server answers", resources{{Streams: 1, Connected: 1}, {Streams: 1, Connected: 1}}, 0},
+		"one is away":    {"another one shows that the API server answers", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Connected: 1}}, 0},
+		"all are away":   {"the outage began with the last of them", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Behind: ago(time.Minute)}}, time.Minute},
+		"some forbidden": {"what may not be read tells nothing", resources{{Streams: 1, Unreadable: 1}, {Streams: 1, Behind: ago(time.Minute)}}, time.Minute},
+		"all forbidden":  {"that is another trouble", resources{{Streams: 1, Unreadable: 1}}, 0},
+		"clock":          {"a clock that was set back makes no time", resources{{Streams: 1, Behind: ago(-time.Minute)}}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := outage(watch.Stats{Resources: tt.stats}, now); got != tt.want {
+				t.Errorf("outage for %s, want %s: %s", got, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+func TestUndelivered(t *testing.T) {
+	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	later := then.Add(time.Minute)
+	refused := errors.New("connection refused")
+	tests := map[string]struct {
+		reason string
+		stats  export.OutboxStats
+		want   string
+	}{
+		"nothing to do":  {"nothing is wrong", export.OutboxStats{}, ""},
+		"waiting":        {"spans that wait for their turn are no trouble", export.OutboxStats{Spans: 3, LastSuccess: then}, ""},
+		"well again":     {"the last attempt went well", export.OutboxStats{Spans: 3, LastError: refused, LastFailure: then, LastSuccess: later}, ""},
+		"held":           {"another server sends", export.OutboxStats{Spans: 3, Holding: true, LastError: refused, LastFailure: then}, ""},
+		"all sent":       {"some were refused, and none waits", export.OutboxStats{LastError: refused, LastFailure: then}, ""},
+		"down":           {"when it was well is told", export.OutboxStats{Endpoint: "otel:4317", Spans: 3, LastError: refused, LastFailure: later, LastSuccess: then}, "3 spans wait for otel:4317, which took some last at 2026-01-02T03:04:05Z: connection refused"},
+		"down from then": {"it never was there", export.OutboxStats{Endpoint: "otel:4317", Spans: 3, LastError: refused, LastFailure: later}, "3 spans wait for otel:4317, which took some never: connection refused"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := undelivered(tt.stats); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("it tells %q, want %q: %s", got, tt.want, tt.reason)
+			}
+		})
+	}
+}

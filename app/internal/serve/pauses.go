@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"time"
+)
+
+// pauses are those between attempts: each is twice as long as the one before, up
+// to the longest.
+type pauses struct{ next, longest time.Duration }
+
+// take returns the next one.
+func (p *pauses) take() time.Duration {
+	pause := p.next
+	p.next = min(2*pause, p.longest)
+	return pause
+}
+
+// wait waits for the next one; it is false if ctx ended meanwhile.
+func (p *pauses) wait(ctx context.Context) bool {
+	timer := time.NewTimer(p.take())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// storeFile is the name of the database.
+const storeFile = "lifeline.db"
+
+// place makes the directory of one cluster's store and returns the path of the
+// database in it. Where no directory is configured it is in the user's state
+// directory.
+func place(dataDir, cluster string) (string, error) {
+	if dataDir == "" {
+		var err error
+		if dataDir, err = stateDir(); err != nil {
+			return "", err
+		}
+	}
+	dir := filepath.Join(dataDir, folder(cluster))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("cannot make the directory of the store (dataDir): %w", err)
+	}
+	return filepath.Join(dir, storeFile), nil
+}
+
+// stateDir is where the user's programs keep their state.
+func stateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lifeline"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("cannot find a place for the store: set dataDir, there is no home directory")
+	}
+	return filepath.Join(home, ".local", "state", "lifeline"), nil
+}
+
+// folder is the name of a cluster as a file name.
+func folder(cluster string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-':
+			return r
+		}
+		return '_'
+	}, cluster)
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
+)
+
+// TestEndpoint: what a configuration says of an endpoint arrives, and what it may
+// say can be listened on.
+func TestEndpoint(t *testing.T) {
+	pair := config.TLSConfiguration{CertFile: "c", KeyFile: "k"}
+	for name, tc := range map[string]struct {
+		reason string
+		said   config.EndpointConfiguration
+		want   listen.Endpoint
+		good   bool
+	}{
+		"nowhere":   {"nothing is received", config.EndpointConfiguration{}, listen.Endpoint{}, true},
+		"loopback":  {"it may be plaintext", config.EndpointConfiguration{Address: "[::1]:4317"}, listen.Endpoint{Address: "[::1]:4317"}, true},
+		"localhost": {"so may this", config.EndpointConfiguration{Address: "localhost:0"}, listen.Endpoint{Address: "localhost:0"}, true},
+		"open":      {"it must be asked for", config.EndpointConfiguration{Address: ":4317"}, listen.Endpoint{Address: ":4317"}, false},
+		"asked for": {"it is", config.EndpointConfiguration{Address: ":4317", Insecure: true}, listen.Endpoint{Address: ":4317", Insecure: true}, true},
+		"mutual TLS": {
+			"each file is what it is", config.EndpointConfiguration{Address: ":1", TLS: config.TLSConfiguration{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}},
+			listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}}, true,
+		},
+		"half": {
+			"a CA is no certificate", config.EndpointConfiguration{Address: "localhost:1", TLS: config.TLSConfiguration{ClientCAFile: "a"}},
+			listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}}, false,
+		},
+		"no address": {"somebody forgot it", config.EndpointConfiguration{TLS: pair}, listen.Endpoint{TLS: listen.TLS{CertFile: "c", KeyFile: "k"}}, false},
+		"no port":    {"none is guessed", config.EndpointConfiguration{Address: "localhost", TLS: pair}, listen.Endpoint{Address: "localhost", TLS: listen.TLS{CertFile: "c", KeyFile: "k"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			if diff := cmp.Diff(tc.want, endpoint(tc.said)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			c := config.Default()
+			c.Receivers.OTLP.GRPC = tc.said
+			configured, listened := c.Validate(), endpoint(tc.said).Validate("spans")
+			if (configured == nil) != tc.good || (listened == nil) != tc.good {
+				t.Errorf("the configuration says %v, the endpoint %v", configured, listened)
+			}
+		})
+	}
+}

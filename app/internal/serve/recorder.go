@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+const (
+	// minJournal is how large the journal may grow before the engine is saved
+	// in its stead; it may also be twice what the engine was last.
+	minJournal = 4 << 20
+	// maxChunks is how many chunks it may have: each costs a derivation at the
+	// next start.
+	maxChunks = 600
+)
+
+// recorder owns the engine and writes what comes of it: with each look, all that
+// has changed since the one before, and what a recorder needs that starts after
+// this one was killed, in one batch. It is for one goroutine.
+type recorder struct {
+	recorderOptions
+	engine *lifecycle.Engine
+	ledger *ledger
+
+	// seen and reached are what came since the last look; at is how far every
+	// watch has come whose resource is there.
+	seen    []*observation.Observation
+	reached map[string]watch.Position
+	at      map[string]watch.Position
+	// marks are how far other sources have come since the last look.
+	marks   map[string]string
+	journal journal
+	// open are the open traces in the store, by what they looked like there.
+	open map[trace.TraceID]uint64
+	// orphans are open traces in the store that the engine does not know.
+	orphans orphans
+	// joining joins what other components tell; nil if nothing is received.
+	joining *joining
+	// unclaimed are finished traces that may yet become this server's.
+	unclaimed unclaimed
+	// share is that of the present look; held is one that is not stored yet.
+	share share
+	held  *look
+	// renewals is how often the store had been replaced when it was last known
+	// to be complete.
+	renewals int
+	// stale are names of state that the next look removes.
+	stale []string
+	// save asks for the engine to be saved with the next look.
+	save bool
+}
+
+// recorderOptions are what a recorder works with.
+type recorderOptions struct {
+	Engine lifecycle.Options
+	// Sampling is asked at each look.
+	Sampling func() sampling
+	// Share tells, for each look, what of the traces is this server's to keep;
+	// nil keeps everything.
+	Share func() share
+	// Sends tells whether a finished trace is to be sent, now or by who takes
+	// over; nil sends everything.
+	Sends func(*span.Trace) bool
+	// Joining joins what other components tell; may be nil.
+	Joining *joining
+	// Outbox is told of what has finished; may be nil.
+	Outbox outbox
+	// Stored is told of each look once it is stored; may be nil.
+	Stored func(*look)
+	// Warn tells what went wrong and was gone round.
+	Warn func(msg string, args ...any)
+}
+
+// share is what of the traces a server keeps.
+type share struct {
+	// wait: it is just being decided; until then nothing is handed out, and
+	// what is stored stays as it is.
+	wait bool
+	// part is the part of a trace that is kept, nil if none is.
+	part func(*span.Trace) *span.Trace
+	// since, others and succeeds are shard.View's; nil if part is.
+	since    func(*span.Trace) (uint64, bool)
+	others   func(*span.Trace) []string
+	succeeds func(namespace string, others []string) (told uint64, ok bool)
+}
+
+// outbox is what of export.Outbox a recorder needs.
+type outbox interface {
+	Queue(entries ...export.Entry) map[string][]byte
+	Stored(state map[string][]byte)
+}
+
+// journal is what of the state in the store is the journal.
+type journal struct {
+	first, next uint64
+	bytes       int
+	// saved is how large the saved engine is.
+	saved int
+}
+
+// look is one batch with what else is to be known of it.
+type look struct {
+	batch *store.Batch
+	// outbox are those of the batch's state that are the outbox's.
+	outbox map[string][]byte
+	// prints are the open traces after it.
+	prints  map[trace.TraceID]uint64
+	journal journal
+	// took is how long it took to find out.
+	took time.Duration
+	// seen is how many observations went in, first when the first of them was
+	// seen, and sampledOut how many finished traces were not kept.
+	seen       int
+	first      time.Time
+	sampledOut int
+	// open are all that the engine has open; nil if the look had to wait.
+	open []*span.Trace
+	// share is what the look went by.
+	share share
+}
+
+func newRecorder(l *ledger, o recorderOptions) *recorder {
+	return &recorder{
+		recorderOptions: o, joining: o.Joining, engine: lifecycle.New(o.Engine), ledger: l,
+		marks: map[string]string{}, reached: map[string]watch.Position{}, at: map[string]watch.Position{}, open: map[trace.TraceID]uint64{},
+	}
+}
+
+// observe takes in one thing seen. It must not be called while blocked.
+func (r *recorder) observe(o *observation.Observation) {
+	r.seen = append(r.seen, o)
+	r.engine.Observe(o)
+}
+
+// reach takes in how far a watch has come.
+func (r *recorder) reach(p watch.Position) {
+	key := p.Key()
+	r.reached[key], r.at[key] = p, p
+	if p.Version == "" {
+		delete(r.at, key)
+	}
+}
+
+// mark takes in how far a source has come that keeps its place itself, under a
+// name of state.
+func (r *recorder) mark(name, place string) { r.marks[name] = place }
+
+// blocked reports whether a look waits to be stored: nothing may be observed
+// before it is, so that the journal tells what each look went by.
+func (r *recorder) blocked() bool { return r.held != nil }
+
+// idle reports whether a look would change nothing.
+func (r *recorder) idle() bool {
+	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 && r.orphans.none() && !r.save && r.joining.idle()
+}
+
+// look stores what has become of what was seen. After an error the same look is
+// stored by the next call.
+func (r *recorder) look(ctx context.Context, now time.Time) error {
+	if r.held == nil {
+		began := time.Now()
+		l, err := r.prepare(ctx, now)
+		if err != nil {
+			return err
+		}
+		l.took = time.Since(began)
+		r.held = l
+	}
+	if r.ledger.renewals() != r.renewals {
+		if err := r.refill(r.held); err != nil {
+			return err
+		}
+	}
+	if err := r.ledger.commit(ctx, r.held.batch); err != nil {
+		return err
+	}
+	l := r.held
+	r.held = nil
+	r.open, r.journal = l.prints, l.journal
+	r.joining.copied()
+	if r.Outbox != nil {
+		r.Outbox.Stored(l.outbox)
+	}
+	if r.Stored != nil {
+		r.Stored(l)
+	}
+	return nil
+}
+
+// prepare makes the batch of one look.
+func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
+	l := &look{batch: &store.Batch{AsOf: now, State: map[string][]byte{}}, seen: len(r.seen), prints: map[trace.TraceID]uint64{}, journal: r.journal}
+	if l.seen > 0 {
+		l.first = r.seen[0].Seen
+	}
+	r.share = share{}
+	if r.Share != nil {
+		r.share = r.Share()
+	}
+	l.share = r.share
+	// The chunk first: what cannot be encoded must not be lost.
+	data, err := (&chunk{At: now, Waited: r.share.wait, Observations: r.seen}).encode(r.Warn)
+	if err != nil {
+		return nil, err
+	}
+	r.seen = nil
+	if !r.share.wait {
+		r.conclude(ctx, l, now)
+	} else {
+		l.prints = r.open
+	}
+	for _, name := range r.stale {
+		l.batch.State[name] = nil
+	}
+	r.stale = nil
+	for key, p := range r.reached {
+		if p.Version == "" {
+			l.batch.State[watchState+key] = nil // there is nothing to go on from
+			continue
+		}
+		l.batch.State[watchState+key] = []byte(p.String())
+	}
+	r.reached = map[string]watch.Position{}
+	for name, place := range r.marks {
+		l.batch.State[name] = []byte(place)
+	}
+	clear(r.marks)
+	r.keep(l, data)
+	return l, nil
+}
+
+// conclude puts into the batch what the engine has made of what it was told.
+func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
+	finished, late, open := r.engine.Take(now), r.engine.Amendments(), r.engine.Traces(now)
+	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
+	late = append(append(late, r.joining.late(now)...), r.unclaimed.release(r.share)...)
+	claimed := r.unclaimed.claim(r.share, now)
+	r.unclaimed.keep(finished, r.share, now)
+	entries := append(r.finish(l, append(claimed, finished...), now), r.amend(ctx, l, late, now)...)
+	r.unfold(l, open, now)
+	if adopted := r.orphans.adopt(l, now); len(adopted) > 0 {
+		entries = append(entries, r.finish(l, adopted, now)...)
+	}
+	l.withdraw(r.open)
+	for _, id := range l.batch.Withdrawn {
+		r.joining.forget(id)
+	}
+	if r.joining != nil {
+		maps.Copy(l.batch.State, r.joining.copyAll(now))
+	}
+	if r.Outbox != nil && len(entries) > 0 {
+		l.outbox = r.Outbox.Queue(entries...)
+		for name, value := range l.outbox {
+			l.batch.State[name] = value
+		}
+	}
+	l.open = open
+}
+
+// finish puts finished traces into the batch, as far as they are kept.
+func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []export.Entry {
+	var entries []export.Entry
+	for _, t := range finished {
+		part := r.part(t)
+		if part == nil {
+			continue
+		}
+		if !r.Sampling().keeps(t, now) {
+			l.sampledOut++
+			continue
+		}
+		l.batch.Finished = append(l.batch.Finished, part)
+		if r.Sends != nil && !r.Sends(part) {
+			continue
+		}
+		entries = append(entries, export.Entry{TraceID: part.ID, Spans: len(part.Spans), Queued: now})
+	}
+	return entries
+}
+
+// amend puts amendments into the batch whose traces are kept.
+func (r *recorder) amend(ctx context.Context, l *look, late []*span.Trace, now time.Time) []export.Entry {
+	var entries []export.Entry
+	for _, t := range late {
+		part, to := r.late(ctx, t)
+		if part == nil {
+			continue
+		}
+		l.batch.Amendments = append(l.batch.Amendments, part)
+		if to != nil && r.Sends != nil && !r.Sends(to) {
+			continue // nor is what it adds to
+		}
+		e := export.Entry{TraceID: part.ID, Spans: len(part.Spans), Queued: now}
+		for _, s := range part.Spans {
+			e.Only = append(e.Only, s.ID)
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// late is what of an amendment is kept: what adds to a trace that is, which is
+// returned as well if it is known. With several
+// servers it belongs to who has stored the part that it adds to, and to the next
+// owner when that server is gone.
+func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trace) {
+	known, err := r.ledger.Trace(ctx, t.ID)
+	if err == nil {
+		to = known.Trace
+	}
+	switch {
+	case r.share.part == nil && errors.Is(err, store.ErrNotFound):
+		return nil, nil // it was not kept
+	case r.share.part == nil, err != nil && !errors.Is(err, store.ErrNotFound):
+		return t, to
+	}
+	kept := map[trace.SpanID]bool{}
+	if err == nil {
+		for _, s := range known.Trace.Spans {
+			kept[s.ID] = true
+		}
+	}
+	mine := *t
+	mine.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(s *span.Span) bool { // a parent comes before its children
+		kept[s.ID] = kept[s.Parent] || r.unclaimed.leaves(r.share, s)
+		if !kept[s.ID] {
+			r.unclaimed.hold(s)
+		}
+		return !kept[s.ID]
+	})
+	if len(mine.Spans) == 0 {
+		return nil, nil
+	}
+	return &mine, to
+}
+
+// unfold puts the open traces into the batch that have changed.
+func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
+	for _, t := range open {
+		r.orphans.known(t.ID)
+		part := r.part(t)
+		if part == nil || !r.Sampling().keeps(t, now) {
+			continue
+		}
+		looks := fingerprint(part)
+		l.prints[part.ID] = looks
+		if before, stored := r.open[part.ID]; !stored || before != looks {
+			l.batch.Open = append(l.batch.Open, part)
+		}
+	}
+}
+
+// part is what of t is this server's; nil if nothing is.
+func (r *recorder) part(t *span.Trace) *span.Trace {
+	if r.share.part != nil {
+		t = r.share.part(t)
+	}
+	if t == nil || len(t.Spans) == 0 {
+		return nil
+	}
+	return t
+}
+
+// withdraw withdraws what was open and is no more.
+func (l *look) withdraw(was map[trace.TraceID]uint64) {
+	finished := map[trace.TraceID]bool{}
+	for _, t := range l.batch.Finished {
+		finished[t.ID] = true
+	}
+	for id := range was {
+		if _, open := l.prints[id]; !open && !finished[id] {
+			l.batch.Withdrawn = append(l.batch.Withdrawn, id)
+		}
+	}
+}
+
+// keep adds to the batch what the next start needs: another chunk of the
+// journal, or the engine itself when the journal has grown long.
+func (r *recorder) keep(l *look, data []byte) {
+	j := &l.journal
+	if r.save || j.bytes+len(data) > max(minJournal, 2*j.saved) || j.next-j.first >= maxChunks {
+		err := r.saveEngine(l)
+		if err == nil {
+			return
+		}
+		r.Warn("the journal goes on instead", errAttr(err))
+	}
+	l.batch.State[journalName(j.next)] = data
+	j.next++
+	j.bytes += len(data)
+}
+
+// saveEngine puts the engine into the batch, and ends the journal.
+func (r *recorder) saveEngine(l *look) error {
+	var out bytes.Buffer
+	if err := r.engine.Save(&out); err != nil {
+		return fmt.Errorf("cannot save the engine: %w", err)
+	}
+	options, err := encodeOptions(r.Engine, l.batch.AsOf)
+	if err != nil {
+		return err
+	}
+	l.batch.State[engineState], l.batch.State[optionsState] = out.Bytes(), options
+	for n := r.journal.first; n < r.journal.next; n++ {
+		l.batch.State[journalName(n)] = nil
+	}
+	l.journal = journal{first: r.journal.next, next: r.journal.next, saved: out.Len()}
+	r.save = false
+	return nil
+}
+
+// refill makes of a look that could not be stored one that tells all that is
+// known, for a store that was begun anew.
+func (r *recorder) refill(l *look) error {
+	r.renewals = r.ledger.renewals()
+	now, was := l.batch.AsOf, r.open
+	l.batch.Open = nil
+	r.open = map[trace.TraceID]uint64{}
+	l.prints = map[trace.TraceID]uint64{}
+	r.unfold(l, r.joining.open(r.engine.Traces(now), now), now)
+	// The store may be the one that was there before, and those who follow live
+	// know what was.
+	l.batch.Withdrawn = nil
+	l.withdraw(was)
+	for key, p := range r.at {
+		l.batch.State[watchState+key] = []byte(p.String())
+	}
+	if r.joining != nil {
+		maps.Copy(l.batch.State, r.joining.recopy(now))
+	}
+	return r.saveEngine(l)
+}
+
+// storeCopies stores copies of the spans of other components that came since the
+// last call. After an error they come with the next look, or the next call.
+func (r *recorder) storeCopies(ctx context.Context, now time.Time) error {
+	state := r.joining.copyFresh(now)
+	if len(state) == 0 {
+		return nil
+	}
+	if err := r.ledger.commit(ctx, &store.Batch{AsOf: now, State: state}); err != nil {
+		return err
+	}
+	r.joining.copied()
+	return nil
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+)
+
+// failing is a store whose writes fail as often as it says, with that error.
+type failing struct {
+	store.Store
+	times int
+	err   error
+}
+
+func (f *failing) Write(ctx context.Context, b *store.Batch) error {
+	if f.times > 0 {
+		f.times--
+		return f.err
+	}
+	return f.Store.Write(ctx, b)
+}
+
+func openSQLite(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func keepAll() sampling { return sampling{ratePerMillion: 1_000_000} }
+
+func begin(t *testing.T, stores ...store.Store) *restored {
+	t.Helper()
+	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) {
+		if len(stores) == 0 {
+			return nil, errors.New("no store is left")
+		}
+		st := stores[0]
+		stores = stores[1:]
+		if st == nil {
+			return nil, store.ErrFull
+		}
+		return st, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := restore(t.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly}, forever)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A look that cannot be stored is stored by the next call, with nothing of it
+// lost, and nothing is taken in meanwhile.
+func TestFullDisk(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	calm := tell(t, seen, nil)
+	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
+	r := begin(t, st)
+	for i, o := range seen {
+		if i%20 == 19 {
+			st.times = 2
+			for tries := 0; ; tries++ {
+				err := r.look(t.Context(), o.Seen)
+				if err == nil {
+					if tries != 2 || r.blocked() {
+						t.Fatalf("stored after %d failures (blocked %t), want 2", tries, r.blocked())
+					}
+					break
+				}
+				if !errors.Is(err, store.ErrFull) || !r.blocked() {
+					t.Fatalf("error %v, blocked %t: want a full disk that blocks", err, r.blocked())
+				}
+			}
+		}
+		r.observe(o)
+	}
+	finish(t, r, seen[len(seen)-1].Seen)
+	if d := cmp.Diff(len(calm.traces), count(t, st)); d != "" {
+		t.Errorf("traces, -undisturbed +full disk:\n%s", d)
+	}
+}
+
+// A store that turns out to be damaged is replaced, and what is known goes into
+// the new one: what was open goes on there, and a restart does, too.
+func TestDamagedStore(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	path := filepath.Join(t.TempDir(), "new.db")
+	first := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "old.db")), err: store.ErrDamaged}
+	second := openSQLite(t, path)
+	// It cannot be opened again at once: the disk is full, say.
+	r := begin(t, first, nil, second)
+	at := watch.Position{Version: "42"}
+	at.Resource.Resource, at.Resource.Version = "pods", "v1"
+	r.reach(at)
+	half := len(seen) / 2
+	for _, o := range seen[:half] {
+		r.observe(o)
+	}
+	now := seen[half-1].Seen
+	if err := r.look(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	open := len(r.open)
+	r.observe(seen[half])
+	first.times = 1
+	if err := r.look(t.Context(), now.Add(time.Millisecond)); !errors.Is(err, store.ErrDamaged) {
+		t.Fatalf("error %v, want that the store is damaged", err)
+	}
+	for tries := 0; ; tries++ {
+		err := r.look(t.Context(), now.Add(time.Millisecond))
+		if err == nil {
+			break
+		}
+		if tries == 3 {
+			t.Fatalf("the store cannot be opened again: %v", err)
+		}
+	}
+	if err := r.look(t.Context(), now.Add(2*time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if open == 0 || len(r.open) < open {
+		t.Fatalf("%d traces are open in the new store, %d were in the old one", len(r.open), open)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := begin(t, openSQLite(t, path))
+	if again.anew != nil || len(again.open) != len(r.open) {
+		t.Errorf("restored with %d open traces (%v), want %d", len(again.open), again.anew, len(r.open))
+	}
+	if d := cmp.Diff([]watch.Position{at}, again.positions()); d != "" {
+		t.Errorf("positions -want +got:\n%s", d)
+	}
+}
+
+// How far a watch had come whose resource is gone is not kept; one that is back
+// begins anew.
+func TestResourceIsGone(t *testing.T) {
+	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
+	r := begin(t, st)
+	pods := watch.Position{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Version: "42"}
+	heads := watch.Position{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, Version: "43"}
+	gone := heads
+	gone.Version = ""
+	back := heads
+	back.Version = "50"
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i, step := range []struct {
+		reason  string
+		reached []watch.Position
+		want    []watch.Position
+	}{
+		{"both are there", []watch.Position{pods, heads}, []watch.Position{pods, heads}},
+		{"one is gone", []watch.Position{gone}, []watch.Position{pods}},
+		{"it is back", []watch.Position{back}, []watch.Position{pods, back}},
+		{"it is gone at once", []watch.Position{heads, gone}, []watch.Position{pods}},
+		{"it is gone and back at once", []watch.Position{gone, back}, []watch.Position{pods, back}},
+	} {
+		for _, p := range step.reached {
+			r.reach(p)
+		}
+		if err := r.look(t.Context(), now.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		states, err := st.States(t.Context(), watchState)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][]byte{}
+		for _, p := range step.want {
+			want[watchState+p.Key()] = []byte(p.String())
+		}
+		if d := cmp.Diff(want, states); d != "" {
+			t.Errorf("%s: -want +got:\n%s", step.reason, d)
+		}
+		if len(r.positions()) != len(step.want) {
+			t.Errorf("%s: it goes on from %v", step.reason, r.positions())
+		}
+	}
+}
+
+// What an engine of another version has left cannot be restored: what it had
+// open ends once the cluster has been read and it did not come up again.
+func TestBeginsAnew(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
+	r := begin(t, st)
+	half := len(seen) / 2
+	for _, o := range seen[:half] {
+		r.observe(o)
+	}
+	now := seen[half-1].Seen
+	r.save = true
+	if err := r.look(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	open := len(r.open)
+	if open == 0 {
+		t.Fatal("nothing is open")
+	}
+	if err := r.ledger.commit(t.Context(), &store.Batch{AsOf: now, State: map[string][]byte{engineState: []byte("of another version")}}); err != nil {
+		t.Fatal(err)
+	}
+	again := begin(t, st)
+	if again.anew == nil || len(again.orphans.traces) != open || len(again.at) != 0 {
+		t.Fatalf("began anew for %v with %d orphans and %d positions, want %d and 0", again.anew, len(again.orphans.traces), len(again.at), open)
+	}
+	if err := again.look(t.Context(), now.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := stats(t, st).Open; got != int64(open) {
+		t.Errorf("%d traces are open before the cluster was read, want %d", got, open)
+	}
+	again.orphans.since = now.Add(time.Hour)
+	if err := again.look(t.Context(), now.Add(time.Hour+2*orphanWait)); err != nil {
+		t.Fatal(err)
+	}
+	if got := stats(t, st).Open; got != 0 {
+		t.Errorf("%d traces are open after that, want 0", got)
+	}
+	page, err := st.List(t.Context(), store.Query{Outcomes: []span.Outcome{span.Unfinished}})
+	if err != nil || len(page.Traces) != open || page.Traces[0].Reason != orphanReason {
+		t.Errorf("unfinished are %v (%v), want %d that say why", page, err, open)
+	}
+}
+
+// What needs another engine's options is replayed with those of the time.
+func TestOtherOptions(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	calm := tell(t, seen, nil)
+	path := filepath.Join(t.TempDir(), "a.db")
+	st := openSQLite(t, path)
+	r := begin(t, st)
+	half := len(seen) / 2
+	for i, o := range seen[:half] {
+		if i%10 == 9 {
+			if err := r.look(t.Context(), o.Seen); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.observe(o)
+	}
+	if err := r.look(t.Context(), seen[half-1].Seen); err != nil {
+		t.Fatal(err)
+	}
+	r2, err := restore(t.Context(), r.ledger, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded", Settle: time.Minute}, Sampling: keepAll, Warn: quietly}, forever)
+	if err != nil || r2.anew != nil {
+		t.Fatal(err, r2.anew)
+	}
+	for _, o := range seen[half:] {
+		r2.observe(o)
+	}
+	finish(t, r2, seen[len(seen)-1].Seen)
+	if got := count(t, st); got != len(calm.traces) {
+		t.Errorf("%d traces, want %d", got, len(calm.traces))
+	}
+}
+
+func finish(t *testing.T, r *restored, end time.Time) {
+	t.Helper()
+	for _, later := range []time.Duration{0, 3 * time.Second, 2 * time.Minute, 3 * time.Minute, 2 * time.Hour} {
+		if err := r.look(t.Context(), end.Add(later)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func count(t *testing.T, st store.Store) int {
+	t.Helper()
+	return int(stats(t, st).Traces)
+}
+
+func stats(t *testing.T, st store.Store) store.Stats {
+	t.Helper()
+	out, err := st.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What was stored by a clock that was far ahead is not gone on from: it would
+// take years until time moves on.
+func TestStoredInTheFuture(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
+	r := begin(t, st)
+	at := watch.Position{Version: "42"}
+	at.Resource.Resource, at.Resource.Version = "pods", "v1"
+	r.reach(at)
+	for _, o := range seen {
+		r.observe(o)
+	}
+	now := seen[len(seen)-1].Seen
+	if err := r.look(t.Context(), now.AddDate(1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := restore(t.Context(), r.ledger, r.recorderOptions, now)
+	if err != nil || again.anew == nil || !again.last.IsZero() {
+		t.Fatalf("restored (%v) for %v at %s, want that it begins anew", err, again.anew, again.last)
+	}
+	if err := again.look(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := st.States(t.Context(), watchState); err != nil || len(left) != 0 {
+		t.Errorf("positions %v (%v) are left for an engine that knows nothing", left, err)
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
+)
+
+// openOutbox begins to send what the recorder stores. A server that may not lead
+// holds it until it does.
+func (s *server) openOutbox(ctx context.Context, r *recorder) (err error) {
+	c := s.conf.Load()
+	s.outbox, err = export.OpenOutbox(context.WithoutCancel(ctx), export.OutboxOptions{
+		Options: export.Options{
+			Endpoint: c.OTLP.Endpoint, Setting: "otlp.endpoint", Cluster: s.cluster,
+			Warn: func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
+		},
+		Store: s.ledger,
+		Commit: func(ctx context.Context, state map[string][]byte) error {
+			return s.ledger.commit(ctx, &store.Batch{AsOf: s.clock.Now(), State: state})
+		},
+		MaxSpans: c.OTLP.Outbox.MaxSpans, MaxAge: c.OTLP.Outbox.MaxAge.Duration,
+		Hold: c.Replicas.Mode != config.ModeSingle,
+		Now:  s.clock.Now,
+	})
+	if err != nil {
+		return err
+	}
+	r.Outbox = s.outbox
+	if to := s.outbox.Endpoint(); to != "" {
+		s.log.Info("spans go out", "to", to, "waiting", s.outbox.Stats().Spans)
+	}
+	return nil
+}
+
+// closeOutbox sends what it can; the rest waits in the store.
+func (s *server) closeOutbox() error {
+	ctx, cancel := context.WithTimeout(context.Background(), sendPatience)
+	defer cancel()
+	err := errors.Join(s.outbox.Close(ctx), s.passing.Close(ctx))
+	if left := s.outbox.Stats().Spans; left > 0 {
+		s.log.Warn("spans that were not sent wait in the store for the next start", "spans", left)
+	}
+	return err
+}
+
+// refresh sets the metrics that others count, when they are asked for.
+func (s *server) refresh(t *telemetry.Metrics) {
+	s.state.set(func(st *state) {
+		t.OpenTraces.Set(float64(st.open))
+		t.JournalBytes.Set(float64(st.journal))
+	})
+	if !s.running.Load() {
+		return
+	}
+	s.refreshReceived(t)
+	s.refreshAudit(func(what string, n uint64) { t.AuditEvents.Raise(float64(n), what) })
+	o := s.outbox.Stats()
+	t.SpansExported.Raise(float64(o.Exported))
+	t.SpansRefused.Raise(float64(o.Refused))
+	var dropped int64
+	for reason, n := range o.Dropped {
+		t.SpansDropped.Raise(float64(n), string(reason))
+		dropped += n
+	}
+	t.OutboxSpans.Set(float64(o.Spans))
+	age := time.Duration(0)
+	if !o.Oldest.IsZero() {
+		age = max(0, s.clock.Now().Sub(o.Oldest))
+	}
+	t.OutboxOldest.Set(age.Seconds())
+	t.Deliver(o.Exported, dropped, o.Refused, int64(o.Spans))
+	w := s.watcher.Stats()
+	t.SourceLag.WithLabelValues(string(observation.SourceWatch)).Set(w.Lag.Seconds())
+	for _, r := range w.Resources {
+		t.WatchRequests.Raise(float64(r.Lists), r.Resource.String(), "list")
+		t.WatchRequests.Raise(float64(r.Watches), r.Resource.String(), "watch")
+		for kind, n := range r.Errors {
+			t.WatchErrors.Raise(float64(n), r.Resource.String(), kind)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if stats, err := s.ledger.Stats(ctx); err == nil {
+		t.StoreBytes.Set(float64(stats.Bytes))
+		t.StoreTraces.Set(float64(stats.Traces))
+	}
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
+)
+
+const (
+	// backlog is how many observations may wait for the loop.
+	backlog = 4096
+	// sendPatience bounds the last sending of spans.
+	sendPatience = 10 * time.Second
+)
+
+// server is the parts of `lifeline serve` and what they share.
+type server struct {
+	opts  Options
+	log   *slog.Logger
+	level *slog.LevelVar
+	// conf is the configuration in effect.
+	conf atomic.Pointer[config.ServerConfiguration]
+
+	metrics *telemetry.Metrics
+	health  telemetry.Health
+	hub     api.Hub
+	gate    gate
+
+	cluster string
+	clock   *clock
+	ledger  *ledger
+	outbox  *export.Outbox
+	// passing sends what belongs to no change; nil if nothing is received.
+	passing  *export.Exporter
+	receiver atomic.Pointer[otlp.Receiver]
+	auditing atomic.Pointer[auditing]
+	// joined is what had been joined at the last look.
+	joined atomic.Pointer[joiningStats]
+	// received counts what comes in.
+	received *received.Tally
+	watcher  *watch.Watcher
+	member   member
+	behind   behind
+
+	loop *loop
+	// fail ends the server with an error; running says that all the parts are
+	// there.
+	fail context.CancelCauseFunc
+	// lifetime ends when everything does, after what tells of it has stopped.
+	lifetime context.Context
+	running  atomic.Bool
+	// state is what health and info tell.
+	state state
+}
+
+// state is how the server is doing. It is safe for concurrent use.
+type state struct {
+	mu sync.Mutex
+	// asOf is when what is stored stood so; looked is when the loop was last
+	// alive, by the wall clock.
+	asOf, looked time.Time
+	// trouble is why the last look could not be stored, said what was logged
+	// of it.
+	trouble error
+	said    string
+	// waitsFor is what the server still waits for before it is ready.
+	waitsFor string
+	open     int
+	journal  int
+}
+
+func (s *state) set(f func(*state)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s)
+}
+
+func newServer(o Options) (*server, error) {
+	out := io.Writer(os.Stderr)
+	if o.Log != nil {
+		out = o.Log
+	}
+	log, level, err := telemetry.NewLogger(out, o.Config.Log.Level, o.Config.Log.Format)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{opts: o, log: log, level: level}
+	s.opts.Version = cmp.Or(o.Version, "devel")
+	s.conf.Store(o.Config)
+	s.metrics = telemetry.NewMetrics(s.refresh)
+	s.state.waitsFor = "the API server"
+	s.health.Live("loop", s.alive)
+	s.health.Ready("watch", s.watching)
+	s.health.Ready("store", s.storing)
+	s.health.Note("API server", s.reaching)
+	s.health.Note("backend", s.delivering)
+	telemetry.RouteKlog(log)
+	slog.SetDefault(log) // for what logs without being told where to
+	return s, nil
+}
+
+// answerTime bounds an answer of the telemetry listener, and profileTime one
+// that takes as long as its client says: who does not read is cut off.
+const answerTime, profileTime = 30 * time.Second, 10 * time.Minute
+
+func bounded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		patience := answerTime
+		if strings.HasPrefix(r.URL.Path, "/debug/") {
+			patience = profileTime
+		}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
+		h.ServeHTTP(w, r)
+	})
+}
+
+// hostOf is the name or address in host:port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// run brings up the parts one after the other, waits for the end, and takes them
+// down in the reverse order.
+func (s *server) run(ctx context.Context) (err error) {
+	apiListener, err := bind(ctx, "api.address", s.conf.Load().API.Address)
+	if err != nil {
+		return err
+	}
+	defer apiListener.Close()
+	telemetryListener, err := bind(ctx, "telemetry.address", s.conf.Load().Telemetry.Address)
+	if err != nil {
+		return err
+	}
+	defer telemetryListener.Close()
+	s.log.Info("lifeline serve starts", "version", s.opts.Version, "telemetry", telemetryListener.Addr().String())
+
+	ctx, s.fail = context.WithCancelCause(ctx)
+	defer s.fail(nil)
+	up := newTasks(ctx, s.fail)
+	s.lifetime = up.ctx
+	defer up.end()
+	up.start("telemetry", func(ctx context.Context) error {
+		c := s.conf.Load().Telemetry
+		h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.metrics, Health: &s.health, Pprof: c.Pprof})
+		return api.Serve(ctx, telemetryListener, api.GuardHost(bounded(h), hostOf(c.Address)))
+	})
+	up.start("API", func(ctx context.Context) error { return api.Serve(ctx, apiListener, &s.gate) })
+	conf, cluster, err := s.identify(ctx)
+	if err != nil {
+		return over(ctx, err)
+	}
+	s.cluster = cluster
+	if err := s.prepare(conf); err != nil {
+		return err
+	}
+	recorder, err := s.openStore(ctx)
+	if err != nil {
+		return over(ctx, err)
+	}
+	defer func() { err = errors.Join(err, s.ledger.close()) }()
+	if err := s.serveAPI(apiListener.Addr().String()); err != nil {
+		return err
+	}
+	return s.work(ctx, up, recorder, conf)
+}
+
+// work watches until ctx ends.
+func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *rest.Config) (err error) {
+	if err := s.openOutbox(ctx, recorder.recorder); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.closeOutbox()) }()
+	s.loop = newLoop(s, recorder.recorder)
+	if err := s.newWatcher(conf, recorder.recorder); err != nil {
+		return err
+	}
+	if s.conf.Load().Replicas.Mode == config.ModeStandby && len(recorder.at) == 0 {
+		s.member.came.Store(math.MaxInt64) // it is still coming
+	}
+	s.running.Store(true)
+	looping := make(chan error, 1)
+	go func() { looping <- s.loop.run() }()
+	quiet := s.listenTo(ctx, s.receive, s.audit)
+	leave, err := s.join(ctx, conf)
+	if err != nil {
+		s.fail(err)
+		leave = func() {}
+	}
+	up.start("retention", s.retain)
+	up.start("configuration", s.followConfig)
+	up.start("watch", func(ctx context.Context) error { s.watch(ctx); return nil })
+
+	<-ctx.Done()
+	s.log.Info("lifeline serve stops: what was seen is being stored")
+	quiet()
+	leave()
+	s.loop.stop()
+	s.watcher.Close()
+	close(s.loop.ended)
+	return errors.Join(over(ctx, nil), <-looping)
+}
+
+// over is the error of a run whose context has ended: nil if it was asked to.
+func over(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(cause, context.Canceled) {
+			return nil
+		}
+		return cause
+	}
+	return err
+}
+
+// bind opens a listener; the error names the field of the configuration.
+func bind(ctx context.Context, field, address string) (net.Listener, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s (set %s to a free address, or end what has it): %w", address, field, err)
+	}
+	return ln, nil
+}
+
+// tasks are goroutines that end together. The first that fails ends all.
+type tasks struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	fail    context.CancelCauseFunc
+	running sync.WaitGroup
+}
+
+// newTasks returns tasks that outlive ctx until end is called, so that what
+// tells of the server is there while it stops.
+func newTasks(ctx context.Context, fail context.CancelCauseFunc) *tasks {
+	t := &tasks{fail: fail}
+	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return t
+}
+
+func (t *tasks) start(what string, f func(context.Context) error) {
+	t.running.Go(func() {
+		if err := f(t.ctx); err != nil && t.ctx.Err() == nil {
+			t.fail(fmt.Errorf("%s: %w", what, err))
+		}
+	})
+}
+
+func (t *tasks) end() {
+	t.cancel()
+	t.running.Wait()
+}

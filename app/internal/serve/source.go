@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/shard"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// newWatcher makes the source. It goes on from where the recorder's watches had
+// come; what the engine knows tells it what it has shown already.
+func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
+	s.watcher, err = watch.New(watch.Config{
+		REST:    conf,
+		Reload:  s.connect,
+		Exclude: s.conf.Load().Watch.Excluded(),
+		Now:     s.clock.Now,
+		Emit:    s.loop.emit,
+		Reached: s.loop.reached,
+		Resume:  r.positions(),
+		// A copy: the loop changes the engine meanwhile.
+		Known:  maps.All(maps.Collect(r.engine.Objects())),
+		Wanted: s.member.wanted(),
+		Warn:   func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
+	})
+	return err
+}
+
+// watch begins to watch, for as long as it takes, and tells when everything has
+// been seen once.
+func (s *server) watch(ctx context.Context) {
+	scope := watch.Scope{}
+	if names := s.conf.Load().Watch.Namespaces; len(names) > 0 {
+		scope.Namespaces = names
+	}
+	shards, listed, ok := s.awaitShare(ctx)
+	if !ok {
+		return // ctx has ended
+	}
+	begin := func(ctx context.Context) error { return s.watcher.Watch(ctx, scope) }
+	if again(ctx, s.log, "watch the cluster", begin) != nil {
+		return // ctx has ended
+	}
+	s.waitFor("the first lists")
+	if s.watcher.Synced(ctx) != nil {
+		return
+	}
+	s.member.came.CompareAndSwap(math.MaxInt64, s.clock.Now().UnixNano())
+	s.behind.synced.Store(true)
+	s.loop.do(func(r *recorder) { r.orphans.since = s.clock.Now() })
+	// A server that is killed before it has stored how things stood knows
+	// nothing of what changes until it is back: it is ready only then.
+	s.waitFor("what the first lists showed to be stored")
+	s.loop.afterStored(func() {
+		s.waitFor("")
+		s.log.Info("watching the cluster")
+	})
+	if shards != nil {
+		shards.follow(ctx, listed)
+	}
+	<-ctx.Done()
+}
+
+// awaitShare waits until it is known which namespaces to watch, if there are
+// shards. A store that is new will see all of those with the first lists; one
+// that is not may have been without some.
+func (s *server) awaitShare(ctx context.Context) (h *shards, listed shard.View, ok bool) {
+	if h = s.member.shards; h == nil {
+		return nil, listed, true
+	}
+	s.waitFor("its share of the namespaces")
+	if h.await(ctx) != nil {
+		return nil, listed, false
+	}
+	s.loop.call(func(r *recorder) {
+		if len(r.at) == 0 {
+			listed = h.member.View()
+		}
+	})
+	return h, listed, true
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"encoding/json"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
+)
+
+// sources tells what the traces are made of, as far as the parts are there.
+func (s *server) sources() api.Sources {
+	out := api.Sources{Received: s.received.Summary(s.clock.Now()), Receives: s.receives(), Configuration: shownConfig(s.conf.Load())}
+	if s.running.Load() {
+		out.Watch = s.watched()
+	}
+	if j := s.joined.Load(); j != nil {
+		out.Joining = &api.Joining{
+			Received: j.Received, Noise: j.Noise, Joined: j.Joined, Late: j.Late, Passed: j.Passed, Expired: j.Expired,
+			Evicted: j.Evicted, Surplus: j.Surplus, Corrected: j.Corrected, Buffered: int64(j.Buffered),
+		}
+	}
+	return out
+}
+
+// watched tells how well the cluster is watched.
+func (s *server) watched() api.WatchSource {
+	st := s.watcher.Stats()
+	out := api.WatchSource{Lag: api.Seconds(st.Lag)}
+	for _, r := range st.Resources {
+		if r.Streams == 0 {
+			continue
+		}
+		out.Watching = true
+		out.Resources++
+		if r.Unreadable == r.Streams {
+			out.Unreadable = append(out.Unreadable, r.Resource.String())
+		}
+	}
+	return out
+}
+
+// receives tells where the server listens for other components.
+func (s *server) receives() api.Receives {
+	var out api.Receives
+	if r := s.receiver.Load(); r != nil {
+		out.GRPC, out.HTTP = addressOf(r.GRPCAddr()), addressOf(r.HTTPAddr())
+	}
+	a := s.auditing.Load()
+	if a == nil {
+		return out
+	}
+	c := s.conf.Load().Receivers.Audit
+	out.AuditLog, out.AuditWebhook = c.LogFile, c.Webhook.Address
+	for _, source := range []*audit.Source{a.file, a.webhook} {
+		if source == nil {
+			continue
+		}
+		st := source.Stats()
+		out.AuditLogMissing = out.AuditLogMissing || st.Missing
+		out.Damaged += int64(st.Damaged + st.Overlong) //nolint:gosec // nobody counts that far
+		for _, n := range st.Refused {
+			out.Refused += int64(n) //nolint:gosec // nobody counts that far
+		}
+	}
+	return out
+}
+
+func addressOf(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
+}
+
+// shownConfig is the configuration as anybody may see it.
+func shownConfig(c *config.ServerConfiguration) json.RawMessage {
+	shown := *c
+	shown.OTLP.Endpoint = shownEndpoint(c.OTLP.Endpoint)
+	text, err := json.Marshal(&shown)
+	if err != nil {
+		return nil // there is no value of it that cannot be written
+	}
+	return text
+}
+
+// shownEndpoint is an endpoint without the name, the password and the parameters
+// that a URL may hold.
+func shownEndpoint(endpoint string) string {
+	if !strings.ContainsAny(endpoint, "@?") {
+		return endpoint
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Opaque != "" || u.Host == "" {
+		return "…"
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
+}

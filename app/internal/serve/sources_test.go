@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
+)
+
+func TestShownConfig(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, endpoint, want string }{
+		"None":     {"nothing is sent", "", `"endpoint":""`},
+		"Plain":    {"it is no secret", "http://collector:4318", `"endpoint":"http://collector:4318"`},
+		"HostPort": {"a scheme is not needed", "collector:4317", `"endpoint":"collector:4317"`},
+		"Address":  {"an address is no URL", "127.0.0.1:4317", `"endpoint":"127.0.0.1:4317"`},
+		"NoScheme": {"a password without a scheme", "alice:hunter2@collector:4317", `"endpoint":"…"`},
+		"Password": {"whoever reads the API must not learn it", "https://alice:hunter2@collector", `"endpoint":"https://collector"`},
+		"Token":    {"some put it into the query", "https://collector/v1?token=hunter2", `"endpoint":"https://collector/v1"`},
+		"Strange":  {"what cannot be read may hold anything", "https://alice:hunter2@%zz", `"endpoint":"…"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config.Default()
+			c.OTLP.Endpoint = tc.endpoint
+			got := string(shownConfig(c))
+			if !strings.Contains(got, tc.want) || strings.Contains(got, "hunter2") {
+				t.Errorf("%s: got %s, want %s in it", tc.reason, got, tc.want)
+			}
+			if c.OTLP.Endpoint != tc.endpoint {
+				t.Errorf("the configuration itself was changed to %q", c.OTLP.Endpoint)
+			}
+		})
+	}
+}
+
+// TestSourcesCounted: what comes to the loop is counted, and what is joined.
+func TestSourcesCounted(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), storeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	j := &joined{st: st}
+	j.start(t)
+	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
+	s.received = received.New(s.clock.Now())
+	s.conf.Store(config.Default())
+	l := newLoop(s, j.recorder)
+	looping := make(chan error, 1)
+	go func() { looping <- l.run() }()
+
+	now := s.clock.Now()
+	if err := l.Accept(t.Context(), []*span.Span{foreign(1, trace.SpanID{}, "syncPod", now, now)}); err != nil {
+		t.Error(err)
+	}
+	write := &observation.Write{Resource: "configmaps", Verb: "update", Code: 409, AuditID: "a", Start: now, End: now}
+	if err := l.takeIn(t.Context(), []*observation.Observation{{Seen: now, Source: observation.SourceAudit, Write: write}}); err != nil {
+		t.Error(err)
+	}
+	l.stop()
+	close(l.ended)
+	if err := <-looping; err != nil {
+		t.Error(err)
+	}
+	got := s.sources()
+	if n := got.Received.Component(received.Kubelet).Spans; n != 1 {
+		t.Errorf("%d spans of the kubelet were counted, want one", n)
+	}
+	if n := got.Received.Audit.Writes; n != 1 {
+		t.Errorf("%d writes of the audit log were counted, want one", n)
+	}
+	if got.Watch.Watching || got.Joining != nil || got.Receives.GRPC != "" {
+		t.Errorf("what is not there was told of: %+v", got)
+	}
+}

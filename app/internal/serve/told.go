@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// stuck is for how long the loop may not come round before the process counts as
+// dead. A store that cannot be written to does not make it so.
+const stuck = 2 * time.Minute
+
+// stored tells of a look that is stored: to those who follow live, and in
+// numbers.
+func (s *server) stored(l *look) {
+	b := l.batch
+	var updates []api.Update
+	tell := func(traces []*span.Trace, open bool) {
+		for _, t := range traces {
+			updates = append(updates, api.Update{Trace: t, Open: open, AsOf: b.AsOf})
+		}
+	}
+	tell(b.Open, true)
+	tell(b.Finished, false)
+	for _, id := range b.Withdrawn {
+		updates = append(updates, api.Update{Trace: &span.Trace{ID: id}, Withdrawn: true, AsOf: b.AsOf})
+	}
+	s.hub.Publish(updates)
+	if h := s.member.shards; h != nil {
+		h.stored(s.loop.recorder, l)
+	}
+
+	now := s.clock.Now()
+	s.metrics.EngineLook.Observe(l.took.Seconds())
+	if l.seen > 0 {
+		s.metrics.ObservationDelay.Observe(now.Sub(l.first).Seconds())
+	}
+	for _, t := range b.Finished {
+		s.metrics.TracesFinished.Inc(string(t.Outcome))
+		s.metrics.SpansMade.Add(float64(len(t.Spans)))
+		s.metrics.ConvergenceToStored.Observe(now.Sub(lastEnd(t)).Seconds())
+	}
+	for _, t := range b.Amendments {
+		s.metrics.SpansMade.Add(float64(len(t.Spans)))
+	}
+	s.metrics.TracesSampledOut.Add(float64(l.sampledOut))
+	s.state.set(func(st *state) { st.asOf, st.open, st.journal = b.AsOf, len(l.prints), l.journal.bytes })
+}
+
+// lastEnd is when the last span of t has ended.
+func lastEnd(t *span.Trace) time.Time {
+	var end time.Time
+	for _, s := range t.Spans {
+		if s.End.After(end) {
+			end = s.End.Time
+		}
+	}
+	return end
+}
+
+// looked notes that the loop came round, and how that went.
+func (s *server) looked(err error) {
+	s.state.set(func(st *state) {
+		if st.trouble != nil && err == nil {
+			s.log.Info("the store can be written to again")
+		}
+		if err == nil {
+			st.said = ""
+		}
+		st.looked, st.trouble = time.Now(), err
+	})
+}
+
+// troubled logs why a look could not be stored, each reason once in a row.
+func (s *server) troubled(err error) {
+	advice := "what is seen waits, nothing is lost"
+	switch {
+	case errors.Is(err, store.ErrFull):
+		advice = "make room on the disk, or lower retention.size; " + advice
+	case errors.Is(err, store.ErrReadOnly):
+		advice = "make dataDir writable; " + advice
+	case errors.Is(err, store.ErrDamaged):
+		advice = "what is known is written to a new store"
+	}
+	s.state.set(func(st *state) {
+		if text := err.Error(); text != st.said {
+			st.said = text
+			s.log.Error("cannot store what was seen", errAttr(err), "do", advice)
+		}
+	})
+}
+
+func (s *server) waitFor(what string) { s.state.set(func(st *state) { st.waitsFor = what }) }
+
+// alive, watching and storing are the checks of health.
+func (s *server) alive() error {
+	var looked time.Time
+	s.state.set(func(st *state) { looked = st.looked })
+	if since := time.Since(looked); !looked.IsZero() && since > stuck {
+		return fmt.Errorf("the loop has not come round for %s", since.Round(time.Second))
+	}
+	return nil
+}
+
+func (s *server) watching() (err error) {
+	s.state.set(func(st *state) {
+		if st.waitsFor != "" {
+			err = errors.New("waiting for " + st.waitsFor)
+		}
+	})
+	if err == nil && s.running.Load() && blind(s.watcher.Stats()) {
+		return errors.New("nothing may be watched: give the user of the kubeconfig, or the ServiceAccount, the rights that `lifeline rbac` prints")
+	}
+	return err
+}
+
+// blind reports whether there is something to watch and none of it may be read.
+func blind(stats watch.Stats) bool {
+	streams, unreadable := 0, 0
+	for _, r := range stats.Resources {
+		streams += r.Streams
+		unreadable += r.Unreadable
+	}
+	return streams > 0 && streams == unreadable
+}
+
+func (s *server) storing() (err error) {
+	s.state.set(func(st *state) { err = st.trouble })
+	return err
+}
+
+// serveAPI lets the API answer from the store.
+func (s *server) serveAPI(address string) error {
+	c := s.conf.Load().API
+	server, err := api.New(api.Options{
+		Store: s.ledger, Hub: &s.hub, Cluster: s.cluster, Info: s.info, Sources: s.sources, MaxStreams: c.MaxStreams, Hosts: []string{hostOf(c.Address)},
+		Clock: s.clock.Now, Log: s.log, Metrics: s.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	s.gate.open(server)
+	s.log.Info("API listens", "address", address)
+	return nil
+}
+
+func (s *server) info() api.Info {
+	c := s.conf.Load().Replicas
+	i := api.Info{Version: s.opts.Version, Cluster: s.cluster, Identity: s.member.identity, Mode: c.Mode, Leading: s.member.leads()}
+	s.state.set(func(st *state) { i.AsOf = st.asOf })
+	return i
+}

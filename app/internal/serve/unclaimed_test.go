@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/shard"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+func TestUnclaimed(t *testing.T) {
+	// b has taken over what begins at 20; a finishes what it has.
+	both := shard.Table{Version: 1, Epochs: []shard.Epoch{{ID: 1, From: 1, Members: []string{"a"}}, {ID: 2, From: 20, Members: []string{"b"}}}}
+	gone := func(since uint64) shard.Table {
+		t := both
+		t.Version, t.Epochs, t.Parted = 2, slices.Clone(both.Epochs), []shard.Parted{{Identity: "a", Told: 25}}
+		t.Epochs[0].Gone = []shard.Gone{{Identity: "a", Since: since, Version: 2}}
+		return t
+	}
+	done := shard.Table{Version: 3, Epochs: both.Epochs[1:], Parted: gone(20).Parted}
+	leaving := shard.Table{Version: 3, Epochs: both.Epochs[1:]}
+	stays := shard.Table{Version: 3, Epochs: []shard.Epoch{{ID: 3, From: 20, Members: []string{"a", "b"}}}}
+	now := time.Unix(1_800_000_000, 0)
+	trace := &span.Trace{ID: [16]byte{1}, Spans: []*span.Span{{
+		ID:     [8]byte{1},
+		Object: object.Ref{Namespace: "web"},
+		Events: []span.Event{{Time: now, Name: span.EventWrite, Attributes: []attribute.KeyValue{span.KeyRV.Int64(15)}}},
+	}}}
+	for name, c := range map[string]struct {
+		reason  string
+		then    shard.Table
+		after   time.Duration
+		claimed int
+		kept    int
+		// late: an amendment is this server's.
+		late bool
+	}{
+		"it lives":                   {reason: "the owner may still go", then: both, after: time.Second, kept: 1},
+		"it went before":             {reason: "nobody else has the trace", then: gone(10), after: time.Second, claimed: 1, kept: 1, late: true},
+		"it went when it was done":   {reason: "the owner has said that it had stored it; what is late has nobody else", then: gone(20), after: time.Second, kept: 1, late: true},
+		"it is done and gone":        {reason: "what is late has nobody else to tell it", then: done, after: time.Second, kept: 1, late: true},
+		"it is done and still there": {reason: "who has stored a trace tells what is late", then: leaving, after: time.Second, kept: 1},
+		"it is done and stays":       {reason: "who has stored a trace tells what is late", then: stays, after: time.Second, kept: 1},
+		"it lives on":                {reason: "by then it has stored it", then: both, after: claimable + time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			share := func(table shard.Table) share {
+				v := shard.NewView(table, "b", true)
+				return share{part: v.Mine, others: v.Others, succeeds: v.Succeeds}
+			}
+			var u unclaimed
+			u.keep([]*span.Trace{trace}, share(both), now)
+			if len(u) != 1 {
+				t.Fatal("what another owns is not kept")
+			}
+			for id, rv := range map[byte]int64{3: 24, 4: 26} { // before it goes, and when nobody knows yet
+				s := &span.Span{TraceID: trace.ID, ID: [8]byte{id}, Object: trace.Spans[0].Object, Attributes: []attribute.KeyValue{span.KeyRV.Int64(rv)}}
+				if u.leaves(share(both), s) {
+					t.Error("an amendment is told that is another's")
+				}
+				u.hold(s)
+			}
+			released := u.release(share(c.then))
+			if (len(released) == 1 && len(released[0].Spans) == 1 && released[0].Spans[0].ID == [8]byte{4}) != c.late {
+				t.Errorf("%s: %v of the held amendments are told", c.reason, released)
+			}
+			if again := u.release(share(c.then)); len(again) > 0 {
+				t.Errorf("%v are told twice", again)
+			}
+			claimed := u.claim(share(c.then), now.Add(c.after))
+			if len(claimed) != c.claimed || len(u) != c.kept {
+				t.Errorf("%s: %d claimed, %d kept, want %d and %d", c.reason, len(claimed), len(u), c.claimed, c.kept)
+			}
+			for what, amendment := range map[string]*span.Span{
+				"an amendment":         {TraceID: trace.ID, Object: trace.Spans[0].Object},
+				"what is joined to it": {TraceID: trace.ID, ID: [8]byte{2}, Parent: trace.Spans[0].ID, Origin: &span.Origin{}},
+			} {
+				if late := u.leaves(share(c.then), amendment); late != c.late {
+					t.Errorf("%s: %s is told: %t, want %t", c.reason, what, late, c.late)
+				}
+			}
+		})
+	}
+}
