@@ -20,7 +20,7 @@ func newRecord(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Record what is seen of the cluster to a file until Ctrl-C; a name that ends in
 .gz makes it compressed. A recording holds no Secret or ConfigMap data, no
 container arguments and no environment.`,
-		Args: cobra.ExactArgs(1),
+		Args: one("the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.connected()
 			if err != nil {
@@ -42,7 +42,7 @@ func newReplay(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Print the traces in a recording",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("the file to read"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options()
 			if err != nil {

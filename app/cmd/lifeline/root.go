@@ -38,7 +38,8 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.AddCommand(
-		newRun(streams), newWatch(streams), newRecord(streams), newReplay(streams), newVersion(streams),
+		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newServe(streams), newRBAC(streams),
+		newDoctor(streams), newRecord(streams), newReplay(streams), newVersion(streams),
 	)
 	return root
 }
@@ -71,6 +72,7 @@ type common struct {
 	streams    genericiooptions.IOStreams
 	config     *genericclioptions.ConfigFlags
 	output     string
+	full       bool
 	everywhere bool
 }
 
@@ -80,6 +82,7 @@ func newCommon(streams genericiooptions.IOStreams) *common {
 
 func (c *common) addOutput(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.output, "output", "o", run.OutputTree, "how to print: "+strings.Join(run.Outputs(), ", "))
+	flags.BoolVar(&c.full, "full", false, "draw every span of the tree: also many alike, updates of a status, and what is short of other components'")
 }
 
 func (c *common) addEverywhere(flags *pflag.FlagSet) {
@@ -109,7 +112,7 @@ func (c *common) addConfig(cmd *cobra.Command) {
 
 // options completes what every command needs of the flags.
 func (c *common) options() (run.Options, error) {
-	o := run.Options{Streams: c.streams, Output: c.output, Version: buildVersion()}
+	o := run.Options{Streams: c.streams, Output: c.output, Full: c.full, Version: buildVersion()}
 	if c.output != "" {
 		if err := run.CheckOutput(c.output); err != nil {
 			return o, err
@@ -154,7 +157,12 @@ func execute(ctx context.Context, r runner) error {
 	return &exit{code: code, err: err}
 }
 
-// oneLine joins the lines of an error.
-func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+// one requires exactly one argument, and says what it is to be.
+func one(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("lifeline %s takes one argument, %s; there are %d (see lifeline %s --help)", cmd.Name(), what, len(args), cmd.Name())
+	}
 }

@@ -43,14 +43,34 @@ func precise(d time.Duration) string {
 }
 
 // length writes how long s took, or has taken so far ("…"). "~" says that a
-// bound is known by the second only.
+// bound is known by the second only; nothing shorter is told where both are.
 func length(s *span.Span, now time.Time) string {
-	text := brief(max(0, s.Duration(now)))
-	if s.Start.Source == span.TimeObject || s.End.Source == span.TimeObject {
+	d := max(0, s.Duration(now))
+	text := brief(d)
+	switch {
+	case coarse(s):
+		text = seconds(d)
+	case s.Start.Source == span.TimeObject || s.End.Source == span.TimeObject:
 		text = "~" + text
 	}
 	if s.Open() {
 		text += "…"
 	}
 	return text
+}
+
+// coarse reports whether both bounds of s are known by the second only.
+func coarse(s *span.Span) bool {
+	return s.Start.Source == span.TimeObject && s.End.Source == span.TimeObject
+}
+
+// seconds writes a duration between two times that are known by the second.
+func seconds(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Second:
+		return "<1s"
+	case d < time.Minute:
+		return fmt.Sprintf("~%ds", d/time.Second)
+	}
+	return "~" + brief(d)
 }

@@ -32,6 +32,9 @@ func header(t *span.Trace, o Options) []line {
 // verdictOf says how a trace ended and after how long.
 func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	took := precise(max(0, root.Duration(o.Now)))
+	if coarse(root) {
+		took = seconds(root.Duration(o.Now))
+	}
 	reason := escape(cmp.Or(t.Reason, root.Message))
 	if reason != "" {
 		reason = ": " + reason

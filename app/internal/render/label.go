@@ -23,7 +23,7 @@ func what(s *span.Span, above object.Ref, qualified bool) string {
 			return escape(command)
 		}
 	}
-	words := []string{escape(s.Name), escape(detail(s))}
+	words := []string{escape(called(s)), escape(detail(s))}
 	if ownsName(s) || s.Object != above {
 		words = []string{words[0], objectName(s.Object, qualified), words[1]}
 	}

@@ -31,7 +31,8 @@ type Options struct {
 	Now time.Time
 	// Cluster is the UID of the cluster, for documents; may be empty.
 	Cluster string
-	// Full draws every span: many siblings alike are not folded.
+	// Full draws every span: neither many siblings alike are folded, nor what
+	// other components emitted.
 	Full bool
 }
 

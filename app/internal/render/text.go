@@ -17,11 +17,13 @@ import (
 // characters and bars take one cell.
 var cell = runewidth.Condition{StrictEmojiNeutral: true}
 
-// escape makes text from a cluster safe to print on one line: bounded, and with
-// everything visible that a terminal would act upon, such as control and escape
-// characters, line breaks, changes of direction and invisible joiners.
-func escape(s string) string {
-	s = span.Bound(s)
+// escape is Escape for text from a cluster, which it bounds.
+func escape(s string) string { return Escape(span.Bound(s)) }
+
+// Escape makes text safe to print on one line: everything is visible that a
+// terminal would act upon, such as control and escape characters, line breaks,
+// changes of direction and invisible joiners.
+func Escape(s string) string {
 	if clean(s) {
 		return s
 	}

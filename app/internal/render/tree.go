@@ -15,8 +15,8 @@ import (
 
 // Tree draws each trace as a tree of its spans: what, by which component, for
 // how long and when; what went wrong, and the critical path. A trace that
-// healed something says what it reacted to. Many siblings alike are folded
-// unless o.Full.
+// healed something says what it reacted to. Many siblings alike are folded, and
+// what other components emitted but for what matters, unless o.Full.
 func Tree(w io.Writer, traces []*span.Trace, o Options) error {
 	out := bufio.NewWriter(w)
 	for i, t := range traces {
@@ -36,7 +36,13 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	if root := t.Root(); root != nil && root.Name == nameRun {
 		tree.hoist(root)
 	}
+	var left leftOut
 	if !o.Full {
+		if root := t.Root(); root != nil {
+			f := newJoinedFold(o.Now, root.Duration(o.Now))
+			f.fold(tree)
+			left = f.left
+		}
 		tree.fold(o.Now)
 	}
 	tree.thin(d)
@@ -46,6 +52,7 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}
 	r.walk(tree.children, "", object.Ref{})
 	lines = append(lines, r.lines(o)...)
+	lines = append(lines, left.lines()...)
 	if len(t.Spans) > 1 { // else all there is to say has been said
 		lines = append(lines, pathLines(path, o)...)
 	}

@@ -102,6 +102,22 @@ func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, o)
 }
 
+// store adds an object of namespace shop that was there already.
+func (f *fakeAPI) store(name, kind, text string) {
+	var o map[string]any
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		panic(err)
+	}
+	o["apiVersion"], o["kind"] = "v1", kind
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	meta := o["metadata"].(map[string]any)
+	meta["name"], meta["namespace"], meta["uid"] = name, "shop", "uid-"+name
+	meta["resourceVersion"], meta["creationTimestamp"] = strconv.Itoa(f.version), "2026-03-01T12:50:00Z"
+	f.objects = append(f.objects, stored{"/api/v1/namespaces/shop/" + strings.ToLower(kind) + "s", f.version, o})
+}
+
 func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
 	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	if r.URL.Query().Get("watch") != "" {
@@ -174,8 +190,8 @@ func (f *fakeAPI) kubeconfig(t *testing.T) *proxy.Kubeconfig {
 	return k
 }
 
-// object is the JSON of an object that a command creates.
-func object(kind, name string) string {
+// objectJSON is the JSON of an object that a command creates.
+func objectJSON(kind, name string) string {
 	spec := ""
 	if strings.EqualFold(kind, "Pod") {
 		spec = `,"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}`

@@ -64,7 +64,7 @@ func create(kind, name string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := client.Post(cfg.Host+"/api/v1/namespaces/shop/"+strings.ToLower(kind)+"s", "application/json", strings.NewReader(object(kind, name)))
+	resp, err := client.Post(cfg.Host+"/api/v1/namespaces/shop/"+strings.ToLower(kind)+"s", "application/json", strings.NewReader(objectJSON(kind, name)))
 	if err != nil {
 		return err
 	}

@@ -34,10 +34,16 @@ const (
 
 // Options are what every command has.
 type Options struct {
+	// Kubeconfig may be nil for what can do with a server alone.
 	Kubeconfig *proxy.Kubeconfig
-	Streams    genericiooptions.IOStreams
-	// Output is tree, table or json.
+	// Mapper finds out which kinds the kubeconfig's cluster has; nil if there
+	// is none.
+	Mapper  Mapper
+	Streams genericiooptions.IOStreams
+	// Output is tree, table or json. Full has the tree at the end drawn
+	// with every span.
 	Output string
+	Full   bool
 	// Version names this build to API servers.
 	Version string
 	// Now is the clock; nil means time.Now.
@@ -82,16 +88,9 @@ type view interface {
 }
 
 func newPipeline(ctx context.Context, o Options, cluster, record, otlp string) (*pipeline, error) {
-	p := &pipeline{
-		opts: o, cluster: cluster, engine: newEngine(cluster),
-		in: make(chan *observation.Observation, backlog), quit: make(chan struct{}),
-		screen: newScreen(o.Streams.ErrOut, o.environ()),
-	}
-	if p.screen.terminal {
-		p.view = render.NewLive(o.Streams.ErrOut, p.screen.size, render.Options{Color: p.screen.color})
-	} else {
-		p.view = render.NewPlain(o.Streams.ErrOut, render.Options{})
-	}
+	p := newDisplay(o, cluster)
+	p.engine = newEngine(cluster)
+	p.in, p.quit = make(chan *observation.Observation, backlog), make(chan struct{})
 	var err error
 	p.exporter, err = export.New(ctx, export.Options{Endpoint: otlp, Cluster: cluster, Warn: p.say})
 	if err != nil {
@@ -103,6 +102,18 @@ func newPipeline(ctx context.Context, o Options, cluster, record, otlp string) (
 		}
 	}
 	return p, nil
+}
+
+// newDisplay makes a pipeline that only shows: without engine, sources and
+// export.
+func newDisplay(o Options, cluster string) *pipeline {
+	p := &pipeline{opts: o, cluster: cluster, screen: newScreen(o.Streams.ErrOut, o.environ())}
+	if p.screen.terminal {
+		p.view = render.NewLive(o.Streams.ErrOut, p.screen.size, render.Options{Color: p.screen.color})
+	} else {
+		p.view = render.NewPlain(o.Streams.ErrOut, render.Options{})
+	}
+	return p
 }
 
 // emit hands an observation to the goroutine that owns the engine. It waits

@@ -41,7 +41,7 @@ func (p *pipeline) print(traces []*span.Trace, now time.Time) error {
 }
 
 func (p *pipeline) printTo(out io.Writer, traces []*span.Trace, now time.Time, s screen) error {
-	o := render.Options{Now: now, Cluster: p.cluster}
+	o := render.Options{Now: now, Cluster: p.cluster, Full: p.opts.Full}
 	if s.terminal {
 		o.Width, _ = s.size()
 		o.Color = s.color

@@ -6,22 +6,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
-
-// Target is an object that the user named.
-type Target struct {
-	Resource schema.GroupResource
-	Kind     schema.GroupKind
-	Name     string
-}
 
 // Watch shows each change in a cluster while and after it happens:
 // `lifeline watch`.
@@ -29,22 +23,70 @@ type Watch struct {
 	Options
 	// Namespaces limits it to these; nil is the whole cluster.
 	Namespaces []string
-	// Targets limits it to traces that these objects are part of; nil shows
-	// every trace.
-	Targets []Target
+	// Names, each KIND/NAME, limit it to traces that these objects are part
+	// of; nil shows every trace.
+	Names []string
+	// Server says which server to ask for what happens. With Record or OTLP
+	// none is asked: a server passes on no observations, and sends spans
+	// itself.
+	Server Server
 	// Record and OTLP are as in Command.
 	Record, OTLP string
 	// For ends it after that time; 0 waits for Signals.
 	For     time.Duration
 	Signals <-chan os.Signal
+
+	// targets are what Names name.
+	targets []Target
 }
 
-// Run watches until it is interrupted, then prints what is still open.
+// Validate reports what is wrong with w before anything is asked.
+func (w *Watch) Validate() error {
+	for _, name := range w.Names {
+		if err := CheckTarget(name); err != nil {
+			return err
+		}
+	}
+	if w.Server.URL == "" || w.Server.Direct {
+		return nil
+	}
+	if w.Record != "" {
+		return errors.New("--record sees the cluster itself: it does not go with --server")
+	}
+	if w.OTLP != "" {
+		return errors.New("--otlp does not go with --server: the server sends the spans")
+	}
+	return nil
+}
+
+// Run watches until it is interrupted, then prints what is still open. A server
+// is asked if there is one; else the cluster itself.
 func (w *Watch) Run(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals, release := (&Command{Signals: w.Signals}).interrupts()
 	defer release()
+	if w.Record == "" && w.OTLP == "" {
+		server, err := w.server(ctx, w.Server)
+		if err != nil {
+			return CodeError, err
+		}
+		if server != nil {
+			defer server.Close()
+			return w.ask(ctx, server, signals)
+		}
+	}
+	return w.direct(ctx, signals)
+}
+
+// direct watches the cluster itself.
+func (w *Watch) direct(ctx context.Context, signals <-chan os.Signal) (code int, err error) {
+	if w.Kubeconfig == nil {
+		return CodeError, proxy.ErrNoConfig
+	}
+	if err := w.resolve(true); err != nil {
+		return CodeError, err
+	}
 	p, watcher, err := observe(ctx, w.Options, w.Record, w.OTLP)
 	if err != nil {
 		return CodeError, err
@@ -119,7 +161,7 @@ func (w *Watch) leave(p *pipeline) error {
 
 // wanted keeps the traces that the targets are part of.
 func (w *Watch) wanted(traces []*span.Trace) []*span.Trace {
-	if len(w.Targets) == 0 {
+	if len(w.targets) == 0 {
 		return traces
 	}
 	var out []*span.Trace
@@ -133,7 +175,7 @@ func (w *Watch) wanted(traces []*span.Trace) []*span.Trace {
 
 func (w *Watch) concerns(t *span.Trace) bool {
 	for _, s := range t.Spans {
-		for _, target := range w.Targets {
+		for _, target := range w.targets {
 			if s.Object.Name == target.Name && s.Object.Is(target.Kind.Group, target.Kind.Kind) {
 				return true
 			}
@@ -142,10 +184,23 @@ func (w *Watch) concerns(t *span.Trace) bool {
 	return false
 }
 
+// resolve finds out what the names name.
+func (w *Watch) resolve(strict bool) error {
+	w.targets = nil
+	for _, name := range w.Names {
+		target, err := w.target(name, strict)
+		if err != nil {
+			return fmt.Errorf("cannot watch %s: %w", name, err)
+		}
+		w.targets = append(w.targets, target)
+	}
+	return nil
+}
+
 func (w *Watch) scope() watch.Scope {
 	scope := watch.Scope{Namespaces: w.Namespaces}
-	for _, t := range w.Targets {
-		scope.Resources = append(scope.Resources, t.Resource)
+	for _, t := range w.targets {
+		scope.Resources = append(scope.Resources, t.Resource.GroupResource())
 	}
 	return scope
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/serve"
+)
+
+// serveFlags are the flags of lifeline serve. They overrule the configuration
+// file.
+type serveFlags struct {
+	*common
+	file, dataDir, api, telemetry, otlp string
+}
+
+func newServe(streams genericiooptions.IOStreams) *cobra.Command {
+	f := &serveFlags{common: newCommon(streams)}
+	// Credentials are read anew when they have expired.
+	f.config = genericclioptions.NewConfigFlags(false)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Trace every change in the cluster, all the time",
+		Long: `Trace every change in the cluster, all the time: keep the traces on disk, answer
+lifeline ls, trace and watch, and send spans to an OpenTelemetry backend if one is
+named. It only reads from the cluster. Without a configuration file everything
+has its default; docs/configuration.md names it all. SIGHUP reads the file again,
+Ctrl-C or SIGTERM stores what was seen and ends it; the next start goes on from
+there.`,
+		Example: `  lifeline serve
+  lifeline serve --otlp http://localhost:4318
+  lifeline serve --config lifeline.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.complete()
+			if err != nil {
+				return err
+			}
+			return f.serve(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	f.addConfig(cmd)
+	flags.StringVar(&f.file, "config", "", "configuration file")
+	flags.StringVar(&f.dataDir, "data-dir", "", "directory of the store (dataDir)")
+	flags.StringVar(&f.api, "api-address", "", "host:port that the API listens on (api.address)")
+	flags.StringVar(&f.telemetry, "telemetry-address", "", "host:port of metrics and health (telemetry.address)")
+	flags.StringVar(&f.otlp, "otlp", "", "where to send spans (otlp.endpoint)")
+	return cmd
+}
+
+func (f *serveFlags) complete() (serve.Options, error) {
+	o := serve.Options{File: f.file, Overrides: []config.Override{f.override}, Connect: f.connect, Version: buildVersion(), Log: f.streams.ErrOut}
+	var err error
+	if f.file != "" {
+		o.Config, err = config.Load(f.file, o.Overrides...)
+	} else {
+		o.Config, err = config.Parse(nil, o.Overrides...)
+	}
+	if err != nil {
+		return o, err
+	}
+	c, err := f.connected() // what is wrong with the kubeconfig is said at once
+	if err != nil {
+		return o, err
+	}
+	o.Namespace = c.Kubeconfig.Namespace()
+	return o, nil
+}
+
+// override sets what flags have said.
+func (f *serveFlags) override(c *config.ServerConfiguration) {
+	for flag, field := range map[*string]*string{
+		&f.dataDir: &c.DataDir, &f.api: &c.API.Address, &f.telemetry: &c.Telemetry.Address, &f.otlp: &c.OTLP.Endpoint,
+	} {
+		if *flag != "" {
+			*field = *flag
+		}
+	}
+}
+
+func (f *serveFlags) connect() (*rest.Config, error) {
+	o, err := f.connected()
+	if err != nil {
+		return nil, err
+	}
+	return o.Kubeconfig.Current(), nil
+}
+
+// serve serves until the first signal; the second ends the process at once.
+func (f *serveFlags) serve(ctx context.Context, o serve.Options) error {
+	if f.file != "" { // without one, it ends the process as ever
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+		o.Reload = hangups
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	if err := serve.Run(ctx, o); err != nil {
+		return &exit{code: run.CodeError, err: err}
+	}
+	return nil
+}

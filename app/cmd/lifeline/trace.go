@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/run"
+)
+
+// traceFlags are the flags of lifeline trace.
+type traceFlags struct {
+	*common
+	serverFlags
+	all bool
+}
+
+func newTrace(streams genericiooptions.IOStreams) *cobra.Command {
+	f := &traceFlags{common: newCommon(streams)}
+	cmd := &cobra.Command{
+		Use:   "trace KIND/NAME | TRACE_ID",
+		Short: "Show how an object came to be as it is, or one trace",
+		Long: `Show the trace of an object's last change, or the one with that ID, of which the
+first 8 digits will do. Of an object, the newest trace that began with it is
+shown, or else the newest that it took part in.
+
+` + serverHelp + `
+
+Without a server, or if it knows nothing of the object, what happened is rebuilt
+from what the object, its owners and its dependants tell of themselves now: such
+a trace knows seconds only, and not who asked for the change. Its first line
+says so.
+
+Exit codes: 0 if a trace was printed, whatever it shows; 1 if there is none.`,
+		Example: `  lifeline trace deployment/web
+  lifeline trace pod/web-7c94b956c7-fh7fl -n shop --all
+  lifeline trace 65e16b67 -o json > trace.json
+  lifeline trace deployment/web --direct`,
+		Args:              one("an object (KIND/NAME) or a trace ID, as `lifeline ls` lists them"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := f.complete(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return execute(cmd.Context(), t)
+		},
+	}
+	f.serverFlags.add(cmd, f.common)
+	f.addDirect(cmd)
+	f.addConfig(cmd)
+	f.addOutput(cmd.Flags())
+	cmd.Flags().BoolVar(&f.all, "all", false, "also list the object's other traces, on standard error")
+	completeOutput(cmd)
+	return cmd
+}
+
+func (f *traceFlags) complete(cmd *cobra.Command, name string) (*run.Trace, error) {
+	o, err := f.maybeConnected()
+	if err != nil {
+		return nil, err
+	}
+	t := &run.Trace{Options: o, Server: f.choice(cmd), Name: name, Namespace: f.namespace(o), All: f.all}
+	return t, t.Validate()
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+const (
+	// worthwhile is which part of its trace's length a span of another component
+	// must take to be drawn; less explains nothing that a reader looks for.
+	worthwhile = 25
+	// nearly is how many percent of a span are as good as all of it.
+	nearly = 90
+)
+
+// joinedFold leaves, of what other components emitted, what failed and what took
+// long. Their span of a write is told by ours, and ours of a write to a status by
+// what it says.
+type joinedFold struct {
+	now   time.Time
+	least time.Duration
+	left  leftOut
+}
+
+// leftOut counts what is not drawn: spans of others, by component, and writes to a
+// status.
+type leftOut struct {
+	by       map[string]int
+	statuses int
+}
+
+func newJoinedFold(now time.Time, length time.Duration) *joinedFold {
+	return &joinedFold{now: now, least: length / worthwhile, left: leftOut{by: map[string]int{}}}
+}
+
+// fold folds what is below n.
+func (f *joinedFold) fold(n *node) {
+	var kept []*node
+	for _, c := range n.children {
+		switch {
+		case c.span == nil:
+		case c.span.Origin != nil:
+			kept = append(kept, f.joined(n, c)...)
+			continue
+		default:
+			f.fold(c)
+			if f.isStatus(c) {
+				f.left.statuses++
+				continue
+			}
+		}
+		kept = append(kept, c)
+	}
+	byStart(kept)
+	n.children = kept
+}
+
+// isStatus reports whether c, which is folded, is a write to a status of which
+// there is nothing more to say.
+func (f *joinedFold) isStatus(c *node) bool {
+	return c.span.IsWrite() && insight.Attribute(c.span, span.KeySubresource) == "status" && len(c.children) == 0 &&
+		c.trouble() == 0 && c.span.Duration(f.now) < f.least
+}
+
+// joined is what is drawn of c, which was joined below n, a span of ours.
+func (f *joinedFold) joined(n, c *node) []*node {
+	hidden := map[string]int{}
+	told := n.span != nil && n.span.IsWrite() && (failed(n.span) || !failed(c.span))
+	above := c
+	if told {
+		above = n
+	}
+	c.children = f.keep(above, c.children, hidden)
+	if told || len(c.children) == 0 && !failed(c.span) && c.span.Duration(f.now) < f.least {
+		hidden[c.span.Service]++
+		for service, count := range hidden {
+			f.left.by[service] += count
+		}
+		return c.children
+	}
+	if text := summary(hidden); text != "" {
+		c.children = append(c.children, &node{summary: text})
+	}
+	return []*node{c}
+}
+
+// keep is what is drawn of children, and of what is below those that are not,
+// below the span of n.
+func (f *joinedFold) keep(n *node, children []*node, hidden map[string]int) []*node {
+	var out []*node
+	for _, c := range children {
+		switch {
+		case c.span == nil || c.span.Origin == nil:
+			f.fold(c) // ours
+			out = append(out, c)
+		case f.worth(c, n):
+			c.children = f.keep(c, c.children, hidden)
+			out = append(out, c)
+		default:
+			hidden[c.span.Service]++
+			out = append(out, f.keep(n, c.children, hidden)...)
+		}
+	}
+	byStart(out)
+	return out
+}
+
+// worth reports whether c is drawn below n. The two sides of one call are told by
+// the caller's, and of what a component does the outermost tells of what takes
+// nearly all of it; so does a write of its request.
+func (f *joinedFold) worth(c, n *node) bool {
+	took := c.span.Duration(f.now)
+	switch {
+	case failed(c.span):
+		return true
+	case took < f.least, called(c.span) == called(n.span):
+		return false
+	case c.span.Service == n.span.Service, n.span.Origin == nil:
+		return took*100 < n.span.Duration(f.now)*nearly
+	}
+	return true
+}
+
+// summary stands for spans that are not drawn; empty for none.
+func summary(hidden map[string]int) string {
+	count, names := counted(hidden)
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("… %d more of %s", count, names)
+}
+
+// counted is how many spans there are, and whose.
+func counted(by map[string]int) (count int, names string) {
+	all := slices.Sorted(maps.Keys(by))
+	for _, name := range all {
+		count += by[name]
+	}
+	const most = 4
+	if len(all) > most {
+		all = append(all[:most:most], "others")
+	}
+	for i, name := range all {
+		all[i] = escape(name)
+	}
+	return count, strings.Join(all, ", ")
+}
+
+// lines say what is not drawn, and how to see it.
+func (l leftOut) lines() []line {
+	var facts []string
+	switch {
+	case l.statuses == 1:
+		facts = append(facts, "1 status update")
+	case l.statuses > 1:
+		facts = append(facts, fmt.Sprintf("%d status updates", l.statuses))
+	}
+	if count, names := counted(l.by); count > 0 {
+		facts = append(facts, fmt.Sprintf("%d spans of %s", count, names))
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	return []line{{{"not drawn without --full: " + strings.Join(facts, ", "), dim}}}
+}
+
+// called is what s is known as to people: a call of gRPC goes by its method.
+func called(s *span.Span) string {
+	if slash := strings.LastIndexByte(s.Name, '/'); s.Origin != nil && slash > 0 && !strings.ContainsAny(s.Name, " {") && strings.Contains(s.Name[:slash], ".") {
+		return s.Name[slash+1:]
+	}
+	return s.Name
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// summaries are one of each kind, newest first.
+func summaries() []store.Summary {
+	var out []store.Summary
+	add := func(ago time.Duration, change func(*store.Summary), traces ...*span.Trace) {
+		for _, t := range traces {
+			s := store.Summarize(t, spantest.Epoch.Add(13*time.Second))
+			s.Start = s.Start.Add(-ago)
+			if change != nil {
+				change(&s)
+			}
+			out = append(out, s)
+		}
+	}
+	add(0, func(s *store.Summary) { s.Open = true }, spantest.Unschedulable())
+	add(5*time.Minute, nil, spantest.Apply())
+	add(3*time.Hour, nil, spantest.Healing()...)
+	add(3*time.Hour, func(s *store.Summary) {
+		s.Open, s.User = true, "system:serviceaccount:flux-system:kustomize-controller"
+	}, spantest.CrashLoop())
+	change := spantest.New("change")
+	change.Deployment(nil, 0, 100)
+	change.Trace.Outcome = span.Superseded
+	add(50*time.Hour, func(s *store.Summary) { s.User = "alice" }, change.Trace)
+	add(400*24*time.Hour, nil, spantest.Rollout(), spantest.Hostile())
+	add(0, func(s *store.Summary) { *s = store.Summary{ID: s.ID} }, spantest.Apply())
+	hostile := spantest.Ref("", "Pod", "\u202egnp.exe\x1b[2J\nnext"+strings.Repeat("x", 4000))
+	hostile.Kind.Kind, hostile.Namespace = "日本語\x1b[31m", "\u2066ns"
+	add(0, func(s *store.Summary) {
+		s.Command, s.Object, s.Verb, s.Actor, s.User, s.Outcome = "", hostile, "\rdelete\x9b", "evil\x07", "mallory\u200b", "\x1b]0;title\x07"
+		s.Slowest, s.Heals, s.Reason = "pull image \x1b[5m設備:最新版", "Pod \n\x1b", "because\nof \x1b[31m"
+	}, spantest.Apply())
+	return out
+}
+
+func TestListGolden(t *testing.T) {
+	all := summaries()
+	cases := map[string]struct {
+		reason string
+		traces []store.Summary
+		o      render.ListOptions
+	}{
+		"list":       {"as wide as it takes", all[:8], render.ListOptions{}},
+		"list-160":   {"wide terminals cut little", all, render.ListOptions{Options: render.Options{Width: 160}}},
+		"list-80":    {"names give way, all columns stay", all, render.ListOptions{Options: render.Options{Width: 80}}},
+		"list-50":    {"whole columns give way", all, render.ListOptions{Options: render.Options{Width: 50}}},
+		"list-color": {"colours as in trees", all[:8], render.ListOptions{Options: render.Options{Color: true, Width: 120}}},
+		"list-wide":  {"times, whole IDs, reasons, nothing cut", all[:8], render.ListOptions{Wide: true, Options: render.Options{Width: 80}}},
+		"list-whole": {"whole IDs and names, still ages", all[:2], render.ListOptions{Whole: true, Options: render.Options{Width: 80}}},
+		"list-near":  {"the namespace that was asked for is not repeated", all[:8], render.ListOptions{Namespace: "default", Options: render.Options{Width: 80}}},
+		"list-none":  {"not even titles", nil, render.ListOptions{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.o.Now = now
+			var got bytes.Buffer
+			if err := render.List(&got, tc.traces, tc.o); err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			golden(t, name, tc.reason, got.Bytes())
+		})
+	}
+}
+
+// Whatever names say, each trace is one line, no wider than asked for, and
+// nothing in it acts upon the terminal.
+func TestListKeepsItsLines(t *testing.T) {
+	all := summaries()
+	for width := 20; width < 200; width++ {
+		var got bytes.Buffer
+		if err := render.List(&got, all, render.ListOptions{Options: render.Options{Width: width, Now: now}}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
+		if len(lines) != len(all)+1 {
+			t.Fatalf("at width %d: %d lines, want %d:\n%s", width, len(lines), len(all)+1, &got)
+		}
+		for _, l := range lines {
+			if n := (&runewidth.Condition{StrictEmojiNeutral: true}).StringWidth(l); n > width {
+				t.Errorf("at width %d a line has %d cells: %s", width, n, l)
+			}
+			if strings.ContainsAny(l, "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+				t.Errorf("at width %d a line is not escaped: %q", width, l)
+			}
+		}
+	}
+	var wide bytes.Buffer
+	if err := render.List(&wide, all, render.ListOptions{Wide: true, Options: render.Options{Now: now}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(wide.String(), "\n"); got != len(all)+1 || strings.ContainsAny(wide.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+		t.Errorf("wide: %d lines, want %d, all escaped", got, len(all)+1)
+	}
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// The columns of a list.
+const (
+	colWhen = iota
+	colTrace
+	colWho
+	colWhat
+	colOutcome
+	colDuration
+	colSlowest
+	colReason
+	numColumns
+)
+
+// listRow is one row of a list. The ends of cells stand apart, such as the share
+// that the slowest work has: they stay where what is before them is cut.
+type listRow struct {
+	columns [numColumns]piece
+	ends    [numColumns]string
+}
+
+// leastBefore is how much of a cell must be left before its end, for that to be
+// told.
+const leastBefore = 4
+
+// width is how many cells the content of a column takes.
+func (r *listRow) width(column int) int {
+	return cells(r.columns[column].text) + cells(r.ends[column])
+}
+
+// cell is the content of a column in n cells. Components and phases are known by
+// how their names begin, objects by how they begin and end.
+func (r *listRow) cell(column, n int) string {
+	text, end := r.columns[column].text, r.ends[column]
+	if n < leastBefore+cells(end) {
+		text, end = text+end, ""
+	}
+	if column == colWho || column == colSlowest {
+		return cut(text, n-cells(end)) + end
+	}
+	return squeeze(text, n-cells(end)) + end
+}
+
+// line lays the row out; a column without width is left out.
+func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
+	var l line
+	for i, p := range r.columns {
+		if widths[i] == 0 {
+			continue
+		}
+		if len(l) > 0 {
+			l = append(l, piece{strings.Repeat(" ", gap), plain})
+		}
+		l = append(l, piece{pad(r.cell(i, widths[i]), widths[i]), p.style})
+	}
+	if o.cuts() {
+		return l.clip(o.width())
+	}
+	return l
+}
+
+func listHeader(o ListOptions) listRow {
+	var r listRow
+	for i, title := range []string{"WHEN", "TRACE", "WHO", "WHAT", "OUTCOME", "DURATION", "SLOWEST", "REASON"} {
+		r.columns[i].text = title
+	}
+	if !o.Wide {
+		r.columns[colReason].text = ""
+	}
+	return r
+}
+
+func listTrace(t *store.Summary, o ListOptions) listRow {
+	var r listRow
+	r.columns[colWhen].text = whenText(t.Start, o)
+	r.columns[colTrace] = piece{t.ID.String(), dim}
+	if !o.whole() {
+		r.columns[colTrace].text = r.columns[colTrace].text[:8]
+	}
+	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
+	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)
+	r.columns[colOutcome] = outcomePiece(t)
+	r.columns[colDuration].text = precise(max(0, t.Duration))
+	if t.Open {
+		r.columns[colDuration].text += "…"
+	}
+	r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Slowest), shareText(t)
+	if o.Wide {
+		r.columns[colReason].text = escape(t.Reason)
+	}
+	for i, p := range r.columns {
+		if !o.whole() {
+			r.columns[i].text = squeeze(p.text, maxCell)
+		}
+		if p.text == "" && (i != colReason || o.Wide) {
+			r.columns[i] = piece{"-", plain}
+		}
+	}
+	return r
+}
+
+func whenText(start time.Time, o ListOptions) string {
+	if start.IsZero() {
+		return ""
+	}
+	if o.Wide {
+		return start.In(o.Now.Location()).Format(time.RFC3339)
+	}
+	return duration.HumanDuration(max(0, o.Now.Sub(start)))
+}
+
+// whoText is on whose behalf, and by which component. The account that a
+// component has in the cluster tells no more than its name.
+func whoText(t *store.Summary, wide bool) string {
+	user, actor := escape(t.User), escape(t.Actor)
+	if !wide && actor != "" && strings.HasPrefix(user, "system:") {
+		return actor
+	}
+	if user != "" && actor != "" && user != actor {
+		return user + " (" + actor + ")"
+	}
+	return cmp.Or(user, actor)
+}
+
+// whatText is the command that was run, or what was done to which object.
+func whatText(t *store.Summary, o ListOptions) string {
+	if what := escape(t.Command); what != "" {
+		return what
+	}
+	done := escape(t.Name)
+	if t.Verb != "" {
+		done = escape(t.Verb) + " " + escape(t.Object.Kind.Kind)
+	}
+	return join([]string{done, objectName(t.Object, t.Object.Namespace != o.Namespace)}, " ")
+}
+
+// healsText marks what nobody asked for.
+func healsText(t *store.Summary, o ListOptions) string {
+	switch {
+	case t.Heals == "":
+		return ""
+	case o.Wide:
+		return " (healing: the cluster reacted to " + escape(t.Heals) + ")"
+	}
+	return " (healing)"
+}
+
+func outcomePiece(t *store.Summary) piece {
+	switch {
+	case t.Outcome == span.Failed && t.Open:
+		return piece{"failing", red}
+	case t.Outcome == span.Failed:
+		return piece{"failed", red}
+	case t.Open:
+		return piece{"open", yellow}
+	case t.Outcome == span.Converged:
+		return piece{"converged", green}
+	case t.Outcome == span.Unfinished:
+		return piece{"unfinished", yellow}
+	}
+	return piece{escape(string(t.Outcome)), dim}
+}
+
+// shareText is how much of the whole the slowest work took.
+func shareText(t *store.Summary) string {
+	if t.Slowest == "" || t.Duration <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d%%", min(100, max(0, (100*t.SlowestDuration+t.Duration/2)/t.Duration)))
+}

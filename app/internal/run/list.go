@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// OutputWide is a table with more columns.
+const OutputWide = "wide"
+
+// pageLength is how many traces are asked for at once, at most.
+const pageLength = 500
+
+// ListOutputs are the forms of output of a list, the default first.
+func ListOutputs() []string { return []string{OutputTable, OutputWide, OutputJSON} }
+
+// List prints which traces a server has, newest first: `lifeline ls`.
+type List struct {
+	Options
+	Server Server
+	// Namespaces limits it to traces that touch an object in this one; nil is
+	// every namespace. More than one is not possible.
+	Namespaces []string
+	// Name, KIND/NAME, limits it to traces that touch that object; may be
+	// empty.
+	Name string
+	// Since and Until bound the start: RFC 3339, or a duration back from now.
+	Since, Until string
+	Failed, Open bool
+	// Slow wants a duration of at least that much; 0 any.
+	Slow time.Duration
+	// Limit is how many at most; 0 is all.
+	Limit int
+	// Whole prints trace IDs and names at full length.
+	Whole bool
+}
+
+// Validate reports what is wrong with l before anything is asked.
+func (l *List) Validate() error {
+	if !slices.Contains(ListOutputs(), l.Output) {
+		return fmt.Errorf("unknown output %q: known are %s", l.Output, strings.Join(ListOutputs(), ", "))
+	}
+	if l.Name != "" {
+		if _, err := time.ParseDuration(l.Name); err == nil {
+			return fmt.Errorf("%q is not KIND/NAME; how slow is slow is said by --slow=%s", l.Name, l.Name)
+		}
+		if err := CheckTarget(l.Name); err != nil {
+			return err
+		}
+	}
+	if l.Limit < 0 {
+		return fmt.Errorf("--limit %d: it must be 0, for all, or more", l.Limit)
+	}
+	if l.Slow < 0 {
+		return fmt.Errorf("--slow %s: it must be more than 0", l.Slow)
+	}
+	return errors.Join(checkMoment("--since", l.Since), checkMoment("--until", l.Until))
+}
+
+// checkMoment reports what is no time.
+func checkMoment(flag, text string) error {
+	if text == "" {
+		return nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return nil
+	}
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: it must be a duration back from now, such as 90m, or a time, such as 2026-03-01T12:00:00Z", flag, text)
+}
+
+// Run prints the list. There is nothing to list without a server: that is an
+// error.
+func (l *List) Run(ctx context.Context) (code int, err error) {
+	server, err := l.server(ctx, l.Server)
+	if err != nil {
+		return CodeError, err
+	}
+	if server == nil {
+		return CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline serve\", or name one with --server or %s", EnvServer)
+	}
+	defer server.Close()
+	q, err := l.query()
+	if err != nil {
+		return CodeError, err
+	}
+	found, more, err := collect(ctx, server.Client, q, l.Limit)
+	if err != nil {
+		return CodeError, fmt.Errorf("cannot list traces: %w", err)
+	}
+	if len(found) == 0 {
+		l.say("%s", l.nothing())
+	}
+	if err := l.print(found, server.info.AsOf); err != nil {
+		return CodeError, fmt.Errorf("cannot print the list: %w", err)
+	}
+	if more {
+		l.say("these are the newest %d; --limit shows more", len(found))
+	}
+	return CodeOK, nil
+}
+
+func (l *List) query() (client.Query, error) {
+	q := client.Query{Since: l.Since, Until: l.Until, Open: l.Open, SlowerThan: l.Slow}
+	if l.Failed {
+		q.Outcomes = []span.Outcome{span.Failed}
+	}
+	namespace := strings.Join(l.Namespaces, ",")
+	q.Object.Namespace = namespace
+	if l.Name == "" {
+		return q, nil
+	}
+	target, err := l.target(l.Name, false)
+	if err != nil {
+		return q, fmt.Errorf("cannot list traces of %s: %w", l.Name, err)
+	}
+	q.Object = target.ref(namespace)
+	return q, nil
+}
+
+// collect reads at most limit entries, and tells whether there are more.
+func collect(ctx context.Context, c *client.Client, q client.Query, limit int) (found []api.Summary, more bool, err error) {
+	q.Limit = pageLength
+	if limit > 0 {
+		q.Limit = min(limit+1, pageLength)
+	}
+	for s, err := range c.All(ctx, q) {
+		if err != nil {
+			return nil, false, err
+		}
+		if limit > 0 && len(found) == limit {
+			return found, true, nil
+		}
+		found = append(found, s)
+	}
+	return found, false, nil
+}

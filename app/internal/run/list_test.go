@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+func TestListGolden(t *testing.T) {
+	server := serve(t, "cluster-1")
+	cases := map[string]struct {
+		reason string
+		output string
+		list   List
+	}{
+		"ls":           {"all, newest first", OutputTable, List{}},
+		"ls-wide":      {"times, IDs and reasons whole", OutputWide, List{}},
+		"ls-no-trunc":  {"whole IDs", OutputTable, List{Whole: true, Limit: 2}},
+		"ls-json":      {"as the API has it, nothing a terminal would act upon", OutputJSON, List{Since: "31m"}},
+		"ls-limit":     {"that there is more is said", OutputTable, List{Limit: 2}},
+		"ls-failed":    {"only what failed", OutputTable, List{Failed: true}},
+		"ls-open":      {"only what is open", OutputTable, List{Open: true}},
+		"ls-slow":      {"only what took long", OutputTable, List{Slow: 12300 * time.Millisecond}},
+		"ls-time":      {"between two times", OutputTable, List{Since: "2026-03-01T12:15:00Z", Until: "29m"}},
+		"ls-object":    {"only what touches it", OutputTable, List{Name: "po/web-6cf-k2", Namespaces: []string{"default"}}},
+		"ls-namespace": {"nothing is no error", OutputTable, List{Namespaces: []string{"shop"}}},
+		"ls-nothing":   {"nothing of an object", OutputTable, List{Name: "Certificate.cert-manager.io/none", Since: "10m"}},
+		"ls-json-none": {"an empty list, not null", OutputJSON, List{Name: "cm/none"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := tc.list
+			var out, log *outputText
+			l.Options, out, log = asking(tc.output)
+			l.Server = Server{URL: server.URL, Named: true}
+			if err := l.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			if code, err := l.Run(context.Background()); code != CodeOK || err != nil {
+				t.Fatalf("%s: code %d, %v", tc.reason, code, err)
+			}
+			golden(t, name, tc.reason, server.URL, out, log)
+			if strings.ContainsAny(out.String()+log.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+				t.Errorf("%s: what a terminal would act upon is printed:\n%q", tc.reason, out)
+			}
+		})
+	}
+}
+
+func TestListFollowsPages(t *testing.T) {
+	server := serve(t, "cluster-1")
+	b := &store.Batch{Revision: 2, AsOf: asked}
+	const many = 2*pageLength + 10
+	for i := range many {
+		change := spantest.New("page" + time.Duration(i).String())
+		change.Deployment(nil, i, i+10)
+		b.Finished = append(b.Finished, change.Trace)
+	}
+	if err := server.store.Write(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		limit, want int
+		more        bool
+	}{{0, many + len(finished()) + 1, false}, {pageLength, pageLength, true}, {pageLength + 1, pageLength + 1, true}, {many + 7, many + 7, false}} {
+		o, out, log := asking(OutputJSON)
+		l := List{Options: o, Server: Server{URL: server.URL, Named: true}, Limit: tc.limit}
+		if code, err := l.Run(context.Background()); code != CodeOK || err != nil {
+			t.Fatalf("limit %d: code %d, %v", tc.limit, code, err)
+		}
+		var page api.Page
+		if err := json.Unmarshal([]byte(out.String()), &page); err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Traces) != tc.want {
+			t.Errorf("limit %d: %d traces, want %d", tc.limit, len(page.Traces), tc.want)
+		}
+		if said := strings.Contains(log.String(), "--limit shows more"); said != tc.more {
+			t.Errorf("limit %d: said that there are more: %t, want %t", tc.limit, said, tc.more)
+		}
+	}
+}
+
+func TestListRefuses(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		list   List
+		want   string
+	}{
+		"Output": {"", List{Options: Options{Output: OutputTree}}, `unknown output "tree": known are table, wide, json`},
+		"Since":  {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
+		"Until":  {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
+		"Limit":  {"", List{Limit: -1}, "--limit -1"},
+		"Slow":   {"", List{Slow: -1}, "--slow -1ns"},
+		"Name":   {"", List{Name: "web"}, `"web" is not KIND/NAME`},
+		"Split":  {"--slow 30s is two arguments", List{Name: "30s"}, "--slow=30s"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.list.Output == "" {
+				tc.list.Output = OutputTable
+			}
+			if err := tc.list.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestListNeedsAServer(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		list   List
+		want   string
+	}{
+		"None":    {"how to start one", List{Server: Server{Named: true}}, `start one with "lifeline serve"`},
+		"Down":    {"one that was named is tried", List{Server: Server{URL: "http://127.0.0.1:1", Named: true}}, "cannot ask the server that --server names"},
+		"Unknown": {"a kind that cannot be found out", List{Name: "frob/x"}, "cannot list traces of frob/x"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, out, _ := asking(OutputTable)
+			tc.list.Options = o
+			if !tc.list.Server.Named {
+				tc.list.Server = Server{URL: serve(t, "cluster-1").URL, Named: true}
+			}
+			code, err := tc.list.Run(context.Background())
+			if code != CodeError || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: code %d, %v, want %q", tc.reason, code, err, tc.want)
+			}
+			if out.Len() > 0 {
+				t.Errorf("%s: printed %s", tc.reason, out)
+			}
+		})
+	}
+}
+
+func TestSummariesOfABadServer(t *testing.T) {
+	got := summaries([]api.Summary{{TraceID: "no\x1bhex", Outcome: span.Converged}}, asked)
+	if len(got) != 1 || got[0].ID.IsValid() {
+		t.Errorf("got %v", got)
+	}
+}

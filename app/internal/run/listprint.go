@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// print writes the list in the form asked for, as it stood then.
+func (l *List) print(found []api.Summary, asOf time.Time) error {
+	out := l.Streams.Out
+	if l.Output == OutputJSON {
+		if found == nil {
+			found = []api.Summary{}
+		}
+		return writeJSON(out, api.Page{Traces: found})
+	}
+	return render.List(out, summaries(found, asOf), l.listOptions(newScreen(out, l.environ())))
+}
+
+func (l *List) listOptions(s screen) render.ListOptions {
+	o := render.ListOptions{Wide: l.Output == OutputWide, Whole: l.Whole}
+	if len(l.Namespaces) == 1 {
+		o.Namespace = l.Namespaces[0]
+	}
+	o.Now, o.Color = l.now(), s.color
+	if s.terminal {
+		o.Width, _ = s.size()
+	}
+	return o
+}
+
+// nothing says what there is none of.
+func (l *List) nothing() string {
+	text := "no traces"
+	if l.Name != "" {
+		text += " that touch " + shown(l.Name)
+	}
+	if len(l.Namespaces) > 0 {
+		text += " in namespace " + shown(strings.Join(l.Namespaces, ","))
+	}
+	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Slow > 0 {
+		text += " match"
+	}
+	if len(l.Namespaces) > 0 {
+		text += "; -A looks at every namespace"
+	}
+	return text
+}
+
+// summaries are what a server says, for package render. What is open goes on
+// until asOf: a server stores it anew when it has changed, not each second.
+func summaries(found []api.Summary, asOf time.Time) []store.Summary {
+	out := make([]store.Summary, 0, len(found))
+	for _, s := range found {
+		id, _ := trace.TraceIDFromHex(s.TraceID) // a server that gives none shows as zeros
+		t := store.Summary{
+			ID: id, Open: s.Open, Start: s.Start, Duration: time.Duration(s.Duration), Outcome: s.Outcome, Reason: s.Reason,
+			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
+			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration), Spans: s.Spans, AsOf: s.AsOf,
+		}
+		if s.Object != nil {
+			t.Object = *s.Object
+		}
+		if far := asOf.Sub(t.Start); t.Open && t.Duration > 0 && far > t.Duration {
+			share := float64(t.SlowestDuration) / float64(t.Duration)
+			t.Duration, t.SlowestDuration = far, time.Duration(share*float64(far))
+		}
+		out = append(out, t)
+	}
+	return out
+}

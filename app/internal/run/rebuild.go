@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// rebuild prints what the object and its relatives tell of themselves now.
+func (t *Trace) rebuild(ctx context.Context) error {
+	if t.Kubeconfig == nil {
+		return proxy.ErrNoConfig
+	}
+	target, err := t.target(t.Name, true)
+	if err != nil {
+		return fmt.Errorf("cannot trace %s: %w", t.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, rebuildPatience)
+	defer cancel()
+	p := newDisplay(t.Options, <-identify(ctx, t.Kubeconfig.Current()))
+	defer p.view.Close()
+	seen, err := t.relatives(ctx, p, target)
+	if err != nil {
+		return err
+	}
+	now := t.now()
+	rebuilt := rebuild(p.cluster, seen, now)
+	if len(rebuilt) == 0 {
+		return fmt.Errorf("%s tells nothing of how it came about", t.where(target))
+	}
+	mark := t.Streams.ErrOut
+	if t.Output == OutputTree {
+		mark = t.Streams.Out
+	}
+	if _, err := fmt.Fprintln(mark, rebuiltMark); err != nil {
+		return fmt.Errorf("cannot print the trace: %w", err)
+	}
+	return p.print(rebuilt, now)
+}
+
+// rebuiltMark says before a trace how much it can be relied on.
+const rebuiltMark = "rebuilt from the cluster's present state: times are those that the objects tell (whole seconds)"
+
+// rebuildPatience bounds the reading of an object and its relatives.
+const rebuildPatience = time.Minute
+
+// rebuild makes the traces that the target is part of from how its family
+// stands: the one that began with it first.
+func rebuild(cluster string, f *family, now time.Time) []*span.Trace {
+	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
+	for _, o := range f.observations() {
+		engine.Observe(o)
+	}
+	var out []*span.Trace
+	for _, t := range engine.Traces(now) {
+		if slices.ContainsFunc(t.Spans, func(s *span.Span) bool { return s.Object.UID == f.target }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

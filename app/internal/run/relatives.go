@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+// maxOwners is how far up owners are followed.
+const maxOwners = 16
+
+// seen is what was seen of a cluster at one time, by UID of the object.
+type seen struct {
+	mu     sync.Mutex
+	all    []*observation.Observation
+	states map[types.UID]*observation.State
+}
+
+func (s *seen) add(o *observation.Observation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, o)
+	if o.State != nil {
+		s.states[o.State.UID] = o.State
+	}
+}
+
+// find returns a state for which is holds, or nil.
+func (s *seen) find(is func(*observation.State) bool) *observation.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, state := range s.states {
+		if is(state) {
+			return state
+		}
+	}
+	return nil
+}
+
+// relatives reads the target, what owns it, what it owns, and all their Events.
+func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*family, error) {
+	s := &seen{states: map[types.UID]*observation.State{}}
+	cfg := rest.CopyConfig(t.Kubeconfig.Current())
+	cfg.UserAgent = userAgent(t.Version)
+	w, err := watch.New(watch.Config{REST: cfg, Now: t.Now, Emit: s.add, Warn: p.say})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	namespace := target.ref(t.Namespace).Namespace
+	read := func(gvr schema.GroupVersionResource, namespace string) error {
+		w.Follow(ctx, gvr, namespace, 0)
+		return w.Synced(ctx)
+	}
+	if err := read(target.Resource, namespace); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", t.where(target), err)
+	}
+	at := s.find(func(o *observation.State) bool {
+		return o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name && o.Namespace == namespace
+	})
+	if at == nil {
+		return nil, fmt.Errorf("there is no %s, as far as you may read", t.where(target))
+	}
+	up := []types.UID{at.UID}
+	for range maxOwners {
+		owner := object.ControllerOf(at.Owners)
+		if owner == nil {
+			break
+		}
+		if at = s.find(func(o *observation.State) bool { return o.UID == owner.UID }); at == nil {
+			gvr, namespaced, err := t.resource(owner.Kind)
+			if err != nil {
+				p.say("cannot read %s %s, which owns it: %s", shown(owner.Kind.String()), shown(owner.Name), shown(err.Error()))
+				break
+			}
+			above := namespace
+			if !namespaced {
+				above = ""
+			}
+			if err := read(gvr, above); err != nil {
+				return nil, fmt.Errorf("cannot read %s %s, which owns it: %w", shown(owner.Kind.String()), shown(owner.Name), err)
+			}
+			at = s.find(func(o *observation.State) bool { return o.UID == owner.UID })
+		}
+		if at == nil || slices.Contains(up, at.UID) {
+			break
+		}
+		up = append(up, at.UID)
+	}
+	w.Close()
+	return &family{target: up[0], up: up, seen: s}, nil
+}
+
+// resource finds what the API serves a kind as.
+func (t *Trace) resource(kind object.Kind) (gvr schema.GroupVersionResource, namespaced bool, err error) {
+	target, err := t.mapped(schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String(), "")
+	return target.Resource, target.Namespaced, err
+}
+
+// family is an object, what owns it, and all that was seen.
+type family struct {
+	target types.UID
+	// up are the target and its owners, upwards.
+	up   []types.UID
+	seen *seen
+}
+
+// members are the target, its owners and what it owns, itself or through
+// others.
+func (f *family) members() map[types.UID]bool {
+	below := map[types.UID]bool{f.target: true}
+	for grown := true; grown; {
+		grown = false
+		for uid, state := range f.seen.states {
+			if !below[uid] && slices.ContainsFunc(state.Owners, func(o object.Owner) bool { return below[o.UID] }) {
+				below[uid], grown = true, true
+			}
+		}
+	}
+	for _, uid := range f.up {
+		below[uid] = true
+	}
+	return below
+}
+
+// observations are those of members and of their Events, as they stand.
+func (f *family) observations() []*observation.Observation {
+	members := f.members()
+	var out []*observation.Observation
+	for _, o := range f.seen.all {
+		switch {
+		case o.State != nil && members[o.State.UID],
+			o.Gone != nil && members[o.Gone.UID],
+			o.Event != nil && members[o.Event.Regarding.UID]:
+			out = append(out, o)
+		}
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+)
+
+const (
+	// probePatience is how long a server may take to answer that nobody has
+	// named: one on this machine.
+	probePatience = 300 * time.Millisecond
+	// askPatience is the same for one that was named.
+	askPatience = 10 * time.Second
+)
+
+// EnvServer is the environment variable that names a server, or says NoServer.
+const EnvServer = "LIFELINE_SERVER"
+
+// NoServer stands in place of a URL, and asks no server.
+const NoServer = "none"
+
+// Server says which `lifeline serve` to ask. The zero value asks the one that
+// the environment names, or else one on this machine, if it is there and
+// watches the cluster of the kubeconfig.
+type Server struct {
+	// URL is the value of --server; Named says that the flag was given. A
+	// named one that is empty, or NoServer, asks none.
+	URL   string
+	Named bool
+	// Direct asks none, whatever else is said.
+	Direct bool
+}
+
+// session is a server that answered. Its Close gives the connection free.
+type session struct {
+	*client.Client
+	info api.Info
+}
+
+// server finds the server to ask; nil if there is none, or one that watches
+// another cluster, which is said. A server that was named and cannot be asked
+// is an error.
+func (o *Options) server(ctx context.Context, s Server) (*session, error) {
+	url, origin := s.URL, "--server"
+	switch {
+	case s.Direct, s.Named && url == "":
+		return nil, nil
+	case !s.Named:
+		url, origin = o.env(EnvServer), EnvServer
+	}
+	switch url {
+	case NoServer:
+		return nil, nil
+	case "":
+		return o.localServer(ctx, client.DefaultServer)
+	}
+	found, err := o.find(ctx, url, askPatience)
+	var other *otherClusterError
+	switch {
+	case errors.As(err, &other):
+		return nil, fmt.Errorf("the server that %s names watches cluster %s, and your kubeconfig is for %s: choose its context with --context, or ask no server with --server \"\"", origin, shown(other.watched), shown(other.meant))
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%s did not answer within %s", shown(url), askPatience)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask the server that %s names: %w", origin, err)
+	}
+	return found, nil
+}
+
+// FindServer finds the server that commands ask, as they do; nil if there is none.
+// The caller closes it.
+func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, error) {
+	found, err := o.server(ctx, s)
+	if found == nil {
+		return nil, err
+	}
+	return found.Client, nil
+}
+
+// localServer looks for a server on this machine, which nobody has named.
+func (o *Options) localServer(ctx context.Context, url string) (*session, error) {
+	found, err := o.find(ctx, url, probePatience)
+	var other *otherClusterError
+	if errors.As(err, &other) {
+		o.say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", shown(other.server), shown(other.watched), shown(other.meant))
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr // most machines have none
+	}
+	return found, nil
+}
+
+// otherClusterError says that a server watches another cluster than that of the
+// kubeconfig.
+type otherClusterError struct{ server, watched, meant string }
+
+// Error implements error.
+func (e *otherClusterError) Error() string {
+	return fmt.Sprintf("the server at %s watches cluster %s, not %s", e.server, e.watched, e.meant)
+}
+
+// find reaches a server. One that watches another cluster is an
+// otherClusterError; that it cannot be told is said.
+func (o *Options) find(ctx context.Context, url string, patience time.Duration) (*session, error) {
+	found, err := reach(ctx, url, patience)
+	if err != nil {
+		return nil, err
+	}
+	other, err := o.otherCluster(ctx, found)
+	switch {
+	case err != nil:
+		o.say("cannot tell whether the server at %s watches the cluster of your kubeconfig: %s", shown(found.Server()), shown(err.Error()))
+	case other != "":
+		found.Close()
+		return nil, &otherClusterError{server: found.Server(), watched: found.info.Cluster, meant: other}
+	}
+	return found, nil
+}
+
+// reach asks a server who it is.
+func reach(ctx context.Context, url string, patience time.Duration) (*session, error) {
+	c, err := client.New(url)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	info, err := c.Info(ctx)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &session{Client: c, info: *info}, nil
+}
+
+// otherCluster names the cluster of the kubeconfig if it is another than the
+// server's; an error says why it cannot be told.
+func (o *Options) otherCluster(ctx context.Context, s *session) (string, error) {
+	if o.Kubeconfig == nil {
+		return "", nil // there is no other that could be meant
+	}
+	if s.info.Cluster == "" {
+		return "", errors.New("the server does not say which cluster it watches")
+	}
+	ctx, cancel := context.WithTimeout(ctx, identityPatience)
+	defer cancel()
+	id, err := watch.Identity(ctx, rest.CopyConfig(o.Kubeconfig.Current()))
+	switch {
+	case err != nil:
+		return "", err
+	case id == s.info.Cluster:
+		return "", nil
+	case strings.HasPrefix(id, addressIdentity) != strings.HasPrefix(s.info.Cluster, addressIdentity):
+		return "", errors.New("its namespace kube-system, whose UID names it, may not be read by you or by the server")
+	}
+	return id, nil
+}
+
+// addressIdentity begins the name that a cluster gets from who may not read its
+// UID.
+const addressIdentity = "server-"

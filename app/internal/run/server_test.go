@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestWhichServer(t *testing.T) {
+	ours, other, unnamed, hashed := serve(t, "cluster-1"), serve(t, "cluster-2\x1b"), serve(t, ""), serve(t, "server-0123456789abcdef")
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	cluster := newFakeAPI(t)
+	cases := map[string]struct {
+		reason string
+		server Server
+		env    string
+		// nobody has no kubeconfig.
+		nobody bool
+		want   string
+		log    string
+		err    string
+	}{
+		"Named":        {"of the kubeconfig's cluster", Server{URL: ours.URL, Named: true}, "", false, ours.URL, "", ""},
+		"Environment":  {"named by the environment", Server{}, ours.URL, false, ours.URL, "", ""},
+		"FlagFirst":    {"the flag counts more", Server{URL: ours.URL, Named: true}, other.URL, false, ours.URL, "", ""},
+		"Empty":        {"none is wanted", Server{Named: true}, ours.URL, false, "", "", ""},
+		"Direct":       {"none is wanted", Server{URL: ours.URL, Named: true, Direct: true}, "", false, "", "", ""},
+		"Other":        {"a named server of another cluster is an error", Server{URL: other.URL, Named: true}, "", false, "", "", `the server that --server names watches cluster cluster-2\x1b, and your kubeconfig is for cluster-1`},
+		"NoKubeconfig": {"no other cluster can be meant", Server{URL: other.URL, Named: true}, "", true, other.URL, "", ""},
+		"Unsaid":       {"a server that does not know its cluster", Server{URL: unnamed.URL, Named: true}, "", false, unnamed.URL, "does not say which cluster", ""},
+		"Hashed":       {"a UID cannot be compared with what stands for it", Server{URL: hashed.URL, Named: true}, "", false, hashed.URL, "may not be read", ""},
+		"Down":         {"a named server that does not answer is an error", Server{}, "http://127.0.0.1:1", false, "", "", "cannot ask the server that LIFELINE_SERVER names: "},
+		"Off":          {"the environment asks none, whatever is on this machine", Server{}, NoServer, false, "", "", ""},
+		"NotOurs":      {"another program answers", Server{URL: web.URL, Named: true}, "", false, "", "", "cannot ask the server that --server names: "},
+		"BadURL":       {"", Server{URL: "ftp://x", Named: true}, "", false, "", "", "cannot ask the server that --server names: "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, _, log := asking(OutputTable)
+			if !tc.nobody {
+				o.Kubeconfig = cluster.kubeconfig(t)
+			}
+			if tc.env != "" {
+				o.Environ = append(o.Environ, EnvServer+"="+tc.env)
+			}
+			got, err := o.server(context.Background(), tc.server)
+			check(t, tc.reason, got, err, log.String(), tc.want, tc.log, tc.err)
+		})
+	}
+}
+
+func TestLocalServer(t *testing.T) {
+	ours, other := serve(t, "cluster-1"), serve(t, "cluster-2")
+	stop := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-stop:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { close(stop); slow.Close() })
+	cluster := newFakeAPI(t)
+	down := newFakeAPI(t)
+	unreachable := down.kubeconfig(t)
+	down.Close()
+	cases := map[string]struct {
+		reason    string
+		url       string
+		down      bool
+		want, log string
+	}{
+		"Ours":  {"it is there and watches the cluster", ours.URL, false, ours.URL, ""},
+		"Other": {"that of another cluster is left alone", other.URL, false, "", "watches another cluster (cluster-2) than that of your kubeconfig (cluster-1): it is not used"},
+		"None":  {"nothing listens, and nothing is said", "http://127.0.0.1:1", false, "", ""},
+		"Slow":  {"it is not waited for", slow.URL, false, "", ""},
+		"Down":  {"the cluster cannot be asked", ours.URL, true, ours.URL, "cannot tell whether the server at " + ours.URL},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, _, log := asking(OutputTable)
+			o.Kubeconfig = cluster.kubeconfig(t)
+			if tc.down {
+				o.Kubeconfig = unreachable
+			}
+			got, err := o.localServer(context.Background(), tc.url)
+			check(t, tc.reason, got, err, log.String(), tc.want, tc.log, "")
+		})
+	}
+}
+
+func check(t *testing.T, reason string, got *session, err error, log, want, wantLog, wantErr string) {
+	t.Helper()
+	server := ""
+	if got != nil {
+		defer got.Close()
+		server = got.Server()
+	}
+	if server != want {
+		t.Errorf("%s: server %q, want %q", reason, server, want)
+	}
+	if (err != nil) != (wantErr != "") || err != nil && !strings.Contains(OneLine(err), wantErr) {
+		t.Errorf("%s: error %v, want %q", reason, err, wantErr)
+	}
+	if (log != "") != (wantLog != "") || !strings.Contains(log, wantLog) {
+		t.Errorf("%s: said %q, want %q", reason, log, wantLog)
+	}
+}

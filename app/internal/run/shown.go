@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+)
+
+// shown is text that a cluster or a server supplied, as it may stand in a
+// message: bounded and escaped.
+func shown(text string) string { return render.Escape(object.Bound(text)) }
+
+// OneLine is an error as it may be printed: on one line and escaped.
+func OneLine(err error) string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return render.Escape(strings.Join(lines, "; "))
+}
+
+// writeJSON writes v as one line of JSON that holds no character which a
+// terminal would act upon.
+func writeJSON(w io.Writer, v any) error {
+	var raw bytes.Buffer
+	enc := json.NewEncoder(&raw)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	for _, r := range raw.String() {
+		switch {
+		case r < 0x7f || unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+const (
+	// minPrefix and idDigits are how long the beginning of a trace ID must be,
+	// and how long it is as a whole.
+	minPrefix, idDigits = 8, 32
+	// lookBack is how many traces that touch an object are looked at for one
+	// that is about it.
+	lookBack = 200
+)
+
+// Trace prints one trace: `lifeline trace`.
+type Trace struct {
+	Options
+	Server Server
+	// Name is KIND/NAME, or a trace ID or its beginning.
+	Name string
+	// Namespace is where the object is, if its kind has namespaces.
+	Namespace string
+	// All also lists the object's other traces, on standard error.
+	All bool
+}
+
+// Validate reports what is wrong with t before anything is asked.
+func (t *Trace) Validate() error {
+	if !strings.Contains(t.Name, "/") && !isTraceID(t.Name) {
+		return fmt.Errorf("%q is neither KIND/NAME nor a trace ID, of which %d digits or more will do", t.Name, minPrefix)
+	}
+	if isTraceID(t.Name) {
+		return nil
+	}
+	return CheckTarget(t.Name)
+}
+
+// isTraceID reports whether text is a trace ID or its beginning.
+func isTraceID(text string) bool {
+	return len(text) >= minPrefix && len(text) <= idDigits && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+}
+
+// Run prints the trace that a server has, or else what can be told of the
+// object from how it and its relatives stand now.
+func (t *Trace) Run(ctx context.Context) (code int, err error) {
+	if err := t.run(ctx); err != nil {
+		return CodeError, err
+	}
+	return CodeOK, nil
+}
+
+func (t *Trace) run(ctx context.Context) error {
+	server, err := t.server(ctx, t.Server)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		defer server.Close()
+	}
+	if isTraceID(t.Name) {
+		if server == nil {
+			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name one with --server or %s, or give KIND/NAME", EnvServer)
+		}
+		return t.fetch(ctx, server, strings.ToLower(t.Name))
+	}
+	if server == nil {
+		return t.rebuild(ctx)
+	}
+	target, err := t.target(t.Name, false)
+	if err != nil {
+		return fmt.Errorf("cannot trace %s: %w", t.Name, err)
+	}
+	found, err := t.find(ctx, server, target)
+	if err != nil || found {
+		return err
+	}
+	if t.Kubeconfig == nil {
+		return fmt.Errorf("the server at %s has no trace of %s", server.Server(), t.where(target))
+	}
+	t.say("the server at %s has no trace of %s", shown(server.Server()), t.where(target))
+	return t.rebuild(ctx)
+}
+
+// where names the target with its namespace.
+func (t *Trace) where(target Target) string {
+	if target.Namespaced && t.Namespace != "" {
+		return target.String() + " in namespace " + shown(t.Namespace)
+	}
+	return target.String()
+}
+
+// fetch prints the trace with that ID.
+func (t *Trace) fetch(ctx context.Context, server *session, id string) error {
+	doc, err := server.Trace(ctx, id)
+	if err != nil {
+		return fmt.Errorf("cannot get trace %s: %w", id, err)
+	}
+	now := later(doc.Summary.AsOf, server.info.AsOf)
+	p := newDisplay(t.Options, server.info.Cluster)
+	return errors.Join(p.print([]*span.Trace{doc.Trace}, now), p.view.Close())
+}
+
+// find prints the trace of the target that says most of it, if there is one,
+// and tells of the others.
+func (t *Trace) find(ctx context.Context, server *session, target Target) (bool, error) {
+	touching, more, err := collect(ctx, server.Client, client.Query{Object: target.ref(t.Namespace)}, lookBack)
+	if err != nil {
+		return false, fmt.Errorf("cannot look for traces of %s: %w", t.where(target), err)
+	}
+	if len(touching) == 0 {
+		return false, nil
+	}
+	best := t.best(touching, target)
+	if err := t.fetch(ctx, server, touching[best].TraceID); err != nil {
+		return false, err
+	}
+	return true, t.others(server, touching, best, more, target)
+}
+
+// best is the newest trace that began with the target, or else the newest.
+func (t *Trace) best(touching []api.Summary, target Target) int {
+	for i, s := range touching {
+		if o := s.Object; o != nil && o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name {
+			return i
+		}
+	}
+	return 0
+}
+
+// others tells of the traces that were not printed.
+func (t *Trace) others(server *session, touching []api.Summary, best int, more bool, target Target) error {
+	newer, older := touching[:best], touching[best+1:]
+	n := len(newer) + len(older)
+	if n == 0 {
+		return nil
+	}
+	if !t.All {
+		hint, them := "", "them"
+		if len(newer) > 0 {
+			hint = fmt.Sprintf(", the newest %.*s", minPrefix, shown(newer[0].TraceID))
+		}
+		if n == 1 && !more {
+			hint, them = strings.Replace(hint, "the newest ", "", 1), "it"
+		}
+		t.say("%s%s: --all lists %s", touch(target, n, more), hint, them)
+		return nil
+	}
+	t.say("%s:", touch(target, n, more))
+	out := t.Streams.ErrOut
+	s := newScreen(out, t.environ())
+	l := List{Options: t.Options}
+	l.Output = OutputTable
+	return render.List(out, summaries(append(newer[:len(newer):len(newer)], older...), server.info.AsOf), l.listOptions(s))
+}
+
+// touch counts the other traces of a target.
+func touch(target Target, n int, more bool) string {
+	switch {
+	case more:
+		return fmt.Sprintf("more than %d other traces touch %s", n, target)
+	case n == 1:
+		return fmt.Sprintf("1 other trace touches %s", target)
+	}
+	return fmt.Sprintf("%d other traces touch %s", n, target)
+}
