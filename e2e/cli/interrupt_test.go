@@ -70,6 +70,9 @@ func TestInterrupt(t *testing.T) {
 				"run", "-o", "json", "--", "sh", "-c", "kubectl apply -f " + harness.File(t, slow(ns)) + "\n" + tt.after,
 			}})
 			p.AwaitStderr(t, "sandbox slow-")
+			harness.Eventually(t, "the pull", func() bool {
+				return bench.MustKubectl(t, "", "-n", ns, "get", "events", "--field-selector", "reason=Pulling", "-o", "name") != ""
+			})
 			tt.signal(t, p)
 			r := p.Wait(t)
 			if r.Code != 130 {

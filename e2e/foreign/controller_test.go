@@ -5,8 +5,6 @@ package foreign
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +12,6 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/foreign/internal/agentsandbox"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
-
-// lastWords is how much of the controller's log a failed test shows.
-const lastWords = 8 << 10
 
 // traced starts the controller with tracing and returns what gets its spans.
 func traced(t *testing.T) *harness.Collector {
@@ -41,20 +36,7 @@ func start(t *testing.T, endpoint string) {
 	crds := agentsandbox.CRDs(dir)
 	bench.MustKubectl(t, "", "apply", "--server-side", "-f", crds)
 	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "-f", crds, "--timeout=60s")
-
-	log := filepath.Join(t.TempDir(), "controller.log")
-	c, err := agentsandbox.Start(dir, bench.Kubeconfig(), endpoint, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-		if text, err := os.ReadFile(log); t.Failed() && err == nil {
-			t.Logf("the controller's last words:\n%s", text[max(0, len(text)-lastWords):])
-		}
-	})
+	agentsandbox.Run(t, dir, bench.Kubeconfig(), endpoint)
 }
 
 // awaitWhole waits until a backend that gets the spans of the run and those of

@@ -11,13 +11,19 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
+
+// SenderHeader is a header by which a sender may name itself (Span.Sender).
+const SenderHeader = "X-Lifeline-Sender"
 
 // Collector is an OTLP receiver on loopback that keeps what it gets.
 type Collector struct {
@@ -28,9 +34,15 @@ type Collector struct {
 	stop   func()
 	served sync.WaitGroup
 
+	// down: requests are refused, to be repeated.
+	down atomic.Bool
+
 	mu     sync.Mutex
 	spans  []*Span
 	header http.Header
+	// exports are the requests, if they are kept whole.
+	exports []Export
+	whole   bool
 }
 
 // NewCollector starts a gRPC receiver on a free port; Stop ends it.
@@ -101,6 +113,9 @@ func (c *Collector) Export(ctx context.Context, req ptraceotlp.ExportRequest) (p
 	for key, values := range md {
 		header[http.CanonicalHeaderKey(key)] = values
 	}
+	if c.down.Load() {
+		return ptraceotlp.NewExportResponse(), status.Error(codes.Unavailable, "the backend is down")
+	}
 	c.keep(req, header)
 	return ptraceotlp.NewExportResponse(), nil
 }
@@ -108,9 +123,19 @@ func (c *Collector) Export(ctx context.Context, req ptraceotlp.ExportRequest) (p
 func (c *Collector) keep(req ptraceotlp.ExportRequest, header http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spans = slices.AppendSeq(c.spans, spans(req.Traces()))
+	came := time.Now()
+	for s := range spans(req.Traces()) {
+		s.Sender, s.Came = header.Get(SenderHeader), came
+		c.spans = append(c.spans, s)
+	}
+	if c.whole {
+		c.exports = append(c.exports, Export{came, req.Traces()})
+	}
 	c.header = header
 }
+
+// SetDown makes the gRPC receiver refuse what comes, to be repeated, or not.
+func (c *Collector) SetDown(down bool) { c.down.Store(down) }
 
 // Header returns the headers of the last request.
 func (c *Collector) Header() http.Header {
@@ -124,6 +149,16 @@ func (c *Collector) Spans(want func(*Span) bool) []*Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(c.spans), func(s *Span) bool { return !want(s) })
+}
+
+// Take returns the spans that came since the last call, and forgets them: for
+// who listens for hours.
+func (c *Collector) Take() []*Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.spans
+	c.spans = nil
+	return out
 }
 
 // Await waits until at least n spans came that want accepts.

@@ -14,6 +14,12 @@ const patience = 90 * time.Second
 // does.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
+	Within(t, patience, what, holds)
+}
+
+// Within is Eventually for what may take longer, or must not take so long.
+func Within(t testing.TB, patience time.Duration, what string, holds func() bool) {
+	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.NewTimer(patience)

@@ -102,11 +102,12 @@ func (b *Bench) Env(kubeconfig string) []string {
 		"KUBECONFIG=" + kubeconfig,
 		"PATH=" + filepath.Dir(b.Kubectl()) + ":" + os.Getenv("PATH"),
 		"HOME=" + b.dir,
+		"LIFELINE_SERVER=none", // whatever runs on this machine
 	}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		switch {
-		case name == "PATH", name == "HOME", name == "KUBECONFIG", strings.HasPrefix(name, "OTEL_"), name == "TRACEPARENT":
+		case name == "PATH", name == "HOME", name == "KUBECONFIG", name == "LIFELINE_SERVER", strings.HasPrefix(name, "OTEL_"), name == "TRACEPARENT":
 		default:
 			env = append(env, kv)
 		}

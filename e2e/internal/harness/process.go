@@ -4,6 +4,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -15,7 +16,7 @@ import (
 	"time"
 )
 
-// commandPatience bounds every lifeline command.
+// commandPatience bounds every lifeline command that does not say otherwise.
 const commandPatience = 3 * time.Minute
 
 // Call is one invocation of lifeline. The zero value of each field but Args is
@@ -30,6 +31,8 @@ type Call struct {
 	Stdin string
 	// Dir is the working directory.
 	Dir string
+	// Patience bounds the command; zero means three minutes.
+	Patience time.Duration
 }
 
 // Process is a lifeline command under way, in a process group of its own.
@@ -50,7 +53,7 @@ type Process struct {
 // Begin starts lifeline. The test ends it, if it did not end before.
 func (b *Bench) Begin(t testing.TB, call Call) *Process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(call.Patience, commandPatience))
 	p := &Process{
 		Temp: t.TempDir(), call: call, began: time.Now(),
 		stdout: new(output), stderr: new(output), done: make(chan struct{}),

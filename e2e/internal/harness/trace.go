@@ -31,6 +31,10 @@ type Span struct {
 	Events            []Event
 	Links             []Link
 	Error             bool
+	// Sender and Came are, of a span that a Collector received, from whom and
+	// when.
+	Sender string
+	Came   time.Time
 }
 
 // Event is one event of a span.

@@ -6,6 +6,7 @@
 package headoperator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -26,13 +27,14 @@ const grace = 20 * time.Second
 
 // Operator is a running operator.
 type Operator struct {
-	bench *harness.Bench
-	args  []string
-	cert  string
-	port  int
-	log   string
-	cmd   *exec.Cmd
-	done  chan struct{}
+	bench      *harness.Bench
+	kubeconfig string
+	args       []string
+	cert       string
+	port       int
+	log        string
+	cmd        *exec.Cmd
+	done       chan struct{}
 }
 
 var (
@@ -88,12 +90,15 @@ type Options struct {
 	Args []string
 	// NoWebhook leaves admission out.
 	NoWebhook bool
+	// Kubeconfig is whose it runs with; empty for the administrator's. Its kinds are
+	// installed as the administrator.
+	Kubeconfig string
 }
 
 // Start installs the operator's kinds and starts it; it ends with the test.
 func Start(t testing.TB, b *harness.Bench, o Options) *Operator {
 	t.Helper()
-	op := &Operator{bench: b, cert: t.TempDir(), port: freePort(t), log: filepath.Join(t.TempDir(), "operator.log")}
+	op := &Operator{bench: b, kubeconfig: cmp.Or(o.Kubeconfig, b.Kubeconfig()), cert: t.TempDir(), port: freePort(t), log: filepath.Join(t.TempDir(), "operator.log")}
 	install := []string{"install"}
 	if o.NoWebhook {
 		op.port = 0
@@ -142,7 +147,7 @@ func (o *Operator) Resume(t testing.TB) {
 	}
 	// Not with the test's context: Stop lets it send its last spans.
 	o.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), Program(t), o.args...)
-	o.cmd.Env = o.bench.Env(o.bench.Kubeconfig())
+	o.cmd.Env = o.bench.Env(o.kubeconfig)
 	o.cmd.Stdout, o.cmd.Stderr = out, out
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := o.cmd.Start(); err != nil {

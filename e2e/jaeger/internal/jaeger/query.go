@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jaeger
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// Trace is a trace as Jaeger's page is given it.
+type Trace struct {
+	TraceID string `json:"traceID"`
+	Spans   []Span `json:"spans"`
+}
+
+// Span is a span of it.
+type Span struct {
+	TraceID    string      `json:"traceID"`
+	SpanID     string      `json:"spanID"`
+	Name       string      `json:"operationName"`
+	References []Reference `json:"references"`
+	// Warnings are what Jaeger finds wrong with it.
+	Warnings []string `json:"warnings"`
+}
+
+// Reference leads to a parent (CHILD_OF) or to where a link leads
+// (FOLLOWS_FROM).
+type Reference struct {
+	Type    string `json:"refType"`
+	TraceID string `json:"traceID"`
+	SpanID  string `json:"spanID"`
+}
+
+// Warnings is the attribute in which Jaeger's OTLP tells them.
+const Warnings = "@jaeger@warnings"
+
+// Page returns a trace as the page is given it; nil if Jaeger has none.
+func (s *Server) Page(t testing.TB, id string) *Trace {
+	t.Helper()
+	var answer struct {
+		Data []Trace `json:"data"`
+	}
+	if !s.ask(t, "/api/traces/"+id, &answer) {
+		return nil
+	}
+	if len(answer.Data) != 1 || answer.Data[0].TraceID != id {
+		t.Fatalf("asked for trace %s, Jaeger answers with %d traces", id, len(answer.Data))
+	}
+	return &answer.Data[0]
+}
+
+// OTLP returns the traces of the answer to the same question in OTLP; none if
+// Jaeger has none.
+func (s *Server) OTLP(t testing.TB, id string) []*harness.Trace {
+	t.Helper()
+	var answer struct {
+		Result json.RawMessage `json:"result"`
+	}
+	if !s.ask(t, "/api/v3/traces/"+id, &answer) {
+		return nil
+	}
+	return harness.Parse(t, harness.Result{Stdout: string(answer.Result) + "\n"}).Traces
+}
+
+// Find returns the IDs of the traces in which the service has a span of an object
+// in the namespace.
+func (s *Server) Find(t testing.TB, service, namespace string) map[string]bool {
+	t.Helper()
+	tags, err := json.Marshal(map[string]string{"k8s.namespace.name": namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Data []Trace `json:"data"`
+	}
+	q := url.Values{"service": {service}, "tags": {string(tags)}, "limit": {"1000"}, "lookback": {"1h"}}
+	s.ask(t, "/api/traces?"+q.Encode(), &answer)
+	out := map[string]bool{}
+	for _, tr := range answer.Data {
+		out[tr.TraceID] = true
+	}
+	return out
+}
+
+// Services are those that Jaeger knows.
+func (s *Server) Services(t testing.TB) []string {
+	t.Helper()
+	var answer struct {
+		Data []string `json:"data"`
+	}
+	s.ask(t, "/api/services", &answer)
+	return answer.Data
+}
+
+// ask reports whether there is an answer, which is then decoded.
+func (s *Server) ask(t testing.TB, path string, into any) bool {
+	t.Helper()
+	code, body, err := s.get(t, path)
+	switch {
+	case err != nil:
+		t.Fatalf("cannot ask Jaeger for %s: %v", path, err)
+	case code == http.StatusNotFound:
+		return false
+	case code != http.StatusOK:
+		t.Fatalf("Jaeger answers %s with %d: %s", path, code, body)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		t.Fatalf("cannot read what Jaeger answers to %s: %v\n%s", path, err, body)
+	}
+	return true
+}
+
+func (s *Server) get(t testing.TB, path string) (code int, body []byte, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.query+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(res.Body)
+	return res.StatusCode, body, err
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jaeger
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/program"
+)
+
+// Storage says where a Jaeger keeps its traces.
+type Storage string
+
+// The storages that are part of Jaeger itself.
+const (
+	Memory Storage = "memory: {max_traces: 100000}"
+	Badger Storage = "badger: {ephemeral: true, ttl: {spans: 48h}}"
+)
+
+// Server is a Jaeger that runs.
+type Server struct {
+	Storage Storage
+	// GRPC and HTTP are where it receives OTLP, as host:port.
+	GRPC, HTTP string
+
+	query string
+}
+
+// configuration is Jaeger's own for one process, with one receiver and on
+// addresses that are free.
+const configuration = `
+service:
+  extensions: [jaeger_storage, jaeger_query]
+  pipelines:
+    traces: {receivers: [otlp], processors: [batch], exporters: [jaeger_storage_exporter]}
+  telemetry: {metrics: {level: none}}
+extensions:
+  jaeger_query: {storage: {traces: here}, enable_tracing: false, http: {endpoint: %q}, grpc: {endpoint: %q}}
+  jaeger_storage: {backends: {here: {%s}}}
+receivers:
+  otlp: {protocols: {grpc: {endpoint: %q}, http: {endpoint: %q}}}
+processors:
+  batch:
+exporters:
+  jaeger_storage_exporter: {trace_storage: here}
+`
+
+// Run runs, for as long as a test takes, the Jaeger that is in dir.
+func Run(t testing.TB, dir string, storage Storage) *Server {
+	t.Helper()
+	s := &Server{Storage: storage, GRPC: harness.Free(t), HTTP: harness.Free(t), query: harness.Free(t)}
+	file := filepath.Join(t.TempDir(), "jaeger.yaml")
+	text := fmt.Sprintf(configuration, s.query, harness.Free(t), storage, s.GRPC, s.HTTP)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := program.Run(t, program.Call{Path: filepath.Join(dir, binary), Args: []string{"--config", file}})
+	harness.Eventually(t, "Jaeger answering", func() bool {
+		select {
+		case <-p.Ended():
+			t.Fatalf("Jaeger ended:\n%s", p.LastWords())
+		default:
+		}
+		code, _, err := s.get(t, "/api/services")
+		return err == nil && code == http.StatusOK
+	})
+	return s
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jaeger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/jaeger/internal/jaeger"
+)
+
+// TestEachTraceIsWhole: what Jaeger answers about each trace that the server has
+// is that trace, whichever way the spans come and wherever Jaeger keeps them,
+// also if the server is killed in between.
+func TestEachTraceIsWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		storage jaeger.Storage
+		at      func(*jaeger.Server) string
+	}{
+		"gRPC, memory": {jaeger.Memory, func(s *jaeger.Server) string { return "grpc://" + s.GRPC }},
+		"HTTP, Badger": {jaeger.Badger, func(s *jaeger.Server) string { return "http://" + s.HTTP }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			backend := jaeger.Run(t, built, c.storage)
+			s := serve(t, c.at(backend))
+			ns := bench.Namespace(t)
+			changes(t, s, ns)
+			s.AwaitIdle(t)
+			except := repeated(t, s, backend, ns)
+			whole(t, s, backend, except)
+			found(t, s, backend, ns)
+			s.Stop(t)
+		})
+	}
+}
+
+// serve runs a server that receives what the components send and sends all to
+// Jaeger.
+func serve(t *testing.T, otlp string) *harness.Server {
+	t.Helper()
+	s := bench.Server(t, harness.ServerOptions{
+		OTLP:   otlp,
+		Config: fmt.Sprintf("receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\n", receiver, bench.AuditLog()),
+	})
+	s.Start(t)
+	return s
+}
+
+// changes makes traces of many forms, some of which link to others.
+func changes(t *testing.T, s *harness.Server, ns string) {
+	t.Helper()
+	kubectl := func(args ...string) { bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...) }
+	rolled := func() { kubectl("rollout", "status", "deployment/web", "--timeout=80s") }
+	kubectl("create", "deployment", "web", "--image=web:1", "--replicas=3")
+	kubectl("create", "service", "clusterip", "web-service", "--tcp=80")
+	rolled()
+	kubectl("scale", "deployment/web", "--replicas=5")
+	rolled()
+	// The second replaces the first while that is under way.
+	kubectl("set", "image", "deployment/web", "web=web:2")
+	kubectl("set", "image", "deployment/web", "web=web:3")
+	s.Kill(t)
+	s.Start(t)
+	rolled()
+	// The cluster heals itself.
+	pods := strings.Fields(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "name"))
+	kubectl("delete", pods[0])
+	rolled()
+	kubectl("create", "job", "once", "--image=once:1")
+	kubectl("wait", "--for=condition=complete", "job/once", "--timeout=80s")
+	kubectl("delete", "deployment/web")
+	kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=80s")
+}
+
+// whole checks every trace that the server has finished, except one.
+func whole(t *testing.T, s *harness.Server, backend *jaeger.Server, except string) {
+	t.Helper()
+	var all []*harness.Trace
+	for _, sum := range s.List(t, nil) {
+		if sum.TraceID == except {
+			continue
+		}
+		tr := same(t, s, backend, sum.TraceID)
+		if roots, orphans := tr.Roots(), tr.Orphans(); len(roots) != 1 || len(orphans) > 0 {
+			t.Errorf("trace %s has %d roots and %d spans whose parent is not there", tr.ID, len(roots), len(orphans))
+		}
+		if diff := gocmp.Diff(references(tr), pageReferences(t, backend.Page(t, tr.ID)), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("trace %s on Jaeger's page, each span with what it refers to (-server +Jaeger):\n%s", tr.ID, diff)
+		}
+		all = append(all, tr)
+	}
+	tell(t, all, backend)
+}
+
+// same waits until Jaeger has a trace as the server has it, for spans of
+// components may still be on their way to either.
+func same(t *testing.T, s *harness.Server, backend *jaeger.Server, id string) *harness.Trace {
+	t.Helper()
+	diff := ""
+	defer func() {
+		if diff != "" {
+			t.Logf("trace %s (-server +Jaeger):\n%s", id, diff)
+		}
+	}()
+	var stored *harness.Trace
+	harness.Eventually(t, "Jaeger having trace "+id+" as the server has it", func() bool {
+		stored = s.Trace(t, id)
+		diff = gocmp.Diff([]*harness.Trace{asThere(stored, backend)}, backend.OTLP(t, id), cmpopts.EquateEmpty(),
+			// Jaeger puts the events of a span in the order of their names.
+			cmpopts.SortSlices(func(a, b harness.Event) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) }),
+			cmpopts.IgnoreMapEntries(func(name, _ string) bool { return name == jaeger.Warnings }))
+		return diff == ""
+	})
+	return stored
+}
+
+// asThere is a trace as Jaeger gives it back.
+func asThere(tr *harness.Trace, backend *jaeger.Server) *harness.Trace {
+	out := &harness.Trace{ID: tr.ID}
+	for _, s := range tr.Spans {
+		there := *s
+		if s.End.Equal(s.Start) {
+			there.End = s.End.Add(time.Nanosecond) // a span has a length
+		}
+		if backend.Storage == jaeger.Badger {
+			there.Links = slices.Clone(s.Links)
+			for i := range there.Links {
+				there.Links[i].Why = "" // a link has no attributes
+			}
+		}
+		out.Spans = append(out.Spans, &there)
+	}
+	return out
+}
+
+// references are, by span, its parent and where its links lead.
+func references(tr *harness.Trace) map[string][]string {
+	out := map[string][]string{}
+	for _, s := range tr.Spans {
+		refs := []string{}
+		if s.Parent != "" {
+			refs = append(refs, "CHILD_OF "+tr.ID+" "+s.Parent)
+		}
+		for _, l := range s.Links {
+			refs = append(refs, "FOLLOWS_FROM "+l.Trace+" "+l.Span)
+		}
+		slices.Sort(refs)
+		out[s.ID] = refs
+	}
+	return out
+}
+
+// faults are what Jaeger finds with traces in which nothing is wrong: that a span
+// begins before its parent or ends after it, so that it would correct the clocks if
+// it were told to; and that a span has no length.
+var faults = []string{"clock skew adjustment disabled", "Negative duration detected"}
+
+// pageReferences are references of what Jaeger's page is given; a span that is
+// there twice, or with which Jaeger finds another fault, is an error.
+func pageReferences(t *testing.T, tr *jaeger.Trace) map[string][]string {
+	t.Helper()
+	out, warned := map[string][]string{}, map[string]int{}
+	for _, s := range tr.Spans {
+		if out[s.SpanID] != nil {
+			t.Errorf("span %s %s of trace %s is there twice", s.Name, s.SpanID, tr.TraceID)
+		}
+		for _, w := range s.Warnings {
+			i := slices.IndexFunc(faults, func(f string) bool { return strings.HasPrefix(w, f) })
+			if i < 0 {
+				t.Errorf("Jaeger warns about span %s %s of trace %s: %q", s.Name, s.SpanID, tr.TraceID, w)
+				continue
+			}
+			warned[faults[i]]++
+		}
+		refs := []string{}
+		for _, r := range s.References {
+			refs = append(refs, r.Type+" "+r.TraceID+" "+r.SpanID)
+		}
+		slices.Sort(refs)
+		out[s.SpanID] = refs
+	}
+	t.Logf("trace %s: %d spans; warnings: %v", tr.TraceID, len(tr.Spans), warned)
+	return out
+}
+
+// tell logs what was compared, and checks that there was enough: spans of others,
+// and links, each of which leads to a span that Jaeger has.
+func tell(t *testing.T, all []*harness.Trace, backend *jaeger.Server) {
+	t.Helper()
+	known := map[harness.Link]bool{}
+	spans, links := map[string]int{}, map[string]int{}
+	for _, tr := range all {
+		for _, s := range tr.Spans {
+			known[harness.Link{Trace: tr.ID, Span: s.ID}] = true
+			spans[s.Service]++
+		}
+	}
+	for _, tr := range all {
+		for _, s := range tr.Spans {
+			for _, l := range s.Links {
+				links[l.Why]++
+				if !known[harness.Link{Trace: l.Trace, Span: l.Span}] {
+					t.Errorf("the link %q of span %s in trace %s leads to span %s of trace %s, which is nowhere", l.Why, s.Name, tr.ID, l.Span, l.Trace)
+				}
+			}
+		}
+	}
+	t.Logf("%d traces are the same; spans by service: %v; links: %v; Jaeger's services: %q", len(all), spans, links, backend.Services(t))
+	if len(all) < 6 || len(links) == 0 || spans["apiserver"] == 0 || spans["etcd"] == 0 {
+		t.Error("that is too little to tell")
+	}
+}
+
+// found checks that a search finds the traces of a namespace, as one would begin
+// at the page.
+func found(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string) {
+	t.Helper()
+	there := backend.Find(t, "deployment-controller", ns)
+	for id, tr := range s.Traces(t, ns) {
+		if len(tr.Find("reconcile Deployment", "web")) > 0 && !there[id] {
+			t.Errorf("a search for the Deployment controller's spans in namespace %s does not find trace %s", ns, id)
+		}
+	}
+}

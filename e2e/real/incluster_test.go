@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package real
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/lab/testimage"
+)
+
+// created is what a trace of Deployment app shows that kubectl created.
+const created = `
+reconcile Deployment app converged
+  reconcile ReplicaSet app-A converged (owner)
+    reconcile Pod app-A-* converged (owner)
+      [pull image, readiness, sandbox, schedule, start container]
+`
+
+// TestInCluster applies deploy/ as it stands: the server starts with no more
+// rights than that gives it, is asked through a port-forward, and a Pod in the
+// place of one that was deleted goes on with what the storage has kept.
+func TestInCluster(t *testing.T) {
+	image, err := bench.PushImage(t.Context(), "lifeline:dev", testimage.Spec{Program: bench.Lifeline})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason, overlay string
+		replicas        int
+		kept            bool
+	}{
+		"volume":   {"each server has a volume", "base", 1, true},
+		"emptydir": {"what is in the Pod goes with it", "emptydir", 1, false},
+		"standby":  {"servers that share Leases", "standby", 2, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.kept {
+				for i := range tc.replicas {
+					volume(t, fmt.Sprintf("lifeline-%s-%d", name, i))
+				}
+			}
+			install(t, image, tc.overlay, "")
+			server := forward(t)
+			ns := bench.Namespace(t)
+			// One that the node has to pull.
+			app, err := bench.PushImage(t.Context(), ns+":1", testimage.Spec{Seed: uint64(time.Now().UnixNano())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := change(t, server, ns, "create", "deployment", "app", "--image="+app)
+			bench.Oracle(t, ns).Expect(t, r, created)
+
+			bench.MustKubectl(t, "", "-n", "lifeline", "delete", "pod", "lifeline-0", "--timeout=90s")
+			away := r.Traces[0].ID
+			server = forward(t)
+			again := ask(t, server, "trace", away, "-o", "json")
+			switch {
+			case tc.kept && again.Code != 0:
+				t.Fatalf("%s: the trace is lost: %s", tc.reason, again.Stderr)
+			case tc.kept:
+				if diff := gocmp.Diff(r.Traces, harness.Parse(t, again).Traces); diff != "" {
+					t.Errorf("%s: the trace has changed: -before +after\n%s", tc.reason, diff)
+				}
+			case again.Code != 1:
+				t.Errorf("%s, and yet: exit code %d\n%s", tc.reason, again.Code, again.Stdout)
+			}
+			change(t, server, ns, "scale", "deployment/app", "--replicas=2")
+			for i := range tc.replicas {
+				log := bench.MustKubectl(t, "", "-n", "lifeline", "logs", fmt.Sprintf("lifeline-%d", i))
+				for line := range strings.Lines(log) {
+					if !strings.Contains(line, `"level":"INFO"`) {
+						t.Errorf("%s: the server says: %s", tc.reason, line)
+					}
+				}
+			}
+		})
+	}
+}
+
+// install applies an overlay of deploy/ with what this cluster is like: its image,
+// and a way to the API server for Pods, as there is no kube-proxy. more are further
+// patches, and images after them, in YAML.
+func install(t *testing.T, image, overlay, more string) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := filepath.Abs(filepath.Join("..", "..", "deploy", overlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root, err = filepath.Rel(dir, root); err != nil {
+		t.Fatal(err)
+	}
+	node := bench.MustKubectl(t, "", "get", "node", "-o", "jsonpath={.items[0].status.addresses[0].address}")
+	text := fmt.Sprintf(`
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [%q]
+patches:
+  - target: {kind: StatefulSet}
+    patch: |
+      - {op: add, path: /spec/template/spec/hostAliases, value: [{ip: %q, hostnames: [kubernetes.default.svc]}]}
+      - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_HOST, value: kubernetes.default.svc}}
+      - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_PORT, value: %q}}
+%s
+  - {name: registry.example/lifeline, newName: %q, newTag: dev}
+`, root, node, relay(t, node, strings.TrimPrefix(bench.ServerURL(), "https://")), cmp.Or(more, "images:"), strings.TrimSuffix(image, ":dev"))
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kubectlAtEnd(t, "delete", "-k", dir, "--timeout=90s") })
+	bench.MustKubectl(t, "", "apply", "-k", dir)
+	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "statefulset/lifeline", "--timeout=90s")
+}
+
+// volume makes a volume of a directory, which goes with the test.
+func volume(t *testing.T, name string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Cleanup(func() { kubectlAtEnd(t, "delete", "pv", name, "--timeout=60s") })
+	bench.MustKubectl(t, fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %s}
+spec:
+  capacity: {storage: 10Gi}
+  accessModes: [ReadWriteOnce]
+  local: {path: %q}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: Exists}]}]}}
+`, name, dir), "apply", "-f", "-")
+}
+
+// change changes something with kubectl, and returns its trace as the server has
+// it once it has converged.
+func change(t *testing.T, server, ns string, args ...string) harness.Result {
+	t.Helper()
+	bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...)
+	var newest struct {
+		Traces []struct {
+			ID      string `json:"traceId"`
+			Verb    string `json:"verb"`
+			Outcome string `json:"outcome"`
+		} `json:"traces"`
+	}
+	verb := map[string]string{"create": "create", "scale": "update"}[args[0]]
+	harness.Eventually(t, "a converged trace of kubectl "+strings.Join(args, " "), func() bool {
+		r := ask(t, server, "ls", "-n", ns, "deployment/app", "--limit=1", "-o", "json")
+		if r.Code != 0 {
+			t.Fatalf("lifeline ls: exit code %d\n%s", r.Code, r.Stderr)
+		}
+		if err := json.Unmarshal([]byte(r.Stdout), &newest); err != nil {
+			t.Fatal(err)
+		}
+		return len(newest.Traces) == 1 && newest.Traces[0].Verb == verb && newest.Traces[0].Outcome == "converged"
+	})
+	r := ask(t, server, "trace", newest.Traces[0].ID, "-o", "json")
+	if r.Code != 0 {
+		t.Fatalf("lifeline trace: exit code %d\n%s", r.Code, r.Stderr)
+	}
+	return harness.Parse(t, r)
+}
+
+// ask runs lifeline as one who asks that server.
+func ask(t *testing.T, server string, args ...string) harness.Result {
+	t.Helper()
+	return bench.Do(t, harness.Call{Args: args, Env: []string{"LIFELINE_SERVER=" + server}})
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replicas
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// kept are the spans at a backend, each ID once, and how often each came from
+// whom.
+type kept struct {
+	spans   map[string]*harness.Span
+	senders map[string][]*harness.Span
+}
+
+func collect(c *harness.Collector, want func(*harness.Span) bool) *kept {
+	k := &kept{spans: map[string]*harness.Span{}, senders: map[string][]*harness.Span{}}
+	for _, s := range c.Spans(want) {
+		id := s.Trace + "/" + s.ID
+		k.spans[id] = s
+		k.senders[id] = append(k.senders[id], s)
+	}
+	return k
+}
+
+// came tells who sent a span, and when.
+func (k *kept) came(id string) []string {
+	var out []string
+	for _, s := range k.senders[id] {
+		out = append(out, s.Sender+" at "+clock(s.Came))
+	}
+	return out
+}
+
+// tells reports whether s amends something by what these spans tell of its object
+// anyway: what one server learns in time comes too late for another, which took
+// the trace a moment earlier, or began the next one.
+func (k *kept) tells(s *harness.Span) bool {
+	if s.Name != "amend" {
+		return false
+	}
+	told := func(e harness.Event) bool {
+		for _, other := range k.spans {
+			if other.Kind() == s.Kind() && other.Object() == s.Object() && slices.ContainsFunc(other.Events, func(known harness.Event) bool {
+				return known.Name == e.Name && maps.Equal(known.Attributes, e.Attributes)
+			}) {
+				return true
+			}
+		}
+		return false
+	}
+	return !slices.ContainsFunc(s.Events, func(e harness.Event) bool { return !told(e) })
+}
+
+// repeats counts the spans that came more than once, and those that came from
+// more than one.
+func (k *kept) repeats() (again, shared int) {
+	for _, came := range k.senders {
+		who := map[string]bool{}
+		for _, s := range came {
+			who[s.Sender] = true
+		}
+		again += len(came) - 1
+		if len(who) > 1 {
+			shared++
+		}
+	}
+	return again, shared
+}
+
+// sent counts the spans by who sent them.
+func (k *kept) sent() map[string]int {
+	out := map[string]int{}
+	for _, came := range k.senders {
+		for _, s := range came {
+			out[s.Sender]++
+		}
+	}
+	return out
+}
+
+// line is what must be the same of a span, whoever has seen it.
+func line(s *harness.Span) string {
+	return fmt.Sprintf("%s parent=%s name=%q object=%s/%s/%s outcome=%q service=%q", s.ID, s.Parent, s.Name, s.Kind(), s.Attributes["k8s.namespace.name"], s.Object(), s.Outcome(), s.Service)
+}
+
+// compare holds what several have sent against what one has that was not
+// disturbed: nothing is missing, invented or different.
+func compare(t *testing.T, reference, got *kept) {
+	t.Helper()
+	missing, invented, different, late := 0, 0, 0, 0
+	names := map[string]int{}
+	say := func(n *int, format string, args ...any) {
+		if *n++; *n <= 12 {
+			t.Errorf(format, args...)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(reference.spans)) {
+		want := reference.spans[id]
+		have, ok := got.spans[id]
+		switch {
+		case !ok && got.tells(want):
+			late++
+		case !ok:
+			names["missing "+want.Name]++
+			say(&missing, "missing: %s %s start=%s came=%s %v; of what it adds to %v", want.Trace, line(want), clock(want.Start), clock(want.Came), want.Events, got.came(want.Trace+"/"+want.Parent))
+		case line(want) != line(have):
+			say(&different, "different: trace %s\n  want %s\n  have %s from %s", want.Trace, line(want), line(have), have.Sender)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(got.spans)) {
+		have := got.spans[id]
+		switch {
+		case reference.spans[id] != nil:
+		case reference.tells(have):
+			late++
+		default:
+			names["invented "+have.Name]++
+			say(&invented, "invented: %s %s start=%s came=%s from %s", have.Trace, line(have), clock(have.Start), clock(have.Came), have.Sender)
+		}
+	}
+	again, shared := got.repeats()
+	t.Logf("reference: %d spans; the others together %d; missing %d, invented %d, different %d, late for one only %d; repeats %d, from more than one %d; sent %v",
+		len(reference.spans), len(got.spans), missing, invented, different, late, again, shared, got.sent())
+	if len(names) > 0 {
+		t.Logf("%v", names)
+	}
+}
+
+func clock(t time.Time) string { return t.Format("15:04:05.000") }
+
+// of accepts spans that are about objects in namespaces with this prefix, or
+// whose own name has it.
+func of(prefix string) func(*harness.Span) bool {
+	return func(s *harness.Span) bool {
+		return strings.HasPrefix(s.Attributes["k8s.namespace.name"], prefix) || strings.HasPrefix(s.Object(), prefix)
+	}
+}

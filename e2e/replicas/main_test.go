@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package replicas tests several lifeline servers that stand for one, or divide
+// a cluster among them, and what happens when one of them is killed, stopped or
+// cut off. What they send together is held against what one undisturbed server
+// sends.
+package replicas
+
+import (
+	"os"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/lab"
+)
+
+// carol may read everything, but has no right on Leases.
+const carol = "carol"
+
+// bench is the cluster that all tests of this package share.
+var bench *harness.Bench
+
+func TestMain(m *testing.M) {
+	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2, Users: []lab.User{{Name: carol}}}, &bench))
+}

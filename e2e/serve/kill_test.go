@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// seed makes the moments of the kills and the order of the work repeatable.
+const seed = 20
+
+// A server that is killed again and again while much goes on ends up with the
+// same traces as one that watched undisturbed: in its store and at the backend.
+func TestKilledDuringRollouts(t *testing.T) {
+	kills, deployments, rollouts := 50, 20, 10
+	if testing.Short() {
+		kills, deployments, rollouts = 8, 5, 4
+	}
+	ns := bench.Namespace(t)
+	// What settles is what was quiet for longer than a busy machine pauses: two
+	// observers that look at different moments else part over what comes then.
+	const settle = 5 * time.Second
+	patient := fmt.Sprintf("engine: {settle: %s}\n", settle)
+	reference := bench.Server(t, harness.ServerOptions{Config: patient})
+	reference.Start(t)
+	backend := harness.NewBackend(t)
+	victim := bench.Server(t, harness.ServerOptions{Config: patient, OTLP: backend.URL()})
+	victim.Start(t)
+	w := &work{Interface: client(t), namespace: ns, deployments: deployments, rollouts: rollouts, atOnce: 6, seed: seed}
+	began := time.Now()
+	done := make(chan error, 1)
+	go func() { done <- w.run(t.Context()) }()
+
+	k := &killer{server: victim, backend: backend, least: kills, random: rand.New(rand.NewPCG(seed, 0))}
+	if err := k.until(t, done); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d rollouts and %d other changes in %s; killed %d times, %d of them before it was ready; longest without watches %s",
+		w.done.Load(), w.others.Load(), time.Since(began).Round(time.Second), k.kills, k.early, k.longest.Round(time.Millisecond))
+
+	calm(t, ns)
+	reference.AwaitIdle(t)
+	victim.AwaitIdle(t)
+	want, got := reference.Traces(t, ns), victim.Traces(t, ns)
+	c := &comparison{t: t, away: k.longest, tardy: tardy(t, ns, settle)}
+	c.compare(want, got)
+
+	once, repeated := backend.Once(t, inTraces(got))
+	t.Logf("backend: %d spans, %d of them repeated, %d requests refused", len(once), repeated, backend.Refused())
+	sent := map[string]*harness.Trace{}
+	for _, tr := range harness.Group(once) {
+		sent[tr.ID] = tr
+	}
+	exact(t, got, sent)
+	replayed(t, victim)
+}
+
+// killer kills a server at random moments, and starts it again.
+type killer struct {
+	server  *harness.Server
+	backend *harness.Backend
+	random  *rand.Rand
+	// least is how often at least.
+	least int
+
+	// kills is how often it was, early how often before it was ready.
+	kills, early int
+	// longest is how long at most the server could see nothing.
+	longest time.Duration
+}
+
+// until kills until done says how the work went, and the server was killed
+// often enough. A third of the time the backend is away, and some of it refuses.
+func (k *killer) until(t *testing.T, done <-chan error) error {
+	t.Helper()
+	var err error
+	seeing := time.Now()
+	for working, unready := true, 0; working || k.kills < k.least; {
+		if unready == 2 { // on a busy machine it would never get anywhere
+			k.server.AwaitReady(t)
+		}
+		timer := time.NewTimer(k.between(40*time.Millisecond, 3500*time.Millisecond))
+		select {
+		case err = <-done:
+			working, done = false, nil
+			timer.Stop()
+			if err != nil {
+				return err
+			}
+		case <-timer.C:
+		}
+		if k.server.Ready(t) {
+			k.longest = max(k.longest, time.Since(seeing))
+			unready = 0
+		} else {
+			k.early++
+			unready++
+		}
+		k.server.Kill(t)
+		if unready == 0 {
+			seeing = time.Now()
+		}
+		k.kills++
+		k.disturb(t)
+		if err := pause(t.Context(), k.between(0, 800*time.Millisecond)); err != nil {
+			return err
+		}
+		k.server.Begin(t)
+	}
+	k.server.AwaitReady(t)
+	k.longest = max(k.longest, time.Since(seeing))
+	return err
+}
+
+// disturb makes the backend go and come.
+func (k *killer) disturb(t *testing.T) {
+	t.Helper()
+	switch k.kills {
+	case k.least / 4:
+		k.backend.Down()
+	case k.least / 2:
+		k.backend.Up(t)
+	case k.least * 5 / 8:
+		k.backend.Answer(http.StatusServiceUnavailable)
+	case k.least * 3 / 4:
+		k.backend.Answer(0)
+	}
+}
+
+func (k *killer) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(k.random.Int64N(int64(most-least)))
+}
+
+// calm waits until nothing goes on in the namespace any more.
+func calm(t *testing.T, ns string) {
+	t.Helper()
+	bench.Oracle(t, ns)
+}
+
+// inTraces accepts the spans of those traces.
+func inTraces(traces map[string]*harness.Trace) func(*harness.Span) bool {
+	return func(s *harness.Span) bool { return traces[s.Trace] != nil }
+}

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// receiving is a server that takes what others send, each way.
+type receiving struct {
+	*harness.Server
+	ways []way
+}
+
+// way is one by which something is sent to a server.
+type way struct {
+	name, address string
+	// path and contentType are those of a good request, and header what else it has.
+	path, contentType string
+	// frame makes a body of a message.
+	frame func(message []byte, packed bool) []byte
+	// good is a message that is taken, bad one that is none.
+	good, bad []byte
+	// client speaks the protocol.
+	client func() *sender
+	// fine is the answer to a good request; large, malformed and foreign are those
+	// to a body that is too large, to one that cannot be read, and to another content
+	// type.
+	fine, large, malformed, foreign string
+	// slow is how many slow senders there are: fewer than connections are taken.
+	slow int
+}
+
+// receive starts a server with all ways of sending open.
+func receive(t *testing.T) *receiving {
+	t.Helper()
+	r := &receiving{Server: bench.Server(t, harness.ServerOptions{Config: `receivers:
+  otlp: {grpc: {address: "127.0.0.1:0"}, http: {address: "127.0.0.1:0"}}
+  audit: {webhook: {address: "127.0.0.1:0"}}
+`})}
+	r.Start(t)
+	t.Cleanup(func() { r.Stop(t) })
+	plain := func(message []byte, packed bool) []byte {
+		if packed {
+			return zipped(message)
+		}
+		return message
+	}
+	listens := func(over string) (address string) {
+		harness.Eventually(t, "receiving over "+over, func() bool {
+			for _, l := range r.Lines() {
+				if l.Message() == "OTLP is received" && l.Field("over") == over || l.Message() == "audit events are received" && over == "" {
+					address = l.Field("address")
+				}
+			}
+			return address != ""
+		})
+		return address
+	}
+	r.ways = []way{
+		{
+			name: "OTLP over gRPC", address: listens("gRPC"), path: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+			contentType: "application/grpc", frame: framed, good: spans(t), bad: []byte{1<<3 | 2, 200}, client: client2,
+			fine: "200 grpc 0", large: "200 grpc 8", malformed: "200 grpc 3", foreign: "415", slow: 200,
+		},
+		{
+			name: "OTLP over HTTP", address: listens("HTTP"), path: "/v1/traces", contentType: "application/x-protobuf", frame: plain,
+			good: spans(t), bad: []byte{1<<3 | 2, 200}, client: client1, fine: "200", large: "413", malformed: "400", foreign: "415", slow: 200,
+		},
+		{
+			name: "audit webhook", address: listens(""), path: "/", contentType: "application/json", frame: plain,
+			good: []byte(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[]}`), bad: []byte(`{"kind":"EventList","items":[{]}`), client: client1,
+			fine: "200", large: "413", malformed: "400", foreign: "415", slow: 50,
+		},
+	}
+	return r
+}
+
+// spans is an export of one span.
+func spans(t *testing.T) []byte {
+	t.Helper()
+	doc := ptrace.NewTraces()
+	rs := doc.ResourceSpans().AppendEmpty()
+	rs.Resource().Attributes().PutStr("service.name", "somebody")
+	s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	s.SetName("work")
+	s.SetTraceID(pcommon.TraceID{1, 2, 3})
+	s.SetSpanID(pcommon.SpanID{4})
+	s.SetStartTimestamp(pcommon.NewTimestampFromTime(time.Now().Add(-time.Second)))
+	s.SetEndTimestamp(pcommon.NewTimestampFromTime(time.Now()))
+	raw, err := ptraceotlp.NewExportRequestFromTraces(doc).MarshalProto()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// framed is a message as gRPC sends it.
+func framed(message []byte, packed bool) []byte {
+	head := make([]byte, 5)
+	if packed {
+		head[0], message = 1, zipped(message)
+	}
+	binary.BigEndian.PutUint32(head[1:], uint32(len(message)))
+	return append(head, message...)
+}
+
+func zipped(text []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// sender is a client with connections of its own, which close closes whatever goes
+// on.
+type sender struct {
+	http.Client
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// client1 speaks HTTP/1.1, client2 HTTP/2 without TLS.
+func client1() *sender { return newSender((*http.Protocols).SetHTTP1) }
+
+func client2() *sender { return newSender((*http.Protocols).SetUnencryptedHTTP2) }
+
+func newSender(speak func(*http.Protocols, bool)) *sender {
+	s := new(sender)
+	tr := &http.Transport{DisableCompression: true, Protocols: new(http.Protocols)}
+	speak(tr.Protocols, true)
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err == nil {
+			s.mu.Lock()
+			s.conns = append(s.conns, conn)
+			s.mu.Unlock()
+		}
+		return conn, err
+	}
+	s.Transport = tr
+	return s
+}
+
+func (s *sender) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		_ = conn.Close()
+	}
+}
+
+// send sends a body and returns the answer: the status, and gRPC's where there is
+// one; or what went wrong with the connection.
+func (w way) send(ctx context.Context, c *sender, body io.Reader, header map[string]string) string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+w.address+w.path, body)
+	if err != nil {
+		return err.Error()
+	}
+	req.Header.Set("Content-Type", w.contentType)
+	if w.contentType == "application/grpc" {
+		req.Header.Set("Te", "trailers")
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body)
+	status := strconv.Itoa(res.StatusCode)
+	for _, from := range []http.Header{res.Trailer, res.Header} {
+		if code := from.Get("Grpc-Status"); code != "" {
+			return status + " grpc " + code
+		}
+	}
+	return status
+}
+
+// packed says that a body is compressed.
+func (w way) packed() map[string]string {
+	if w.contentType == "application/grpc" {
+		return map[string]string{"Grpc-Encoding": "gzip"}
+	}
+	return map[string]string{"Content-Encoding": "gzip"}
+}
+
+// taken reports whether an answer says that all was taken, and again whether it
+// asks to come again.
+func taken(answer string) bool { return answer == "200" || answer == "200 grpc 0" }
+
+func again(answer string) bool { return answer == "429" || answer == "503" || answer == "200 grpc 14" }
+
+// patient is for how long a sender of OpenTelemetry's tries.
+const patient = time.Minute
+
+// serves sends as a component does, which comes again when it is asked to, and
+// returns how long that took.
+func (w way) serves(t *testing.T) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	c := w.client()
+	defer c.close()
+	began := time.Now()
+	for {
+		answer := w.send(ctx, c, bytes.NewReader(w.frame(w.good, false)), nil)
+		switch {
+		case taken(answer):
+			return time.Since(began)
+		case again(answer) && ctx.Err() == nil:
+			select {
+			case <-time.After(time.Second): // as the answer asks
+			case <-ctx.Done():
+			}
+		default:
+			t.Errorf("%s: a good sender is not served within %s: %s", w.name, time.Since(began).Round(time.Millisecond), answer)
+			return time.Since(began)
+		}
+	}
+}
+
+// level is what a process holds.
+type level struct{ goroutines, files float64 }
+
+func (r *receiving) level(t *testing.T) level {
+	t.Helper()
+	m := r.Metrics(t)
+	return level{m["go_goroutines"], m["process_open_fds"]}
+}
+
+// peak is the most memory that the process has had since the last forget, in MiB.
+func (r *receiving) peak(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if kib, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, err := strconv.Atoi(strings.Fields(kib)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n >> 10
+		}
+	}
+	t.Fatal("the process does not say how much memory it had")
+	return 0
+}
+
+func (r *receiving) forget(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", r.PID()), []byte("5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spare is how much more of each may be in use: the runtime's own, and idle
+// connections.
+const spare = 8
+
+// returns waits until the process holds no more than before.
+func (r *receiving) returns(t *testing.T, before level) {
+	t.Helper()
+	var now level
+	harness.Eventually(t, fmt.Sprintf("goroutines and files being back at %+v", before), func() bool {
+		now = r.level(t)
+		return now.goroutines <= before.goroutines+spare && now.files <= before.files+spare
+	})
+	t.Logf("goroutines and files: %+v before, %+v after", before, now)
+}
+
+// costs is how many MiB one bad request may take: a batch of the audit log of the
+// largest size that is taken, and as much again while its buffer grows.
+const costs = 80
+
+// TestBadSenders: what is too large, damaged, or nothing that belongs here gets the
+// answer that says so, costs little, and disturbs nobody.
+func TestBadSenders(t *testing.T) {
+	r := receive(t)
+	const huge = 100 << 20
+	for _, w := range r.ways {
+		w.serves(t) // and what is made once is made
+	}
+	before := r.level(t)
+	zeros := make([]byte, huge)
+	for _, w := range r.ways {
+		for name, tc := range map[string]struct {
+			body   func() io.Reader
+			header map[string]string
+			want   string
+		}{
+			"100 MB":           {func() io.Reader { return bytes.NewReader(w.frame(zeros, false)) }, nil, w.large},
+			"100 MB, unsized":  {func() io.Reader { return struct{ io.Reader }{bytes.NewReader(w.frame(zeros, false))} }, nil, w.large},
+			"100 MB, packed":   {func() io.Reader { return bytes.NewReader(w.frame(zeros, true)) }, w.packed(), w.large},
+			"damaged":          {func() io.Reader { return bytes.NewReader(w.frame(w.bad, false)) }, nil, w.malformed},
+			"damaged, packed":  {func() io.Reader { return bytes.NewReader(w.frame(w.bad, true)) }, w.packed(), w.malformed},
+			"another type":     {func() io.Reader { return bytes.NewReader(w.frame(w.good, false)) }, map[string]string{"Content-Type": "text/plain"}, w.foreign},
+			"no type":          {func() io.Reader { return bytes.NewReader(w.frame(w.good, false)) }, map[string]string{"Content-Type": ""}, w.foreign},
+			"good, packed":     {func() io.Reader { return bytes.NewReader(w.frame(w.good, true)) }, w.packed(), w.fine},
+			"another protocol": {func() io.Reader { return strings.NewReader("\x00\x00\x00\x00\x20hello") }, nil, w.malformed},
+		} {
+			t.Run(w.name+"/"+name, func(t *testing.T) {
+				r.forget(t)
+				base := r.peak(t)
+				c := w.client()
+				defer c.close()
+				answer := w.send(t.Context(), c, tc.body(), tc.header)
+				most := r.peak(t)
+				t.Logf("%s; memory %d MiB, at most %d MiB", answer, base, most)
+				// Where the other side does not read on, HTTP/1.1 may lose its answer.
+				if answer != tc.want && !(tc.want == "413" && strings.Contains(answer, "connection reset") || strings.Contains(answer, "broken pipe")) {
+					t.Errorf("got %s, want %s", answer, tc.want)
+				}
+				if most-base > costs {
+					t.Errorf("it took %d MiB of memory, at most %d were to be expected", most-base, costs)
+				}
+			})
+		}
+		w.serves(t)
+	}
+	r.returns(t, before)
+}
+
+// TestSlowSenders: senders that begin a request and never end it are cut off;
+// meanwhile those who send as they should are served.
+func TestSlowSenders(t *testing.T) {
+	r := receive(t)
+	for _, w := range r.ways {
+		w.serves(t)
+	}
+	before := r.level(t)
+	for _, w := range r.ways {
+		for name, slow := range map[string]func(context.Context, way) string{"header": slowHeader, "body": slowBody} {
+			t.Run(w.name+"/"+name, func(t *testing.T) {
+				r.forget(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				var cut atomic.Int64
+				var mu sync.Mutex
+				answers := map[string]int{}
+				for range w.slow {
+					all.Go(func() {
+						for ctx.Err() == nil {
+							answer := slow(ctx, w)
+							if ctx.Err() == nil {
+								cut.Add(1)
+								mu.Lock()
+								answers[answer]++
+								mu.Unlock()
+							}
+						}
+					})
+				}
+				harness.Eventually(t, "slow senders", func() bool { return r.level(t).files >= before.files+float64(w.slow)/2 })
+				var worst time.Duration
+				for range 5 {
+					for _, other := range r.ways {
+						took := other.serves(t)
+						worst = max(worst, took)
+						if other.name == w.name {
+							t.Logf("%s: served in %s", other.name, took)
+						}
+					}
+				}
+				harness.Eventually(t, "slow senders being cut off", func() bool { return cut.Load() >= int64(w.slow) })
+				t.Logf("the others were served within %s; memory at most %d MiB; %d slow ones cut off: %v", worst.Round(time.Millisecond), r.peak(t), cut.Load(), answers)
+				cancel()
+				all.Wait()
+				r.returns(t, before)
+			})
+		}
+	}
+}
+
+// slowHeader begins a request and goes on with a byte now and then.
+func slowHeader(ctx context.Context, w way) string {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.address)
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	text := "POST / HTTP/1.1\r\nHost: localhost\r\nX-"
+	if w.contentType == "application/grpc" {
+		text = "PRI * HTTP"
+	}
+	drip(ctx, conn, []byte(text))
+	return "closed"
+}
+
+// drip writes a beginning and then a byte now and then, until the other side
+// closes the connection.
+func drip(ctx context.Context, conn net.Conn, begin []byte) {
+	if _, err := conn.Write(begin); err != nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_, _ = io.Copy(io.Discard, conn)
+	}()
+	tick := time.NewTicker(dripEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			_ = conn.Close()
+			<-closed
+			return
+		case <-closed:
+			return
+		case <-tick.C:
+			_, _ = conn.Write([]byte("a"))
+		}
+	}
+}
+
+// dripEvery is how often a slow sender sends a byte.
+const dripEvery = 500 * time.Millisecond
+
+// slowBody sends a request whose body comes a byte now and then.
+func slowBody(ctx context.Context, w way) string {
+	body, in := io.Pipe()
+	ended := make(chan struct{})
+	defer func() { <-ended }()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(dripEvery)
+		defer tick.Stop()
+		next := w.frame(make([]byte, 1000), false)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				_ = in.CloseWithError(io.ErrUnexpectedEOF)
+				return
+			case <-tick.C:
+				if _, err := in.Write(next[i%len(next) : i%len(next)+1]); err != nil {
+					return
+				}
+			}
+		}
+	}()
+	c := w.client()
+	defer c.close()
+	return w.send(ctx, c, body, nil)
+}

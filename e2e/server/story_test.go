@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// story is what happens in two namespaces, step by step, and what a server has
+// seen of it.
+type story struct {
+	*plain
+	shop, pay string
+	// seen are how many traces there were at the last step.
+	seen int
+}
+
+// begin starts a server before anything happens.
+func begin(t *testing.T) *story {
+	t.Helper()
+	s := &story{shop: bench.Namespace(t), pay: bench.Namespace(t)}
+	s.plain = &plain{
+		server:     serve(t, harness.ServerOptions{}),
+		namespaces: map[string]string{s.shop: "shop", s.pay: "pay"},
+		traces:     map[string]int{},
+	}
+	return s
+}
+
+// await waits until the server has so many traces more, of which all have ended
+// but so many.
+func (s *story) await(t *testing.T, more, open int) {
+	t.Helper()
+	s.seen += more
+	harness.Eventually(t, "the traces of what was done", func() bool {
+		all := s.server.List(t, nil)
+		if len(all) > s.seen {
+			t.Fatalf("the server has %d traces, want %d: %+v", len(all), s.seen, all)
+		}
+		going := 0
+		for _, one := range all {
+			if one.Open {
+				going++
+			}
+		}
+		return len(all) == s.seen && going == open
+	})
+	s.number(t)
+}
+
+// failing waits until a trace tells of a failure.
+func (s *story) failing(t *testing.T) {
+	t.Helper()
+	harness.Eventually(t, "a trace that fails", func() bool {
+		return slices.ContainsFunc(s.server.List(t, nil), func(one harness.Summary) bool { return one.Open && one.Outcome == "failed" })
+	})
+}
+
+// reaches waits until the newest trace has a span of that name.
+func (s *story) reaches(t *testing.T, name string) {
+	t.Helper()
+	harness.Eventually(t, "the newest trace having a span "+name, func() bool {
+		spans := s.server.Trace(t, s.newest(t, 0)).Spans
+		return slices.ContainsFunc(spans, func(one *harness.Span) bool { return one.Name == name })
+	})
+}
+
+// kubectl changes something in a namespace.
+func (s *story) kubectl(t *testing.T, namespace string, args ...string) string {
+	t.Helper()
+	return strings.TrimSpace(bench.MustKubectl(t, "", append([]string{"-n", namespace}, args...)...))
+}
+
+// newest is the ID of the newest trace but so many.
+func (s *story) newest(t *testing.T, but int) string {
+	t.Helper()
+	return s.server.List(t, nil)[but].TraceID
+}

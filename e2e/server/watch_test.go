@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// freeAddress is an address of this machine at which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// interrupted ends an observer as Ctrl-C does.
+func interrupted(t *testing.T, p *harness.Process) harness.Result {
+	t.Helper()
+	p.Signal(t, syscall.SIGINT)
+	r := p.Wait(t)
+	if r.Code != 130 {
+		t.Errorf("%s: exit code %d, want 130\n%s", p, r.Code, r.Stderr)
+	}
+	p.NothingLeft(t)
+	return r
+}
+
+// created are how often each Deployment's creation is told, by its name, and
+// whether each told trace converged.
+func created(t *testing.T, r harness.Result) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, tr := range harness.Parse(t, r).Traces {
+		root := tr.Spans[0]
+		if out[root.Object()] != "" {
+			t.Errorf("%s is told twice", root.Object())
+		}
+		out[root.Object()] = root.Name + " " + root.Outcome()
+	}
+	return out
+}
+
+const converged = "reconcile Deployment converged"
+
+// What happens is shown while it happens and told once when it is over, also
+// if the server crashes and comes again in the middle.
+func TestWatchOutlivesTheServer(t *testing.T) {
+	ns := bench.Namespace(t)
+	s := serve(t, harness.ServerOptions{Args: []string{"--api-address", freeAddress(t)}})
+	tree := bench.Begin(t, asking(s, "watch", "-n", ns))
+	lines := bench.Begin(t, asking(s, "watch", "-n", ns, "-o", "json"))
+	both := []*harness.Process{tree, lines}
+	for _, w := range both {
+		w.AwaitStderr(t, "watching namespace "+ns+" by the server at http://"+s.APIAddress()+"; Ctrl-C ends it")
+	}
+
+	apply(t, deployment(ns, "before", "v1", 1, "pull: 3s"))
+	tree.AwaitStderr(t, "sandbox before-") // it is not over yet
+	if strings.Contains(tree.Stdout(), "before") {
+		t.Errorf("a rollout under way is on standard output:\n%s", tree.Stdout())
+	}
+	tree.AwaitStdout(t, "reconcile Deployment "+ns+"/before   by kubectl   converged in ")
+	lines.AwaitStdout(t, `"stringValue":"before"`)
+
+	apply(t, deployment(ns, "during", "v1", 1, "pull: 4s"))
+	tree.AwaitStderr(t, "sandbox during-")
+	s.Kill(t)
+	apply(t, deployment(ns, "down", "v1", 1))
+	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/down", "--timeout=60s")
+	s.Start(t)
+	for _, w := range both {
+		w.AwaitStderr(t, "the connection to http://"+s.APIAddress()+" was lost, and is there again")
+		w.AwaitStdout(t, "during")
+	}
+	apply(t, deployment(ns, "after", "v1", 1))
+	for _, w := range both {
+		w.AwaitStdout(t, "after")
+	}
+	// What was over before the connection was there again is for ls to tell.
+	want := map[string]string{"before": converged, "during": converged, "after": converged}
+	got := created(t, interrupted(t, lines))
+	delete(got, "down")
+	for name, what := range want {
+		if got[name] != what {
+			t.Errorf("%s is told as %q, want %q", name, got[name], what)
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("also told: %v", got)
+	}
+	if r := interrupted(t, tree); strings.Contains(r.Stdout, "waiting") {
+		t.Errorf("something is still open:\n%s", r.Stdout)
+	}
+	r := bench.Do(t, asking(s, "ls", "-n", ns))
+	for _, name := range []string{"before", "during", "down", "after"} {
+		if n := strings.Count(r.Stdout, "create Deployment "+name+" "); n != 1 {
+			t.Errorf("ls tells %d times of %s:\n%s%s", n, name, r.Stdout, r.Stderr)
+		}
+	}
+}
+
+// Ctrl-C prints what is still open.
+func TestWatchIsLeft(t *testing.T) {
+	ns := bench.Namespace(t)
+	s := serve(t, harness.ServerOptions{})
+	apply(t, deployment(ns, "slow", "v1", 1, "pull: 600s"))
+	harness.Eventually(t, "an open trace", func() bool { return s.Open(t) == 1 })
+	w := bench.Begin(t, asking(s, "watch", "deployment/slow", "-n", ns))
+	w.AwaitStderr(t, "sandbox slow-")
+	if r := interrupted(t, w); strings.Count(r.Stdout, "waiting for container slow to be ready") != 2 {
+		t.Errorf("what is open is not printed:\n%s\n%s", r.Stdout, r.Stderr)
+	}
+	w = bench.Begin(t, asking(s, "watch", "deployment/other", "-n", ns))
+	w.AwaitStderr(t, "; Ctrl-C ends it")
+	if r := interrupted(t, w); r.Stdout != "" {
+		t.Errorf("what does not touch the object is printed:\n%s", r.Stdout)
+	}
+}
+
+// Without a server the commands see for themselves, where they can.
+func TestNoServer(t *testing.T) {
+	ns := bench.Namespace(t)
+	nobody := "LIFELINE_SERVER=http://" + freeAddress(t)
+	for name, tt := range map[string]struct {
+		app  string
+		call harness.Call
+	}{
+		"none wanted":     {"unwanted", harness.Call{Args: []string{"--server", ""}, Env: []string{nobody}}},
+		"directly":        {"direct", harness.Call{Args: []string{"--direct"}, Env: []string{nobody}}},
+		"nobody is named": {"unnamed", harness.Call{Env: []string{"LIFELINE_SERVER="}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			call := tt.call
+			call.Args = append([]string{"watch", "-n", ns, "-o", "json"}, call.Args...)
+			p := bench.Begin(t, call)
+			// Where a server of another cluster is on this machine, that is said.
+			p.AwaitStderr(t, "watching namespace "+ns+"; Ctrl-C ends it")
+			apply(t, deployment(ns, tt.app, "v1", 1))
+			p.AwaitStdout(t, tt.app)
+			if got := created(t, interrupted(t, p)); got[tt.app] != converged || len(got) != 1 {
+				t.Errorf("told: %v", got)
+			}
+		})
+	}
+}
