@@ -9,6 +9,7 @@ ifeq ($(filter oneshell,$(.FEATURES)),)
 $(error this needs GNU make 4; on macOS: brew install make, then gmake)
 endif
 
+space     := $(subst ,, )
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 MODULES   := . operator app lab e2e examples/head-operator
@@ -23,7 +24,7 @@ RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 
 .PHONY: help
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
 demo: bin ## Build and start a real Kubernetes, trace one change on it, print the tree
@@ -101,9 +102,35 @@ kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
 lab-test: kubernetes ## Tests of the lab, on clusters that it starts
 	@cd lab && go test -v -count 1 -p 1 -timeout 30m ./...
 
+# Those that tell by the clock who has failed, or how much is used, run alone.
+QUIET := ./replicas ./churn
+
 .PHONY: e2e
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
-	@cd e2e && go test -v -count 1 -p 1 -timeout 40m ./...
+	@cd e2e
+	go test -v -count 1 -p 2 -timeout 40m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
+	go test -v -count 1 -p 1 -timeout 40m $(QUIET)
+
+.PHONY: e2e-components
+e2e-components: kubernetes ## What the components of Kubernetes tell of themselves, held against the docs; real nodes
+	@cd e2e && LIFELINE_E2E_COMPONENTS=1 go test -v -count 1 -timeout 40m ./components
+
+.PHONY: e2e-jaeger
+e2e-jaeger: kubernetes ## Each trace as a real Jaeger has it; the first run builds Jaeger, some five minutes
+	@cd e2e && LIFELINE_E2E_JAEGER=1 go test -v -count 1 -timeout 40m ./jaeger
+
+# The end-to-end tests that are to hold for every Kubernetes.
+VERSIONED := $(patsubst e2e/%,./%/...,$(wildcard e2e/kwok e2e/cli e2e/serve))
+
+.PHONY: e2e-versions
+e2e-versions: bin ## End-to-end tests on fake nodes, on each older Kubernetes that the lab runs (or VERSIONS=1.35)
+	@status=0
+	for v in $${VERSIONS:-$$($(LAB) versions | tail -n +2)}; do
+		echo "test e2e on Kubernetes $$v"
+		$(LAB) build --kubernetes $$v
+		(cd e2e && LIFELINE_LAB_KUBERNETES=$$v go test -v -count 1 -p 1 -timeout 40m $(VERSIONED)) || status=1
+	done
+	exit $$status
 
 .PHONY: lint
 lint: $(LINTER) ## golangci-lint in every module
@@ -122,6 +149,13 @@ $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
 bench: ## Benchmarks; docs/performance.md holds figures of one run
 	@for m in . operator app; do (cd $$m && go test -run '^$$' -bench . -benchmem ./...); done
 	cd e2e && go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./...
+
+# How large and how long; e2e/churn/scale_test.go knows the fields.
+CHURN ?= nodes=500,pods=5000,deployments=50,namespaces=10,for=1h,every=20s,sample=15s,keep=$(CURDIR)/bin/churn
+
+.PHONY: churn
+churn: kubernetes ## An hour of rollouts on 500 nodes beside one lifeline serve; prints docs/performance.md's table
+	@cd e2e && LIFELINE_CHURN='$(CHURN)' go test -v -count 1 -timeout 3h ./churn
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for 20 seconds
