@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,17 +43,6 @@ func ends(t *testing.T, r harness.Result, code int) {
 	if r.Stdout != "" {
 		t.Errorf("stdout, want nothing:\n%s", r.Stdout)
 	}
-}
-
-// closedPort is an address at which nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // write makes a file of the test's own.
@@ -132,7 +120,7 @@ func TestRefusesToStart(t *testing.T) {
 }
 
 func TestUnreachableCluster(t *testing.T) {
-	addr := closedPort(t)
+	addr := harness.Free(t)
 	config := bench.KubeconfigWith(t, func(c *harness.Config) { c.Clusters[c.Contexts[c.CurrentContext].Cluster].Server = "https://" + addr })
 	refused := `.*` + regexp.QuoteMeta(addr) + `.*connection refused`
 	for name, args := range map[string][]string{

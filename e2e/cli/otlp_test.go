@@ -142,7 +142,7 @@ func TestOTLPOfObservers(t *testing.T) {
 
 func TestOTLPBackendThatComesLate(t *testing.T) {
 	ns := bench.Namespace(t)
-	addr := closedPort(t)
+	addr := harness.Free(t)
 	p := bench.Begin(t, harness.Call{Args: []string{"run", "-o", "json", "--otlp", "grpc://" + addr, "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 1))}})
 	p.AwaitStderr(t, "cannot send spans to grpc://"+addr)
 	c := collector(t, func() (*harness.Collector, error) { return harness.NewCollectorAt(addr) })
@@ -167,7 +167,7 @@ func TestOTLPBackendThatIsDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits for the backend until it gives up
-			addr := closedPort(t)
+			addr := harness.Free(t)
 			r := bench.Run(t, tt.code, []string{"--otlp", tt.scheme + "://" + addr}, "sh", "-c",
 				"kubectl -n "+ns+" create configmap "+tt.scheme+"; exit "+string(rune('0'+tt.code)))
 			lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")

@@ -3,24 +3,12 @@
 package server
 
 import (
-	"net"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
-
-// freeAddress is an address of this machine at which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // interrupted ends an observer as Ctrl-C does.
 func interrupted(t *testing.T, p *harness.Process) harness.Result {
@@ -55,7 +43,7 @@ const converged = "reconcile Deployment converged"
 // if the server crashes and comes again in the middle.
 func TestWatchOutlivesTheServer(t *testing.T) {
 	ns := bench.Namespace(t)
-	s := serve(t, harness.ServerOptions{Args: []string{"--api-address", freeAddress(t)}})
+	s := serve(t, harness.ServerOptions{Args: []string{"--api-address", harness.Free(t)}})
 	tree := bench.Begin(t, asking(s, "watch", "-n", ns))
 	lines := bench.Begin(t, asking(s, "watch", "-n", ns, "-o", "json"))
 	both := []*harness.Process{tree, lines}
@@ -130,7 +118,7 @@ func TestWatchIsLeft(t *testing.T) {
 // Without a server the commands see for themselves, where they can.
 func TestNoServer(t *testing.T) {
 	ns := bench.Namespace(t)
-	nobody := "LIFELINE_SERVER=http://" + freeAddress(t)
+	nobody := "LIFELINE_SERVER=http://" + harness.Free(t)
 	for name, tt := range map[string]struct {
 		app  string
 		call harness.Call

@@ -24,7 +24,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	nobody := "http://" + freeAddress(t)
+	nobody := "http://" + harness.Free(t)
 	const id = `[0-9a-f-]{36}`
 	tests := map[string]struct {
 		args       []string

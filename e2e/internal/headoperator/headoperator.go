@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -31,10 +30,11 @@ type Operator struct {
 	kubeconfig string
 	args       []string
 	cert       string
-	port       int
-	log        string
-	cmd        *exec.Cmd
-	done       chan struct{}
+	// webhook is where its webhook listens, host:port; empty for nowhere.
+	webhook string
+	log     string
+	cmd     *exec.Cmd
+	done    chan struct{}
 }
 
 var (
@@ -98,16 +98,20 @@ type Options struct {
 // Start installs the operator's kinds and starts it; it ends with the test.
 func Start(t testing.TB, b *harness.Bench, o Options) *Operator {
 	t.Helper()
-	op := &Operator{bench: b, kubeconfig: cmp.Or(o.Kubeconfig, b.Kubeconfig()), cert: t.TempDir(), port: freePort(t), log: filepath.Join(t.TempDir(), "operator.log")}
+	op := &Operator{bench: b, kubeconfig: cmp.Or(o.Kubeconfig, b.Kubeconfig()), cert: t.TempDir(), webhook: harness.Free(t), log: filepath.Join(t.TempDir(), "operator.log")}
 	install := []string{"install"}
 	if o.NoWebhook {
-		op.port = 0
+		op.webhook = ""
 		b.MustKubectl(t, "", "delete", "mutatingwebhookconfiguration", "head-operator", "--ignore-not-found")
 	} else {
-		install = append(install, "--webhook-url", "https://127.0.0.1:"+strconv.Itoa(op.port), "--generate-cert", op.cert)
+		install = append(install, "--webhook-url", "https://"+op.webhook, "--generate-cert", op.cert)
 	}
 	op.run(t, install...)
-	op.args = append(op.args, "--webhook-host", "127.0.0.1", "--webhook-port", strconv.Itoa(op.port), "--webhook-cert-dir", op.cert)
+	host, port, err := net.SplitHostPort(cmp.Or(op.webhook, "127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.args = append(op.args, "--webhook-host", host, "--webhook-port", port, "--webhook-cert-dir", op.cert)
 	if o.Endpoint != "" {
 		config := filepath.Join(t.TempDir(), "tracing.yaml")
 		text := fmt.Sprintf("endpoint: %s\nsamplingRatePerMillion: %d\n", o.Endpoint, o.Rate)
@@ -159,11 +163,11 @@ func (o *Operator) Resume(t testing.TB) {
 		_ = cmd.Wait()
 		_ = out.Close()
 	}(o.cmd, o.done)
-	if o.port == 0 {
+	if o.webhook == "" {
 		return
 	}
 	harness.Eventually(t, "the operator's webhook to listen", func() bool {
-		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", o.webhook)
 		if err != nil {
 			return false
 		}
@@ -197,14 +201,4 @@ func (o *Operator) Stop(t testing.TB) {
 		t.Errorf("the Head operator has not ended in %s", grace)
 		o.Kill(t)
 	}
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
