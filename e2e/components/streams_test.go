@@ -5,15 +5,11 @@ package components
 import (
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
 // TestStreams: requests that the API server hands on to the kubelet, and the
@@ -27,7 +23,7 @@ func TestStreams(t *testing.T) {
 	end := r.observe(t)
 	bench.MustKubectl(t, "", "-n", ns, "exec", "deployment/web", "--", "/app", "ready")
 	bench.MustKubectl(t, "", "-n", ns, "logs", "deployment/web")
-	forward(t, ns)
+	bench.Tunnel(t, ns, "deployment/web")
 	execute(t, ns)
 	end()
 	r.end(t)
@@ -89,23 +85,4 @@ func execute(t *testing.T, namespace string) {
 	if resp.StatusCode != http.StatusSwitchingProtocols || !strings.Contains(string(out), "200 OK") {
 		t.Errorf("exec: %s, %q, %v", resp.Status, out, err)
 	}
-}
-
-var loopback = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-
-// forward makes a request through a port of a Pod.
-func forward(t *testing.T, namespace string) {
-	t.Helper()
-	p := bench.Begin(t, harness.Call{Args: []string{"run", "--", "kubectl", "-n", namespace, "port-forward", "deployment/web", ":8080"}})
-	p.AwaitStdout(t, "Forwarding from 127.0.0.1:")
-	resp, err := http.Get("http://" + loopback.FindString(p.Stdout()) + "/ready")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("through the tunnel: %s", resp.Status)
-	}
-	p.SignalGroup(t, syscall.SIGINT)
-	p.Wait(t)
 }

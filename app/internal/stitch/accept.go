@@ -64,6 +64,7 @@ func (s *Stitcher) accept(given *span.Span, instance uint64, now time.Time) {
 func (s *Stitcher) plantNew(n *node) {
 	s.plant(n)
 	s.keep(n)
+	s.meet(n)
 	if n.identity.kind == noIdentity {
 		return
 	}
@@ -89,6 +90,7 @@ func (s *Stitcher) silence(k key) {
 func (s *Stitcher) release(n *node) {
 	s.uproot(n)
 	s.unkeep(n)
+	s.part(n)
 	if n.identity.kind == noIdentity {
 		return
 	}

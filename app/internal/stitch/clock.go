@@ -59,7 +59,7 @@ func (j *joint) clocks() map[uint64]time.Duration {
 				note(pair{j.instance(n), reference}, b)
 			}
 		}
-		if above := n.home.below; above != nil && j.instance(above) != j.instance(n) {
+		if above := n.home.below; above != nil && n.edge != span.ByTime && j.instance(above) != j.instance(n) {
 			note(pair{j.instance(n), j.instance(above)}, callBounds(n, above))
 		}
 	}

@@ -5,7 +5,6 @@ package stitch
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -132,7 +131,7 @@ func isMinor(bundle []*node) bool {
 }
 
 // whole is a bundle as it is handed on. In mode Rewrite the parts of one request
-// that only links connect become one trace: an exec from the API server through
+// that only links connect, or an answer to it, become one trace: an exec from the API server through
 // the kubelet to the container runtime. Work on a Pod that belongs to no change
 // links to the Pod's last trace.
 func (s *Stitcher) whole(bundle []*node) []*span.Span {
@@ -151,8 +150,8 @@ func (s *Stitcher) whole(bundle []*node) []*span.Span {
 		}
 		c := *n.span
 		c.Origin, c.TraceID = origin(n.span), top.key.trace
-		if n.linked && n.above != nil {
-			c.Parent, c.Evidence = n.up.span, span.ByRequest
+		if n.edge != "" && n.above != nil {
+			c.Parent, c.Evidence = n.up.span, n.edge
 		}
 		if link != nil {
 			c.Links = append(slices.Clip(c.Links), *link)
@@ -178,7 +177,9 @@ func (s *Stitcher) lastTrace(bundle []*node, top *node) *span.Link {
 			break
 		}
 		if by == nil {
-			by = s.entries[requested(n)]
+			if st, _, _, ok := streamOf(n); ok {
+				by = s.entries[podNamed(st.namespace, st.pod)]
+			}
 		}
 	}
 	if by == nil {
@@ -190,26 +191,6 @@ func (s *Stitcher) lastTrace(bundle []*node, top *node) *span.Link {
 		}
 	}
 	return nil
-}
-
-// kubeletPaths begin the paths of requests to a kubelet that are about a Pod:
-// /exec/{namespace}/{name}/{container}.
-var kubeletPaths = map[string]bool{"exec": true, "attach": true, "portForward": true, "containerLogs": true, "run": true}
-
-// requested names the Pod that a request to the kubelet is about, by its path there
-// or at the API server: /api/v1/namespaces/{namespace}/pods/{name}/exec.
-func requested(n *node) identity {
-	parts := strings.Split(pathOf(n.span), "/")
-	if kind(n.span) == trace.SpanKindServer && len(parts) >= 4 && kubeletPaths[parts[1]] {
-		return podNamed(parts[2], parts[3])
-	}
-	if n.identity.kind != byAudit {
-		return identity{}
-	}
-	if len(parts) != 8 || parts[2] != "v1" || parts[3] != "namespaces" || parts[5] != "pods" || !isStream("/"+parts[7]) {
-		return identity{}
-	}
-	return podNamed(parts[4], parts[6])
 }
 
 // queue puts a span among those that Expire returns.

@@ -22,8 +22,8 @@ type node struct {
 	// span is as it came; it is never changed.
 	span *span.Span
 	key  key
-	// up names what the span is below: its parent, or the caller that its only
-	// link leads to. It is zero for a root.
+	// up names what the span is below: its parent, the caller that its only link
+	// leads to, or the request that it answers. It is zero for a root.
 	up key
 	// identity is what else it can be joined by, and pod the UID of the Pod that
 	// it tells of; either may be empty.
@@ -37,7 +37,11 @@ type node struct {
 	// kept is where a copy is kept; 0 for nowhere (keep.go).
 	kept uint64
 
-	linked, weak, dirty, gone bool
+	// edge is how it is known that up is what the span is below: empty for its
+	// parent.
+	edge span.Evidence
+
+	weak, dirty, gone bool
 
 	// above is the span that up names, if it is held; first its first child, and
 	// next and prev are its siblings, or those that wait for the same parent.
@@ -69,7 +73,7 @@ const linkObject = "object"
 
 func newNode(s *span.Span, instance uint64, now time.Time) *node {
 	n := &node{span: s, key: key{s.TraceID, s.ID}, instance: instance, seen: now, size: size(s)}
-	n.up, n.linked = calledBy(s)
+	n.up, n.edge = calledBy(s)
 	n.identity, n.pod = identify(s)
 	n.weak = minor(s)
 	return n
@@ -77,19 +81,19 @@ func newNode(s *span.Span, instance uint64, now time.Time) *node {
 
 // calledBy is what s is below. A root that a server made for a caller whom it
 // does not trust has one link, to the caller's context.
-func calledBy(s *span.Span) (up key, linked bool) {
+func calledBy(s *span.Span) (up key, edge span.Evidence) {
 	if s.Parent.IsValid() {
-		return key{s.TraceID, s.Parent}, false
+		return key{s.TraceID, s.Parent}, ""
 	}
 	for _, l := range s.Links {
 		if !l.TraceID.IsValid() || !l.SpanID.IsValid() {
 			continue
 		}
 		if kind(s) == trace.SpanKindServer && len(s.Links) == 1 || text(l.Attributes, keyLinkKind) == linkObject {
-			return key{l.TraceID, l.SpanID}, true
+			return key{l.TraceID, l.SpanID}, span.ByRequest
 		}
 	}
-	return key{}, false
+	return key{}, ""
 }
 
 // top is the root of n's tree, as far as the tree is held.

@@ -83,10 +83,7 @@ func (s *Stitcher) register(top *node, changes []*change) {
 func (s *Stitcher) homeOf(n *node) home {
 	var h home
 	if n.above != nil && n.above.home.change != nil {
-		h = home{change: n.above.home.change, below: n.above}
-		if n.linked {
-			h.evidence = span.ByRequest
-		}
+		h = home{change: n.above.home.change, below: n.above, evidence: n.edge}
 	} else if spot, ours := s.own[n.up]; ours && n.up != (key{}) {
 		h = home{change: spot.change, at: spot.id, evidence: parentage(n, spot)}
 	}
@@ -110,8 +107,8 @@ func (s *Stitcher) homeOf(n *node) home {
 // parent: a request carried the context, or an object.
 func parentage(n *node, at spot) span.Evidence {
 	switch {
-	case at.given && !n.linked:
-		return ""
+	case at.given && n.edge == "", n.edge == span.ByTime:
+		return n.edge
 	case kind(n.span) == trace.SpanKindServer:
 		return span.ByRequest
 	}
@@ -158,7 +155,7 @@ func claimant(n *node) *node {
 		switch {
 		case isCall(n.above.span, n.span):
 			return n.above
-		case n.above.instance != n.instance || n.linked || n.above.identity.kind == byAudit:
+		case n.above.instance != n.instance || n.edge != "" || n.above.identity.kind == byAudit:
 			return n
 		}
 		n = n.above

@@ -2,8 +2,9 @@
 
 // Package stitch joins the spans that other components emit (kube-apiserver,
 // kubelet, containerd, etcd, operators) to the traces of changes they belong to:
-// rules X1 to X4 of docs/trace-model.md. It joins by identity only; time chooses
-// among the reconciliations of one object, and never joins by itself.
+// rules X1 to X4 of docs/trace-model.md. It joins by identity; time chooses among
+// the reconciliations of one object, and joins only what has no identity, the
+// requests to a kubelet, with an edge that says so (streams.go).
 //
 // It is pure: no I/O, no goroutine and no clock of its own. What has come is a
 // set, so spans that come late, early, twice, in other batches or before their
@@ -114,7 +115,8 @@ type Stitcher struct {
 
 	forest
 	identities
-	noise noise
+	noise   noise
+	streams streams
 
 	// changes are our traces, and own what in them a span can be below: our
 	// spans, and the others' that were handed out.
@@ -141,6 +143,7 @@ func New(o Options) *Stitcher {
 		forest:     newForest(),
 		identities: newIdentities(),
 		noise:      newNoise(),
+		streams:    newStreams(),
 		changes:    map[trace.TraceID]*change{},
 		own:        map[key]spot{},
 		late:       map[*change]struct{}{},

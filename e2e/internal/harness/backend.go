@@ -34,7 +34,7 @@ func NewBackend(t testing.TB) *Backend {
 			_ = b.server.Close()
 		}
 	}
-	b.Endpoint = "127.0.0.1:0"
+	b.Endpoint = Free(t) // nobody else has it while the backend is away
 	b.Up(t)
 	t.Cleanup(b.Stop)
 	return b

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stitch
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Requests that an API server hands on to a kubelet: exec, attach, port-forward,
+// logs. A kubelet's server reads no context, and its span says no more than which
+// container of which Pod was asked for. So its part of a request is joined to the
+// API server's by that and by time, which is the one place where time joins: only
+// where requests and answers can be paired in one way, and the edge says so.
+// Nothing is concluded from it: no clock, and no identity.
+
+// stream is what such a request is about.
+type stream struct {
+	// verb is the kubelet's: exec, attach, portForward, containerLogs.
+	verb, namespace, pod string
+}
+
+// streams are such requests, as the API servers tell of them, and their answers,
+// as the kubelets do.
+type streams struct{ of map[stream]*exchange }
+
+// exchange is all that is held of one stream.
+type exchange struct{ asked, answered []party }
+
+// party is a request, or an answer, and the container that it names, or none.
+type party struct {
+	*node
+	container string
+}
+
+// maxExchange is how many requests of one stream, and how many answers, are paired:
+// if more of them wait, each is a trace of its own.
+const maxExchange = 64
+
+func newStreams() streams { return streams{of: map[stream]*exchange{}} }
+
+// kubeletVerbs are the verbs of kubelets for the subresources of Pods.
+var kubeletVerbs = map[string]string{"exec": "exec", "attach": "attach", "portforward": "portForward", "log": "containerLogs"}
+
+// streamOf reads what a request is about from its path, at a kubelet
+// (/exec/{namespace}/{pod}/{container}) or at an API server
+// (/api/v1/namespaces/{namespace}/pods/{pod}/exec?container={container}).
+// The container is empty where none is named.
+func streamOf(n *node) (st stream, container string, answered, ok bool) {
+	asked := n.identity.kind == byAudit
+	if kind(n.span) != trace.SpanKindServer || asked && !isStream(n.span.Name) || !asked && !strings.HasPrefix(n.span.Name, "/") {
+		return stream{}, "", false, false
+	}
+	parts := strings.Split(pathOf(n.span), "/")
+	if asked {
+		if len(parts) != 8 || parts[2] != "v1" || parts[3] != "namespaces" || parts[5] != "pods" || kubeletVerbs[parts[7]] == "" {
+			return stream{}, "", false, false
+		}
+		_, query, _ := strings.Cut(text(n.span.Attributes, keyTarget), "?")
+		values, _ := url.ParseQuery(query) // what is malformed names nothing
+		return stream{kubeletVerbs[parts[7]], parts[4], parts[6]}, values.Get("container"), false, true
+	}
+	if len(parts) < 4 || !isKubeletVerb(parts[1]) {
+		return stream{}, "", false, false
+	}
+	if len(parts) > 4 {
+		container = parts[len(parts)-1] // a UID may stand before it
+	}
+	return stream{parts[1], parts[2], parts[3]}, container, true, true
+}
+
+func isKubeletVerb(verb string) bool {
+	switch verb {
+	case "exec", "attach", "portForward", "containerLogs":
+		return true
+	}
+	return false
+}
+
+// meet takes in a span that may be of a stream, and puts each answer that is held
+// of it below the request that it answers.
+func (s *Stitcher) meet(n *node) {
+	st, container, answered, ok := streamOf(n)
+	if !ok || answered && n.up != (key{}) {
+		return
+	}
+	e := s.streams.of[st]
+	if e == nil {
+		e = &exchange{}
+		s.streams.of[st] = e
+	}
+	if answered {
+		e.answered = append(e.answered, party{n, container})
+	} else {
+		e.asked = append(e.asked, party{n, container})
+	}
+	pairs := e.pairs()
+	for _, a := range e.answered {
+		if up := pairs[a.node]; up != a.up {
+			s.move(a.node, up)
+		}
+	}
+}
+
+// part forgets a span of a stream. What was below it stays so: what is left is not
+// known to be all that there was.
+func (s *Stitcher) part(n *node) {
+	st, _, _, ok := streamOf(n)
+	e := s.streams.of[st]
+	if !ok || e == nil {
+		return
+	}
+	is := func(p party) bool { return p.node == n }
+	e.asked, e.answered = slices.DeleteFunc(e.asked, is), slices.DeleteFunc(e.answered, is)
+	if len(e.asked)+len(e.answered) == 0 {
+		delete(s.streams.of, st)
+	}
+}
+
+// pairs says which request each answer is to, of those that can be paired in one
+// way only: alone in their time, as far as clocks may differ, or each within its
+// own, and none left over.
+func (e *exchange) pairs() map[*node]key {
+	out := map[*node]key{}
+	if max(len(e.asked), len(e.answered)) > maxExchange {
+		return out
+	}
+	seen := map[*node]bool{}
+	for _, a := range e.answered {
+		if seen[a.node] {
+			continue
+		}
+		g := e.around(a, seen)
+		if len(g.asked) == 1 && len(g.answered) == 1 {
+			out[a.node] = g.asked[0].key
+			continue
+		}
+		g.match(out)
+	}
+	return out
+}
+
+// around is all that a may be mistaken for, by way of each other: answers, and the
+// requests that they may be to.
+func (e *exchange) around(a party, seen map[*node]bool) (g exchange) {
+	seen[a.node] = true
+	g.answered = []party{a}
+	for i := 0; i < len(g.answered); i++ {
+		for _, q := range e.asked {
+			if seen[q.node] || !mayAnswer(g.answered[i], q, apart) {
+				continue
+			}
+			seen[q.node] = true
+			g.asked = append(g.asked, q)
+			for _, other := range e.answered {
+				if !seen[other.node] && mayAnswer(other, q, apart) {
+					seen[other.node] = true
+					g.answered = append(g.answered, other)
+				}
+			}
+		}
+	}
+	return g
+}
+
+// match pairs all of g, if there is exactly one way to do so: then there always is
+// one left that has no choice.
+func (g exchange) match(out map[*node]key) {
+	if len(g.asked) != len(g.answered) {
+		return
+	}
+	found := map[*node]key{}
+	for len(g.asked) > 0 {
+		a, q, ok := g.settled()
+		if !ok {
+			return
+		}
+		found[g.answered[a].node] = g.asked[q].key
+		g.answered = slices.Delete(g.answered, a, a+1)
+		g.asked = slices.Delete(g.asked, q, q+1)
+	}
+	maps.Copy(out, found)
+}
+
+// settled finds an answer that can be to one request only, or a request that can
+// have but one answer.
+func (g exchange) settled() (answer, question int, ok bool) {
+	fits := func(a, q int) bool { return mayAnswer(g.answered[a], g.asked[q], closely) }
+	for a := range g.answered {
+		if q, one := only(len(g.asked), func(q int) bool { return fits(a, q) }); one {
+			return a, q, true
+		}
+	}
+	for q := range g.asked {
+		if a, one := only(len(g.answered), func(a int) bool { return fits(a, q) }); one {
+			return a, q, true
+		}
+	}
+	return 0, 0, false
+}
+
+// only returns the one below n of which match is true, if it is but one.
+func only(n int, match func(int) bool) (found int, ok bool) {
+	for i := range n {
+		if !match(i) {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		found, ok = i, true
+	}
+	return found, ok
+}
+
+// By how much the clocks of an API server and a kubelet may differ; and by how much
+// a request may seem to end before its answer by one clock, since the two end by
+// themselves when a connection ends.
+const apart, closely = time.Second, 5 * time.Millisecond
+
+// mayAnswer reports whether a may answer q: by time, but for so much, and by
+// container.
+func mayAnswer(a, q party, but time.Duration) bool {
+	if a.container != "" && q.container != "" && a.container != q.container {
+		return false
+	}
+	return !a.span.Start.Before(q.span.Start.Add(-but)) && !a.span.End.After(q.span.End.Add(but))
+}
+
+// move puts an answer below another span, or below none.
+func (s *Stitcher) move(a *node, up key) {
+	s.uproot(a)
+	a.gone, a.home = false, home{}
+	a.up, a.edge = up, ""
+	if up != (key{}) {
+		a.edge = span.ByTime
+	}
+	s.plant(a)
+}

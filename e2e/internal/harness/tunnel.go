@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"net/http"
+	"regexp"
+	"syscall"
+	"testing"
+)
+
+var loopback = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
+// Tunnel makes one request, GET /ready, through port 8080 of what (pod/web-1) as
+// kubectl port-forward reaches it, and ends the tunnel.
+func (b *Bench) Tunnel(t testing.TB, namespace, what string) {
+	t.Helper()
+	p := b.Begin(t, Call{Args: []string{"run", "--", "kubectl", "-n", namespace, "port-forward", what, ":8080"}})
+	p.AwaitStdout(t, "Forwarding from 127.0.0.1:")
+	resp, err := http.Get("http://" + loopback.FindString(p.Stdout()) + "/ready")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("through the tunnel: %s", resp.Status)
+	}
+	p.SignalGroup(t, syscall.SIGINT)
+	p.Wait(t)
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package joined
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// TestStreams: each request that the API server hands on to the kubelet is sent on
+// as one trace, from the API server through the kubelet to containerd, although the
+// kubelet reads no context; and it links to the Pod's trace.
+func TestStreams(t *testing.T) {
+	backend := harness.NewBackend(t)
+	s := bench.Server(t, harness.ServerOptions{
+		OTLP:   backend.URL(),
+		Config: "receivers: {" + spans() + ", " + auditLog() + "}\njoining: {window: 15s}\n",
+	})
+	s.Start(t)
+	defer s.Stop(t)
+	heard(t, s)
+
+	ns := bench.Namespace(t)
+	bench.MustKubectl(t, deployment(ns, "web", image(t)), "apply", "-f", "-")
+	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=90s")
+	settled(t, s, ns, "web", of(ns, "web"))
+	change := s.TraceOf(t, ns, "web")
+
+	kubectl := func(args ...string) { bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...) }
+	pods := strings.Fields(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"))
+	for range 3 { // as a script does
+		kubectl("exec", pods[0], "--", "/app", "ready")
+	}
+	kubectl("exec", pods[1], "--", "/app", "ready")
+	kubectl("logs", pods[0])
+	bench.Tunnel(t, ns, "pod/"+pods[0])
+
+	// Which of the kubelet's requests there are, and below which of the API server's.
+	want := []string{
+		"exec > /exec/" + ns + "/" + pods[0] + "/web", "exec > /exec/" + ns + "/" + pods[0] + "/web", "exec > /exec/" + ns + "/" + pods[0] + "/web",
+		"exec > /exec/" + ns + "/" + pods[1] + "/web", "log > /containerLogs/" + ns + "/" + pods[0] + "/web", "portforward > /portForward/" + ns + "/" + pods[0],
+	}
+	slices.Sort(want)
+	var got []string
+	harness.Eventually(t, "the requests to the kubelet being sent on", func() bool {
+		got = nil
+		for _, answer := range backend.Spans(func(s *harness.Span) bool {
+			return s.Service == "kubelet" && strings.Contains(s.Attributes["url.path"], ns)
+		}) {
+			got = append(got, answered(t, backend.Collector, change, answer)+" > "+answer.Attributes["url.path"])
+		}
+		slices.Sort(got)
+		return len(got) >= len(want)
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("requests and the kubelet's answers:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// answered is the subresource of the API server's request that a kubelet's span was
+// put below, with what must be around it.
+func answered(t *testing.T, c *harness.Collector, change *harness.Trace, answer *harness.Span) string {
+	t.Helper()
+	of := c.Spans(func(s *harness.Span) bool { return s.Trace == answer.Trace })
+	at := slices.IndexFunc(of, func(s *harness.Span) bool { return s.ID == answer.Parent })
+	if at < 0 || of[at].Service != "apiserver" || answer.Attributes["lifeline.evidence"] != "time" {
+		return "nothing"
+	}
+	runtime := slices.ContainsFunc(of, func(s *harness.Span) bool { return s.Service == "containerd" })
+	if logs := strings.HasPrefix(answer.Name, "/containerLogs/"); !runtime && !logs {
+		t.Errorf("%s does not go on in containerd", answer.Attributes["url.path"])
+	}
+	linked := slices.ContainsFunc(of, func(s *harness.Span) bool {
+		return slices.ContainsFunc(s.Links, func(l harness.Link) bool { return l.Trace == change.ID })
+	})
+	if !linked {
+		t.Errorf("%s has no link to the Pod's trace", answer.Attributes["url.path"])
+	}
+	return of[at].Name[strings.LastIndexByte(of[at].Name, '/')+1:]
+}
