@@ -32,12 +32,12 @@ func (d *derivation) loosen(all []*write) {
 	}
 }
 
-// placed is where w comes in the order of writes, see loosen.
+// placed is where w comes in the order of writes, see loosen; it is never 0.
 func (d *derivation) placed(w *write, born map[*timeline]*write) uint64 {
 	if w.place != 0 || !w.loose() {
-		return w.stored()
+		return max(w.stored(), 1)
 	}
-	w.place = w.rv // owners may go in a circle
+	w.place = max(w.rv, 1) // owners may go in a circle
 	for _, t := range d.engine.dependants[w.t.ref.UID] {
 		b := born[t]
 		switch {

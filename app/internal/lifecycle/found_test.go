@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -108,5 +109,22 @@ func TestFoundBesideWhatWasSeen(t *testing.T) {
 		if diff := cmp.Diff(outline(want.Traces(late)), outline(observe(all).Traces(late))); diff != "" {
 			t.Errorf("%s: -live +found:\n%s", name, diff)
 		}
+	}
+}
+
+// Objects without a resourceVersion of their own, as a recording or an aggregated
+// API may have them, can own each other in a circle, too.
+func TestFoundInACircle(t *testing.T) {
+	s := newStory()
+	s.write("a", replicaSet("a", 1))
+	s.write("b", replicaSet("a", 1))
+	for _, o := range s.seen {
+		o.Listed, o.State.ResourceVersion = true, 0
+	}
+	own := s.objects["a"].Owners[0]
+	s.objects["b"].Owners = append(s.objects["b"].Owners, object.Owner{Kind: own.Kind, Name: "b", UID: "uid-b"})
+	e := observe(s.seen)
+	if n := len(e.Traces(s.now().Add(15 * time.Minute))); n == 0 {
+		t.Error("nothing is told of them")
 	}
 }
