@@ -148,14 +148,14 @@ func (m *Member) tick(ctx context.Context) (finding, error) {
 		v.resume = m.left
 	}
 	changed := m.show(v, began.Add(m.o.RenewDeadline))
-	m.clean(ctx, table, statuses)
+	err = m.clean(ctx, table, statuses)
 	switch {
 	case m.leaving && (drained(table, m.o.Identity, m.said) || alone(m.o.Identity, statuses)):
-		return done, nil
+		return done, err
 	case changed || table.Pending != nil:
-		return moving, nil
+		return moving, err
 	}
-	return steady, nil
+	return steady, err
 }
 
 // show makes v the View, and tells of it if it differs.

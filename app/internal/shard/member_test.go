@@ -3,17 +3,23 @@
 package shard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
 )
@@ -342,6 +348,56 @@ func TestTableIsRestored(t *testing.T) {
 		}
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("the Table that was deleted comes back: -want +got:\n%s", diff)
+		}
+	})
+}
+
+// keeping is a connection over which no Lease can be deleted.
+type keeping struct {
+	coordinationclient.LeasesGetter
+}
+
+func (k keeping) Leases(namespace string) coordinationclient.LeaseInterface {
+	return keptLeases{k.LeasesGetter.Leases(namespace)}
+}
+
+type keptLeases struct {
+	coordinationclient.LeaseInterface
+}
+
+func (keptLeases) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+	return apierrors.NewForbidden(coordinationv1.Resource("leases"), name, errors.New("no right to"))
+}
+
+// A Lease that cannot be deleted is told of once, and keeps nobody from taking part.
+func TestLeaseCannotBeDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		server := leasetest.New()
+		number := func() uint64 { return 1 }
+		o := options(server.Client(), "a", Hooks{OnView: func(View) {}, Ready: func(View) bool { return true }, Seen: number, Open: number, Told: number})
+		o.Client, o.Grace, o.Recall, o.Log = keeping{o.Client}, 0, 0, slog.New(slog.NewTextHandler(&said, nil))
+		gone := newLease(&o, memberName(o.Name, "b"))
+		if err := put(gone, AnnotationState, State{Left: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Client.Leases(o.Namespace).Create(t.Context(), gone, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		m, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := m.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(said.String(), "cannot delete Lease lifeline/lifeline-member-b"); n != 1 {
+			t.Errorf("told %d times of the Lease that stays, want once:\n%s", n, said.String())
+		}
+		if m.said.Version == 0 {
+			t.Errorf("it takes no part: %+v", m.said)
 		}
 	})
 }

@@ -126,8 +126,10 @@ func (m *Member) plan(ctx context.Context, lease *coordinationv1.Lease, statuses
 	return Table{}, fmt.Errorf("cannot write Lease %s/%s: %w", m.o.Namespace, lease.Name, err)
 }
 
-// clean removes Leases of members that have no part in anything.
-func (m *Member) clean(ctx context.Context, t Table, statuses []Status) {
+// clean removes Leases of members that have no part in anything. Its error says why
+// one of them stays, which does no harm.
+func (m *Member) clean(ctx context.Context, t Table, statuses []Status) error {
+	var failed error
 	needed := t.live()
 	if t.Pending != nil {
 		needed = append(needed, t.Pending.Members...)
@@ -139,8 +141,9 @@ func (m *Member) clean(ctx context.Context, t Table, statuses []Status) {
 		name := memberName(m.o.Name, s.Identity)
 		version := m.watcher.seen[name].version
 		err := m.o.Client.Leases(m.o.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			m.warn(fmt.Errorf("cannot delete Lease %s/%s of a member that is gone: %w", m.o.Namespace, name, err))
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && failed == nil {
+			failed = fmt.Errorf("cannot delete Lease %s/%s of a member that is gone: %w", m.o.Namespace, name, err)
 		}
 	}
+	return failed
 }
