@@ -231,7 +231,10 @@ func (b *Outbox) wait(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	case <-b.closing:
-		return false
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		// What came just before Close is sent, too.
+		return !b.holding && b.sender != nil && len(b.backlog.queue)+len(b.backlog.head) > 0
 	case <-b.wake:
 	case <-timer:
 	}

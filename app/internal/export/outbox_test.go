@@ -356,6 +356,31 @@ func TestOutboxStandby(t *testing.T) {
 	r.want(t, all[6:]...)
 }
 
+// What was stored just before Close is sent, also where the sending goroutine learns
+// of both at the same time.
+func TestOutboxClosesAfterTheLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		waits, holds, want bool
+	}{
+		"something waits": {waits: true, want: true},
+		"it is held":      {waits: true, holds: true},
+		"nothing waits":   {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &Outbox{sender: &sender{}, wake: make(chan struct{}, 1), closing: make(chan struct{}), holding: c.holds}
+			close(b.closing)
+			if c.waits {
+				b.backlog.add(item{Entry: Entry{Spans: 1}})
+			}
+			for range 50 {
+				if got := b.wait(t.Context()); got != c.want {
+					t.Fatalf("there may be more to do: %t, want %t", got, c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestOutboxForgetFails(t *testing.T) {
 	w := newWorld(t)
 	o := to("http://" + nowhere(t))
