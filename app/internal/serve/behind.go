@@ -24,6 +24,8 @@ type behind struct {
 	// zero if all are away, or none has been.
 	since time.Time
 	was   bool
+	// waits is what check has told last.
+	waits bool
 }
 
 // check reports whether watches are behind, as the statistics say, or whether
@@ -31,7 +33,7 @@ type behind struct {
 func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	away := stats.Lag > 0 || !b.synced.Load()
 	if !away && (!b.was || waiting == 0) {
-		b.was, b.since = false, time.Time{}
+		b.was, b.waits, b.since = false, false, time.Time{}
 		return false
 	}
 	b.was = true
@@ -41,7 +43,8 @@ func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	case b.since.IsZero():
 		b.since = now
 	}
-	return b.since.IsZero() || now.Sub(b.since) < catchUp
+	b.waits = b.since.IsZero() || now.Sub(b.since) < catchUp
+	return b.waits
 }
 
 // connected reports whether any watch shows the present.

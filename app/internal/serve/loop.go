@@ -198,7 +198,7 @@ func (l *loop) look(ctx context.Context) error {
 	err := l.recorder.look(ctx, l.s.clock.Now())
 	l.count(time.Now())
 	l.s.looked(err)
-	if err == nil && !l.s.behind.was {
+	if err == nil && !l.s.behind.waits {
 		l.tellStored()
 	}
 	if err != nil {

@@ -3,11 +3,14 @@
 package serve
 
 import (
+	"log/slog"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // What is handed on when the loop stops is a beginning of what was seen: no
@@ -47,6 +50,38 @@ func TestStopDropsTheEndOnly(t *testing.T) {
 		timer.Stop()
 		if first.position.Version != "0" {
 			t.Fatalf("begins with %s", first.position.Version)
+		}
+	}
+}
+
+// A watch that never comes back, of a kind whose conversion fails say, holds up who
+// waits for something to be stored for no longer than it holds up the traces.
+func TestOneWatchStaysAway(t *testing.T) {
+	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
+	now := time.Now()
+	s.clock = newClock(time.Now, time.Time{}, nil)
+	s.behind.synced.Store(true)
+	r := begin(t, openSQLite(t, filepath.Join(t.TempDir(), "a.db")))
+	r.Share = func() share {
+		some := watch.Stats{Lag: time.Minute, Resources: []watch.ResourceStats{{Streams: 2, Connected: 1}}}
+		return share{wait: s.behind.check(some, 0, now)}
+	}
+	l := newLoop(s, r.recorder)
+	told := false
+	l.afterStored(func() { told = true })
+	l.take(<-l.in)
+	for _, step := range []struct {
+		reason string
+		after  time.Duration
+		want   bool
+	}{{"it may come back yet", 0, false}, {"the rest goes on", catchUp, true}} {
+		now = now.Add(step.after)
+		r.mark("audit/log", step.reason)
+		if err := l.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if told != step.want {
+			t.Errorf("told: %t, want %t: %s", told, step.want, step.reason)
 		}
 	}
 }
