@@ -184,6 +184,31 @@ func TestNotAcknowledged(t *testing.T) {
 	}
 }
 
+// TestNotAcknowledgedWhileItWaits: copies that could not be stored are with the next
+// look, also with one that hands nothing out: their sender is answered when it comes
+// again.
+func TestNotAcknowledgedWhileItWaits(t *testing.T) {
+	_, _, _, at := pods(t)
+	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
+	j := &joined{st: st}
+	j.start(t)
+	j.Share = func() share { return share{wait: true} }
+	sync := syncOf(1, "of another", at)
+	st.times = 1
+	j.joining.accept([]*span.Span{sync}, at)
+	if err := j.storeCopies(t.Context(), at); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("got %v, want that the disk is full", err)
+	}
+	j.mustLook(t, at)
+	again := *sync
+	j.take(t, at, &again)
+	j.start(t)
+	j.mustLook(t, at.Add(time.Second))
+	if n := j.joining.stitch.Stats().Buffered; n != 1 {
+		t.Errorf("%d spans wait after a restart, want the one that was acknowledged", n)
+	}
+}
+
 // TestDamagedCopies: what cannot be read does not keep the server from the rest.
 func TestDamagedCopies(t *testing.T) {
 	_, _, _, at := pods(t)

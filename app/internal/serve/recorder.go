@@ -224,6 +224,9 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 		r.conclude(ctx, l, now)
 	} else {
 		l.prints = r.open
+		if r.joining != nil { // what could not be stored when it came
+			maps.Copy(l.batch.State, r.joining.copyFresh(now))
+		}
 	}
 	for _, name := range r.stale {
 		l.batch.State[name] = nil
@@ -444,7 +447,11 @@ func (r *recorder) refill(l *look) error {
 	if r.joining != nil {
 		maps.Copy(l.batch.State, r.joining.recopy(now))
 	}
-	return r.saveEngine(l)
+	if err := r.saveEngine(l); err != nil {
+		return err
+	}
+	l.batch.State[journalName(r.journal.next)] = nil // this look's chunk, which the engine knows
+	return nil
 }
 
 // storeCopies stores copies of the spans of other components that came since the

@@ -135,6 +135,9 @@ func TestDamagedStore(t *testing.T) {
 			t.Fatalf("the store cannot be opened again: %v", err)
 		}
 	}
+	if chunks, err := second.States(t.Context(), journalState); err != nil || len(chunks) != 0 {
+		t.Errorf("%d chunks (%v) are in the journal beside the engine that knows them", len(chunks), err)
+	}
 	if err := r.look(t.Context(), now.Add(2*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
