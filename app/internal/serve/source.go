@@ -49,8 +49,8 @@ func (s *server) watch(ctx context.Context) {
 		return // ctx has ended
 	}
 	s.waitFor("the first lists")
-	if s.watcher.Synced(ctx) != nil {
-		return
+	if s.listed(ctx) != nil {
+		return // ctx has ended
 	}
 	s.member.came.CompareAndSwap(math.MaxInt64, s.clock.Now().UnixNano())
 	s.behind.synced.Store(true)
