@@ -5,6 +5,7 @@ package stitch_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -35,6 +36,11 @@ func TestFlood(t *testing.T) {
 		"large texts": func(_ int, s *span.Span) { s.Message = strings.Repeat("x", 4000) },
 		"reads":       func(_ int, s *span.Span) { s.Name = "GET /api/v1/namespaces/{:namespace}/pods/{:name}" },
 		"noise":       func(_ int, s *span.Span) { s.Name = "runtime.v1.RuntimeService/Status" },
+		"one exec, asked": func(i int, s *span.Span) {
+			s.Name = "GET /api/v1/namespaces/{:namespace}/pods/{:name}/exec"
+			s.Attributes = []attribute.KeyValue{attribute.String("url.path", "/api/v1/namespaces/default/pods/web-1/exec"), attribute.String("audit-id", spanID(i).String())}
+		},
+		"one exec, answered": execAnswer,
 	}
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +75,33 @@ func TestFlood(t *testing.T) {
 				t.Errorf("what had been joined went for it: %+v\n%s", st, outline(got))
 			}
 		})
+	}
+}
+
+func execAnswer(i int, s *span.Span) {
+	s.TraceID = trace.TraceID{1, 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)}
+	s.Name, s.Attributes = "/exec/{podNamespace}/{podID}/{containerName}", []attribute.KeyValue{attribute.String("url.path", execWeb)}
+}
+
+// TestFloodOfOneStream: what comes of one stream costs the same however much waits
+// of it. Where each looks at all others, this takes a minute.
+func TestFloodOfOneStream(t *testing.T) {
+	const most, limit = 80_000, 30 * time.Second
+	s := stitch.New(stitch.Options{MaxSpans: most})
+	var f foreign
+	f.answers(1, execWeb, 1, 2)
+	spans := make([]span.Span, most)
+	begun := time.Now()
+	for i := range spans {
+		spans[i] = *f.list[0]
+		spans[i].ID = spanID(i)
+		execAnswer(i, &spans[i])
+		if s.Accept([]*span.Span{&spans[i]}, now); i%1000 == 0 && time.Since(begun) > limit {
+			t.Fatalf("%d spans took %s", i, limit)
+		}
+	}
+	if s.Expire(now.Add(time.Hour)); time.Since(begun) > limit {
+		t.Errorf("%d spans took %s", most, time.Since(begun))
 	}
 }
 

@@ -3,6 +3,8 @@
 package stitch
 
 import (
+	"bytes"
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -31,14 +33,23 @@ type stream struct {
 // as the kubelets do.
 type streams struct{ of map[stream]*exchange }
 
-// exchange is all that is held of one stream.
-type exchange struct{ asked, answered []party }
+// exchange is all that is held of one stream: requests and answers, each with the
+// container that it names, or none. To add and to take out costs the same however
+// many there are.
+type exchange struct {
+	asked, answered map[*node]string
+	// crowded: there are more than are paired, and none is.
+	crowded bool
+}
 
 // party is a request, or an answer, and the container that it names, or none.
 type party struct {
 	*node
 	container string
 }
+
+// group are requests and answers that may belong together.
+type group struct{ asked, answered []party }
 
 // maxExchange is how many requests of one stream, and how many answers, are paired:
 // if more of them wait, each is a trace of its own.
@@ -93,20 +104,41 @@ func (s *Stitcher) meet(n *node) {
 	}
 	e := s.streams.of[st]
 	if e == nil {
-		e = &exchange{}
+		e = &exchange{asked: map[*node]string{}, answered: map[*node]string{}}
 		s.streams.of[st] = e
 	}
 	if answered {
-		e.answered = append(e.answered, party{n, container})
+		e.answered[n] = container
 	} else {
-		e.asked = append(e.asked, party{n, container})
+		e.asked[n] = container
 	}
-	pairs := e.pairs()
-	for _, a := range e.answered {
+	crowded := max(len(e.asked), len(e.answered)) > maxExchange
+	if crowded && e.crowded {
+		return
+	}
+	e.crowded = crowded
+	all := group{parties(e.asked), parties(e.answered)}
+	var pairs map[*node]key
+	if !crowded {
+		pairs = all.pairs()
+	}
+	for _, a := range all.answered {
 		if up := pairs[a.node]; up != a.up {
 			s.move(a.node, up)
 		}
 	}
+}
+
+// parties are those of one side, in the order of their IDs.
+func parties(of map[*node]string) []party {
+	out := make([]party, 0, len(of))
+	for n, container := range of {
+		out = append(out, party{n, container})
+	}
+	slices.SortFunc(out, func(a, b party) int {
+		return cmp.Or(bytes.Compare(a.key.trace[:], b.key.trace[:]), bytes.Compare(a.key.span[:], b.key.span[:]))
+	})
+	return out
 }
 
 // part forgets a span of a stream. What was below it stays so: what is left is not
@@ -117,8 +149,8 @@ func (s *Stitcher) part(n *node) {
 	if !ok || e == nil {
 		return
 	}
-	is := func(p party) bool { return p.node == n }
-	e.asked, e.answered = slices.DeleteFunc(e.asked, is), slices.DeleteFunc(e.answered, is)
+	delete(e.asked, n)
+	delete(e.answered, n)
 	if len(e.asked)+len(e.answered) == 0 {
 		delete(s.streams.of, st)
 	}
@@ -127,17 +159,14 @@ func (s *Stitcher) part(n *node) {
 // pairs says which request each answer is to, of those that can be paired in one
 // way only: alone in their time, as far as clocks may differ, or each within its
 // own, and none left over.
-func (e *exchange) pairs() map[*node]key {
+func (all group) pairs() map[*node]key {
 	out := map[*node]key{}
-	if max(len(e.asked), len(e.answered)) > maxExchange {
-		return out
-	}
 	seen := map[*node]bool{}
-	for _, a := range e.answered {
+	for _, a := range all.answered {
 		if seen[a.node] {
 			continue
 		}
-		g := e.around(a, seen)
+		g := all.around(a, seen)
 		if len(g.asked) == 1 && len(g.answered) == 1 {
 			out[a.node] = g.asked[0].key
 			continue
@@ -149,17 +178,17 @@ func (e *exchange) pairs() map[*node]key {
 
 // around is all that a may be mistaken for, by way of each other: answers, and the
 // requests that they may be to.
-func (e *exchange) around(a party, seen map[*node]bool) (g exchange) {
+func (all group) around(a party, seen map[*node]bool) (g group) {
 	seen[a.node] = true
 	g.answered = []party{a}
 	for i := 0; i < len(g.answered); i++ {
-		for _, q := range e.asked {
+		for _, q := range all.asked {
 			if seen[q.node] || !mayAnswer(g.answered[i], q, apart) {
 				continue
 			}
 			seen[q.node] = true
 			g.asked = append(g.asked, q)
-			for _, other := range e.answered {
+			for _, other := range all.answered {
 				if !seen[other.node] && mayAnswer(other, q, apart) {
 					seen[other.node] = true
 					g.answered = append(g.answered, other)
@@ -172,7 +201,7 @@ func (e *exchange) around(a party, seen map[*node]bool) (g exchange) {
 
 // match pairs all of g, if there is exactly one way to do so: then there always is
 // one left that has no choice.
-func (g exchange) match(out map[*node]key) {
+func (g group) match(out map[*node]key) {
 	if len(g.asked) != len(g.answered) {
 		return
 	}
@@ -191,7 +220,7 @@ func (g exchange) match(out map[*node]key) {
 
 // settled finds an answer that can be to one request only, or a request that can
 // have but one answer.
-func (g exchange) settled() (answer, question int, ok bool) {
+func (g group) settled() (answer, question int, ok bool) {
 	fits := func(a, q int) bool { return mayAnswer(g.answered[a], g.asked[q], closely) }
 	for a := range g.answered {
 		if q, one := only(len(g.asked), func(q int) bool { return fits(a, q) }); one {
