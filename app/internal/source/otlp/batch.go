@@ -52,7 +52,8 @@ type batch struct {
 	draft    draft
 	resource resource
 	scope    scope
-	// left is how many values the span, or the resource, may still have.
+	// left is how many values the span, or the resource, may still have that is
+	// being read.
 	left int
 	// kvs and values are stacks of what is being read; a list is copied when
 	// it is complete. events and links are those of the draft.
@@ -72,6 +73,8 @@ func newBatch(clock func() time.Time, limit int) *batch {
 type resource struct {
 	*span.Resource
 	first int
+	// left is how many values it may still have.
+	left int
 }
 
 // scope is what made the spans since first.
@@ -81,8 +84,20 @@ type scope struct {
 }
 
 func (b *batch) beginResource() {
-	b.resource = resource{Resource: &span.Resource{}, first: len(b.spans)}
-	b.left = maxValues
+	b.resource = resource{Resource: &span.Resource{}, first: len(b.spans), left: maxValues}
+}
+
+// beginPart begins a part of the resource, which may come in several and between
+// its spans: the bounds are those of all parts together. The list of its attributes
+// begins at mark.
+func (b *batch) beginPart() (mark int) {
+	b.kvs, b.left = b.kvs[:0], b.resource.left
+	return -len(b.resource.Attributes)
+}
+
+func (b *batch) endPart() {
+	b.resource.Attributes = b.attributes(b.resource.Attributes, 0)
+	b.resource.left = b.left
 }
 
 // endResource gives the spans their service: the resource may come after them.

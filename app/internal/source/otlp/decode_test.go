@@ -20,6 +20,7 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -432,5 +433,28 @@ func TestMemoryIsBounded(t *testing.T) {
 				t.Errorf("%d bytes were taken for a limit of %d", b.memory, b.limit)
 			}
 		})
+	}
+}
+
+// TestResourceInParts: a resource may come in any number of parts, which merge, and
+// have the room of one.
+func TestResourceInParts(t *testing.T) {
+	const parts = 1 << 16
+	span := marshal(t, one(func(*tracepb.Span) {}).GetResourceSpans()[0].GetScopeSpans()[0])
+	wire := slices.Repeat([]byte{1<<3 | 2, 2, 1<<3 | 2, 0}, parts) // an attribute without a key
+	wire = protowire.AppendBytes(protowire.AppendTag(wire, 2, protowire.BytesType), span)
+	wire = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), wire)
+	text := []byte(`{"resourceSpans":[{` + strings.Repeat(`"resource":{"attributes":[{}]},`, parts) + strings.TrimPrefix(jsonSpan(`"name":"s"`), `{"resourceSpans":[{`))
+	for name, body := range map[string][]byte{"protobuf": wire, "JSON": text} {
+		b := decoded(t, body)
+		if len(b.spans) != 1 {
+			t.Fatalf("%s: %d spans", name, len(b.spans))
+		}
+		if n := len(b.spans[0].Origin.Resource.Attributes); n != maxAttributes || b.cut[cutAttribute] != parts-maxAttributes {
+			t.Errorf("%s: the resource has %d attributes, and %d were cut", name, n, b.cut[cutAttribute])
+		}
+		if b.memory > 1<<20 {
+			t.Errorf("%s: %d bytes were taken", name, b.memory)
+		}
 	}
 }

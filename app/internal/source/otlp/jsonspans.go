@@ -50,17 +50,17 @@ func (b *batch) jsonResourceSpans(j *jsonReader) {
 }
 
 func (b *batch) jsonResource(j *jsonReader) {
-	b.kvs, b.left = b.kvs[:0], maxValues
+	mark := b.beginPart()
 	j.open('{')
 	for j.member() {
 		switch string(j.name) {
 		case "attributes":
-			b.jsonAttributes(j, 0, 0)
+			b.jsonAttributes(j, mark, 0)
 		default:
 			j.skip()
 		}
 	}
-	b.resource.Attributes = b.attributes(b.resource.Attributes, 0)
+	b.endPart()
 }
 
 func (b *batch) jsonScopeSpans(j *jsonReader) {

@@ -106,14 +106,14 @@ func (b *batch) protoResourceSpans(msg []byte) error {
 }
 
 func (b *batch) protoResource(msg []byte) error {
-	b.kvs, b.left = b.kvs[:0], maxValues
+	mark := b.beginPart()
 	f := fields{rest: msg}
 	for f.next() {
 		if f.key == 1<<3|delimited {
-			f.do(b.protoAttribute(f.bytes, 0, 0))
+			f.do(b.protoAttribute(f.bytes, mark, 0))
 		}
 	}
-	b.resource.Attributes = b.attributes(b.resource.Attributes, 0)
+	b.endPart()
 	return f.err
 }
 
