@@ -105,6 +105,35 @@ func TestFloodOfOneStream(t *testing.T) {
 	}
 }
 
+// TestDeepTrees: a tree costs a span as much as any other, however deep it is. Where
+// each looks at all above it, this takes a minute.
+func TestDeepTrees(t *testing.T) {
+	const most, limit = 49_000, 10 * time.Second
+	for name, parent := range map[string]int{"children first": 1, "parents first": -1} {
+		t.Run(name, func(t *testing.T) {
+			s := stitch.New(stitch.Options{})
+			var f foreign
+			proto := f.add("containerd", "i", "work", by{9, 1}, 0, 1, 2, attribute.String("container.id", "same"))
+			spans := make([]span.Span, most)
+			batch := make([]*span.Span, most)
+			for i := range spans {
+				spans[i] = *proto
+				spans[i].ID, spans[i].Parent = spanID(i+1), spanID(i+1+parent)
+				batch[i] = &spans[i]
+			}
+			begun := time.Now()
+			s.Accept(batch, now)
+			passed := s.Expire(now.Add(time.Hour))
+			if took := time.Since(begun); took > limit {
+				t.Errorf("%d spans took %s", most, took)
+			}
+			if len(passed) != 1 || len(passed[0].Spans) != most {
+				t.Errorf("%d traces passed: %+v", len(passed), s.Stats())
+			}
+		})
+	}
+}
+
 func spanID(i int) trace.SpanID {
 	return trace.SpanID{0xee, 5: byte(i >> 16), 6: byte(i >> 8), 7: byte(i)}
 }

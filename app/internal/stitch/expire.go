@@ -110,17 +110,14 @@ func (s *Stitcher) letGo(bundle []*node, dropped *int64) {
 // and the like.
 func isMinor(bundle []*node) bool {
 	minor := len(bundle) == 1 && bundle[0].weak
+	inside := climb(bundle, func(n *node) bool { return kind(n.span) == trace.SpanKindInternal })
 	for _, n := range bundle {
 		switch kind(n.span) {
 		case trace.SpanKindServer, trace.SpanKindClient:
 		default:
 			continue
 		}
-		above := n.above
-		for above != nil && kind(above.span) == trace.SpanKindInternal {
-			above = above.above
-		}
-		if above == nil {
+		if n.above == nil || kind(inside[n.above].span) == trace.SpanKindInternal {
 			if !n.weak {
 				return false
 			}
@@ -130,20 +127,51 @@ func isMinor(bundle []*node) bool {
 	return minor
 }
 
+// climb says where one comes to who goes up from each of a bundle, or from what is
+// above one, for as long as on holds, or to the top. It goes each step once: trees
+// may be deep.
+func climb(bundle []*node, on func(*node) bool) map[*node]*node {
+	to := make(map[*node]*node, len(bundle))
+	var path []*node
+	for _, n := range bundle {
+		for _, at := range []*node{n, n.above} {
+			path = path[:0]
+			for at != nil && to[at] == nil {
+				path = append(path, at)
+				if at.above == nil || !on(at) {
+					to[at] = at
+					break
+				}
+				at = at.above
+			}
+			for _, p := range path {
+				to[p] = to[at]
+			}
+		}
+	}
+	return to
+}
+
 // whole is a bundle as it is handed on. In mode Rewrite the parts of one request
 // that only links connect, or an answer to it, become one trace: an exec from the API server through
 // the kubelet to the container runtime. Work on a Pod that belongs to no change
 // links to the Pod's last trace.
 func (s *Stitcher) whole(bundle []*node) []*span.Span {
 	out := make([]*span.Span, len(bundle))
+	var tops map[*node]*node
+	var of map[*node]*entry
+	if s.opts.Mode != Link {
+		tops = climb(bundle, func(*node) bool { return true })
+		of = s.podsOf(bundle, tops)
+	}
 	for i, n := range bundle {
 		out[i] = n.span
 		if s.opts.Mode == Link {
 			continue
 		}
-		top, link := n.top(), (*span.Link)(nil)
+		top, link := tops[n], (*span.Link)(nil)
 		if n.above == nil {
-			link = s.lastTrace(bundle, n)
+			link = lastTrace(of[n], n)
 		}
 		if top.key.trace == n.key.trace && link == nil {
 			continue
@@ -161,31 +189,36 @@ func (s *Stitcher) whole(bundle []*node) []*span.Span {
 	return out
 }
 
+// podsOf are the Pods that the trees of a bundle are about, by their tops, as far
+// as that is known: a Pod that is named by its UID, or else by its name.
+func (s *Stitcher) podsOf(bundle []*node, tops map[*node]*node) map[*node]*entry {
+	of, byUID := map[*node]*entry{}, map[*node]bool{}
+	for _, n := range bundle {
+		top := tops[n]
+		if byUID[top] {
+			continue
+		}
+		if uid := s.podOf(n); uid != "" {
+			of[top], byUID[top] = s.entries[identity{byPod, uid}], true
+		} else if of[top] == nil {
+			if st, _, _, ok := streamOf(n); ok {
+				of[top] = s.entries[podNamed(st.namespace, st.pod)]
+			}
+		}
+	}
+	return of
+}
+
 // linkPod is said by the link of work on a Pod to the Pod's last trace.
 const linkPod = "pod"
 
 // lastTrace is the link from the tree below top to the trace in which the Pod that
-// the tree is about was last reconciled; nil if that is not known.
-func (s *Stitcher) lastTrace(bundle []*node, top *node) *span.Link {
-	var by *entry
-	for _, n := range bundle {
-		if n.top() != top {
-			continue
-		}
-		if uid := s.podOf(n); uid != "" {
-			by = s.entries[identity{byPod, uid}]
-			break
-		}
-		if by == nil {
-			if st, _, _, ok := streamOf(n); ok {
-				by = s.entries[podNamed(st.namespace, st.pod)]
-			}
-		}
-	}
-	if by == nil {
+// it is about was last reconciled; nil if that is not known.
+func lastTrace(of *entry, top *node) *span.Link {
+	if of == nil {
 		return nil
 	}
-	for _, st := range slices.Backward(by.stays) {
+	for _, st := range slices.Backward(of.stays) {
 		if !st.start.After(top.span.End.Time) {
 			return &span.Link{TraceID: st.change.id, SpanID: st.at, Attributes: []attribute.KeyValue{keyLinkKind.String(linkPod)}}
 		}
@@ -230,15 +263,17 @@ func ordered(spans []*span.Span) []*span.Span {
 	for _, s := range spans {
 		parents[s.ID] = s.Parent
 	}
-	for _, s := range spans {
-		at := s.ID
-		for range spans {
-			if at = parents[at]; !at.IsValid() {
-				break
-			}
-			if at == s.ID {
+	met := make(map[trace.SpanID]int, len(spans)) // on the way up from which span
+	for i, s := range spans {
+		for at := s.ID; at.IsValid(); at = parents[at] {
+			from, before := met[at]
+			if before && from == i {
 				return spans
 			}
+			if before {
+				break
+			}
+			met[at] = i
 		}
 	}
 	return span.TreeOrder(spans)

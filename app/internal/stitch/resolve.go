@@ -151,8 +151,10 @@ func (s *Stitcher) dispute(n *node, h home) {
 // claimant is the topmost span of the request that n is part of: what the same
 // process has above it, and the call that it answers.
 func claimant(n *node) *node {
-	for n.above != nil {
+	for range maxDepth {
 		switch {
+		case n.above == nil:
+			return n
 		case isCall(n.above.span, n.span):
 			return n.above
 		case n.above.instance != n.instance || n.edge != "" || n.above.identity.kind == byAudit:
@@ -183,11 +185,15 @@ const maxHops = 4
 // teach learns whose the sandbox and the container are that n names, from n or
 // from the work on a Pod that it is part of, and returns that Pod.
 func (s *Stitcher) teach(n *node) string {
-	pod := n.pod
-	for up := n.above; up != nil && pod == ""; up = up.above {
+	pod, up := n.pod, n.above
+	for range maxDepth {
+		if up == nil || pod != "" {
+			break
+		}
 		if syncs(up.span.Name) {
 			pod = up.pod
 		}
+		up = up.above
 	}
 	if pod == "" {
 		pod = s.podOf(n)
