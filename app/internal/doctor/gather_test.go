@@ -275,3 +275,31 @@ func TestProviders(t *testing.T) {
 		})
 	}
 }
+
+// TestManaged: a control plane is a provider's whose nodes all are, in whatever order
+// they are listed.
+func TestManaged(t *testing.T) {
+	own, eks, fake := Node{}, Node{Provider: EKS}, Node{Provider: Kwok}
+	for name, tc := range map[string]struct {
+		reason string
+		nodes  []Node
+		want   string
+	}{
+		"All":       {reason: "", nodes: []Node{eks, eks}, want: "Amazon EKS"},
+		"Fargate":   {reason: "serverless, and the provider's", nodes: []Node{{Provider: EKS, Serverless: true}}, want: "Amazon EKS"},
+		"Kwok":      {reason: "no node at all", nodes: []Node{fake, eks}, want: "Amazon EKS"},
+		"Virtual":   {reason: "no machine, so it does not count", nodes: []Node{{Provider: AKS}, {Serverless: true}}, want: "Azure AKS"},
+		"OwnFirst":  {reason: "who runs the control plane?", nodes: []Node{own, eks}},
+		"OwnLast":   {reason: "the same", nodes: []Node{eks, own}},
+		"Two":       {reason: "the same", nodes: []Node{eks, {Provider: GKE}}},
+		"OwnOnly":   {reason: "nobody's", nodes: []Node{own}},
+		"NoMachine": {reason: "nothing tells", nodes: []Node{fake}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, ok := (&Cluster{Nodes: known(tc.nodes)}).managed()
+			if m.name != tc.want || ok != (tc.want != "") {
+				t.Errorf("%s: %q, want %q", tc.reason, m.name, tc.want)
+			}
+		})
+	}
+}

@@ -168,7 +168,10 @@ samplingRatePerMillion: %s
 
 // tracingVersion is that of TracingConfiguration which the API server reads.
 func (f *Facts) tracingVersion() string {
-	if c := f.cluster(); c != nil && older(c.Version, "1.34.0") {
+	switch c := f.cluster(); {
+	case c != nil && older(c.Version, oldest):
+		return "v1alpha1"
+	case c != nil && older(c.Version, "1.34.0"):
 		return "v1beta1"
 	}
 	return "v1"

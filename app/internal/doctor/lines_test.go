@@ -65,6 +65,7 @@ func TestLines(t *testing.T) {
 	}{
 		"TracingNew":   {"from 1.34 on", func(*Facts) {}, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1\n"},
 		"TracingOld":   {"before 1.34", func(f *Facts) { f.Cluster.Value.Version = "v1.33.4" }, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1beta1\n"},
+		"TracingGate":  {"before 1.27, behind its gate", func(f *Facts) { f.Cluster.Value.Version = "v1.26.15" }, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1alpha1\n"},
 		"TracingAny":   {"of an unknown version the newest", func(f *Facts) { f.Cluster = unknown[Cluster]("x") }, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1\n"},
 		"EtcdNew":      {"", func(*Facts) {}, (*Facts).etcdLines, "--enable-distributed-tracing=true"},
 		"EtcdOld":      {"before 3.6", func(f *Facts) { f.Cluster.Value.Etcds.Value[0].Version = "3.5.9-0" }, (*Facts).etcdLines, "--experimental-enable-distributed-tracing=true"},

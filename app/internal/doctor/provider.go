@@ -92,15 +92,14 @@ func (c *Cluster) managed() (managed, bool) {
 	if !c.Nodes.Is() {
 		return managed{}, false
 	}
-	whose := ""
+	whose, some := "", false
 	for _, n := range c.Nodes.Value {
-		switch n.Provider {
-		case whose, Kwok:
+		switch {
+		case n.Provider == Kwok, n.Provider == "" && n.Serverless:
+		case some && n.Provider != whose:
+			return managed{}, false // nodes of two: who runs the control plane?
 		default:
-			if whose != "" {
-				return managed{}, false // nodes of two: who runs the control plane?
-			}
-			whose = n.Provider
+			whose, some = n.Provider, true
 		}
 	}
 	// A control plane that can be seen is nobody else's.
