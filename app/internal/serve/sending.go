@@ -4,7 +4,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,11 +41,15 @@ func (s *server) openOutbox(ctx context.Context, r *recorder) (err error) {
 	return nil
 }
 
-// closeOutbox sends what it can; the rest waits in the store.
+// closeOutbox sends what it can; the rest waits in the store. What belongs to no
+// change is nowhere stored: that some of it did not arrive is told, and no error.
 func (s *server) closeOutbox() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sendPatience)
 	defer cancel()
-	err := errors.Join(s.outbox.Close(ctx), s.passing.Close(ctx))
+	err := s.outbox.Close(ctx)
+	if lost := s.passing.Close(ctx); lost != nil {
+		s.log.Warn("not all spans that belong to no change were sent on", errAttr(lost))
+	}
 	if left := s.outbox.Stats().Spans; left > 0 {
 		s.log.Warn("spans that were not sent wait in the store for the next start", "spans", left)
 	}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// A backend that did not want what belongs to no change is no reason for a server
+// that was stopped to end with an error.
+func TestPassedOnInVain(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	defer backend.Close()
+	to := export.Options{Endpoint: backend.URL}
+	passing, err := export.New(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outbox, err := export.OpenOutbox(t.Context(), export.OutboxOptions{Options: to, Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	s := &server{log: slog.New(slog.NewTextHandler(&said, nil)), outbox: outbox, passing: passing}
+	_, _, _, at := pods(t)
+	alone := syncOf(1, "of another", at)
+	passing.Export([]*span.Trace{{ID: alone.TraceID, Spans: []*span.Span{alone}}})
+	if err := s.closeOutbox(); err != nil {
+		t.Errorf("the server ends with an error: %v", err)
+	}
+	if !strings.Contains(said.String(), "1 of 1 spans could not be sent") {
+		t.Errorf("nothing tells of the span that was lost:\n%s", said.String())
+	}
+}
