@@ -17,7 +17,7 @@ import (
 
 // cleanupPatience bounds a Cleanup, whatever its context says: leaving half of
 // a node behind because a test's time is over would spoil the next one.
-const cleanupPatience = 30 * time.Second
+const cleanupPatience = 2 * time.Minute
 
 // Cleanup removes everything that the node of that directory made or left on
 // this machine, and kills what still runs of it; its log files and written

@@ -55,7 +55,7 @@ func (l layout) setUpNetwork() (network, error) {
 
 // freeNetwork picks one of the 256 networks 10.213.x.0/24.
 func (l layout) freeNetwork() (network, error) {
-	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
+	routes, err := whole(func() ([]netlink.Route, error) { return netlink.RouteList(nil, netlink.FAMILY_V4) })
 	if err != nil {
 		return network{}, fmt.Errorf("cannot list routes: %w", err)
 	}
@@ -132,7 +132,7 @@ func (l layout) removeNetwork() error {
 	if err != nil {
 		return fmt.Errorf("cannot find bridge %s: %w", l.bridge(), err)
 	}
-	links, err := netlink.LinkList()
+	links, err := whole(netlink.LinkList)
 	if err != nil {
 		return fmt.Errorf("cannot list interfaces: %w", err)
 	}
@@ -148,6 +148,21 @@ func (l layout) removeNetwork() error {
 	}
 	return errors.Join(errs...)
 }
+
+// whole asks for a list again while it comes with the word that it may be
+// incomplete: what is listed was changed meanwhile, by the node of another
+// cluster or by a Pod's network that vanishes.
+func whole[T any](list func() ([]T, error)) ([]T, error) {
+	for attempt := 1; ; attempt++ {
+		all, err := list()
+		if attempt == listAttempts || !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return all, err
+		}
+	}
+}
+
+// listAttempts is how often whole asks at most.
+const listAttempts = 100
 
 // gone reports whether there is no such interface (any more): a Pod's end
 // vanishes together with its network namespace.
