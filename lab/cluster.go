@@ -19,7 +19,7 @@ import (
 )
 
 // stopLimit bounds how long Stop waits before it kills.
-const stopLimit = 30 * time.Second
+const stopLimit = time.Minute
 
 // A Cluster is a running Kubernetes. Its methods may be called concurrently;
 // those that change it wait for each other.

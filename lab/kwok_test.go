@@ -113,7 +113,7 @@ func TestKWOKPods(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			kubectl(t, c, "", "wait", "pod/"+name, "--for="+tc.wait, "--timeout=30s")
+			kubectl(t, c, "", "wait", "pod/"+name, "--for="+tc.wait, "--timeout=4m")
 			var got []string
 			for _, e := range kubeletEvents(t, c, name) {
 				got = append(got, e.Reason+" "+e.container())
@@ -130,7 +130,7 @@ func TestKWOKPods(t *testing.T) {
 func TestKWOKPodInDetail(t *testing.T) {
 	c := start(t, Options{Version: Versions()[0], KWOK: KWOKOptions{Pull: 1250e6, Ready: 2e9}})
 	kubectl(t, c, podManifest("web", "ready=20ms", `{containers: [{name: a, image: "nginx:1"}]}`), "apply", "-f", "-")
-	kubectl(t, c, "", "wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
+	kubectl(t, c, "", "wait", "pod/web", "--for=condition=Ready", "--timeout=4m")
 
 	t.Run("MessagesAreTheKubelets", func(t *testing.T) {
 		var got []string
@@ -158,7 +158,7 @@ func TestKWOKPodInDetail(t *testing.T) {
 		}
 	})
 	t.Run("DeletionIsGraceful", func(t *testing.T) {
-		kubectl(t, c, "", "delete", "pod", "web", "--timeout=30s")
+		kubectl(t, c, "", "delete", "pod", "web", "--timeout=4m")
 		events := kubeletEvents(t, c, "web")
 		if last := events[len(events)-1]; last.Reason != "Killing" || last.Message != "Stopping container a" {
 			t.Errorf("last event: %+v, want Killing", last)
@@ -167,12 +167,12 @@ func TestKWOKPodInDetail(t *testing.T) {
 	t.Run("NamespaceCanBeDeleted", func(t *testing.T) {
 		kubectl(t, c, "", "create", "namespace", "doomed")
 		kubectl(t, c, podManifest("p", "pull=1ms,ready=1ms", `{containers: [{name: a, image: "nginx:1"}]}`), "apply", "-n", "doomed", "-f", "-")
-		kubectl(t, c, "", "wait", "-n", "doomed", "pod/p", "--for=condition=Ready", "--timeout=30s")
-		kubectl(t, c, "", "delete", "namespace", "doomed", "--timeout=30s")
+		kubectl(t, c, "", "wait", "-n", "doomed", "pod/p", "--for=condition=Ready", "--timeout=4m")
+		kubectl(t, c, "", "delete", "namespace", "doomed", "--timeout=4m")
 	})
 	t.Run("JobCompletes", func(t *testing.T) {
 		kubectl(t, c, "", "create", "job", "j", "--image=busybox:1")
-		kubectl(t, c, "", "wait", "job/j", "--for=condition=Complete", "--timeout=30s")
+		kubectl(t, c, "", "wait", "job/j", "--for=condition=Complete", "--timeout=4m")
 	})
 }
 

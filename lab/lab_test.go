@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-lifeline/lifeline/lab/audit"
+	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 )
 
 // callerEnv makes the test binary start a cluster and wait to be killed.
@@ -80,7 +81,7 @@ func TestCluster(t *testing.T) {
 		}
 		kubectl(t, c, "", "get", "configmap", "kept")
 		kubectl(t, c, podManifest("after-restart", "", `{containers: [{name: a, image: nginx:1}]}`), "apply", "-f", "-")
-		kubectl(t, c, "", "wait", "pod/after-restart", "--for=condition=Ready", "--timeout=60s")
+		kubectl(t, c, "", "wait", "pod/after-restart", "--for=condition=Ready", "--timeout=4m")
 	})
 	t.Run("CrashIsNoticed", func(t *testing.T) { testCrash(t, c) })
 	t.Run("ReconfigureRestartsWhatChanged", func(t *testing.T) { testReconfigure(t, c) })
@@ -311,7 +312,7 @@ func TestPortTaken(t *testing.T) {
 			choices = choices[1:]
 			return first, nil
 		}
-		return freePorts(n)
+		return ports.Free(n)
 	}
 	var said strings.Builder
 	c, err := startWith(t.Context(), Options{Nodes: NodesNone, Progress: &said}, choose)

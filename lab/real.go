@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	realnode "github.com/kube-lifeline/lifeline/lab/internal/node"
+	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 	"github.com/kube-lifeline/lifeline/lab/internal/registry"
 )
 
@@ -95,11 +96,11 @@ func (c *Cluster) nodeTracing(component Component) *realnode.Tracing {
 func (n *realNodes) startRegistry(ctx context.Context) error {
 	c := n.cluster
 	for attempt := 1; ; attempt++ {
-		ports, err := freePorts(1)
+		free, err := ports.Free(1)
 		if err != nil {
 			return err
 		}
-		n.registry = registry.Client{Address: fmt.Sprintf("127.0.0.1:%d", ports[0])}
+		n.registry = registry.Client{Address: fmt.Sprintf("127.0.0.1:%d", free[0])}
 		spec, err := registry.Spec(n.registry.Address, filepath.Join(c.dir, "data", "registry"), c.registryLog())
 		if err != nil {
 			return err

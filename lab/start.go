@@ -15,12 +15,13 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/api"
 	"github.com/kube-lifeline/lifeline/lab/internal/build"
 	"github.com/kube-lifeline/lifeline/lab/internal/pki"
+	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
 const (
 	// startLimit bounds a start, building apart.
-	startLimit = 3 * time.Minute
+	startLimit = 8 * time.Minute
 	// portAttempts is how often other ports are tried: a free one may be taken
 	// by someone else before the component listens on it.
 	portAttempts = 3
@@ -44,11 +45,11 @@ func Build(ctx context.Context, opts Options) error {
 // Ready and Pods can be created. When it fails nothing is left running, and
 // the directory is kept, because the error names logs in it.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
-	return startWith(ctx, opts, freePorts)
+	return startWith(ctx, opts, ports.Free)
 }
 
 // startWith is Start with another way of choosing ports.
-func startWith(ctx context.Context, opts Options, ports func(int) ([]int, error)) (*Cluster, error) {
+func startWith(ctx context.Context, opts Options, choosePorts func(int) ([]int, error)) (*Cluster, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func startWith(ctx context.Context, opts Options, ports func(int) ([]int, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, bin: bin, dir: opts.Dir, choosePorts: ports}
+	c := &Cluster{opts: opts, bin: bin, dir: opts.Dir, choosePorts: choosePorts}
 	if err := c.claimDir(ctx); err != nil {
 		return nil, err
 	}

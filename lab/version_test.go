@@ -46,7 +46,7 @@ func TestOlderVersions(t *testing.T) {
 			}
 
 			apply(t, c, deployment("web", 2, "nginx:1", nil))
-			kubectl(t, c, "", "rollout", "status", "deployment/web", "--timeout=60s")
+			kubectl(t, c, "", "rollout", "status", "deployment/web", "--timeout=4m")
 			name := kubectl(t, c, "", "get", "pods", "-o=jsonpath={.items[0].metadata.name}")
 			var got []string
 			for _, e := range kubeletEvents(t, c, name) {
@@ -57,7 +57,7 @@ func TestOlderVersions(t *testing.T) {
 			if diff := gocmp.Diff(says[version], got); diff != "" {
 				t.Errorf("the kubelet's messages: -want +got:\n%s", diff)
 			}
-			kubectl(t, c, "", "delete", "deployment/web", "--cascade=foreground", "--timeout=60s")
+			kubectl(t, c, "", "delete", "deployment/web", "--cascade=foreground", "--timeout=4m")
 			if err := c.Err(); err != nil {
 				t.Error(err)
 			}

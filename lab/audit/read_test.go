@@ -210,7 +210,7 @@ func TestReadDamaged(t *testing.T) {
 
 func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	text := line{verb: "create"}.String()
 	parts := []string{text[:100], text[100:] + line{verb: "get"}.String(), line{

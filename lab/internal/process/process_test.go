@@ -44,7 +44,11 @@ func TestStop(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			g, dir := newGroup(t)
-			p := start(t, g, play(dir, "it", tc.role))
+			spec := play(dir, "it", tc.role)
+			if tc.role == "wait" {
+				spec.Grace = time.Minute // it is never in need of more
+			}
+			p := start(t, g, spec)
 			if err := p.WaitReady(t.Context(), logHas(p.LogFile(), "waiting")); err != nil {
 				t.Fatal(err)
 			}
@@ -105,9 +109,9 @@ func TestWaitReadyFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, dir := newGroup(t)
 			p := start(t, g, play(dir, "it", tc.role))
-			limit := 30 * time.Second
+			limit := 2 * time.Minute
 			if tc.role == "wait" {
-				limit = 300 * time.Millisecond
+				limit = 2 * time.Second
 			}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("that was enough"))
 			defer cancel()

@@ -4,8 +4,9 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"net"
+	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"go.uber.org/goleak"
 
+	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
@@ -25,13 +27,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start runs a registry as the process that it is in a cluster.
 func start(t *testing.T) Client {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
-
+	address := fmt.Sprintf("127.0.0.1:%d", free[0])
 	dir := t.TempDir()
 	spec, err := Spec(address, filepath.Join(dir, "layers"), filepath.Join(dir, "registry.log"))
 	if err != nil {
@@ -47,7 +47,7 @@ func start(t *testing.T) Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	client := Client{Address: address}
 	if err := p.WaitReady(ctx, client.Ready); err != nil {
@@ -100,26 +100,40 @@ func TestBandwidth(t *testing.T) {
 		t.Errorf("bandwidth: got %d, error %v; want %d", got, err, limit)
 	}
 	img := push(t, client, "app:v1", size)
-	began := time.Now()
-	read(t, img, nil)
-	if took := time.Since(began); took < 450*time.Millisecond || took > 3*time.Second {
+	took := quickest(3*time.Second, func() { read(t, img, nil) })
+	if took < 450*time.Millisecond || took > 3*time.Second {
 		t.Errorf("1 MiB at 2 MiB/s took %s, want about 500ms", took)
 	}
+}
+
+// quickest is how long f takes, called again if that is more than enough: a busy
+// machine may stand still once, not each time.
+func quickest(enough time.Duration, f func()) time.Duration {
+	least := time.Duration(math.MaxInt64)
+	for range 3 {
+		began := time.Now()
+		f()
+		if least = min(least, time.Since(began)); least <= enough {
+			break
+		}
+	}
+	return least
 }
 
 func TestBandwidthChangesUnderWay(t *testing.T) {
 	client := start(t)
 	img := push(t, client, "app:v1", 1<<20)
-	if err := client.SetBandwidth(t.Context(), 32<<10); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	read(t, img, func() {
-		if err := client.SetBandwidth(t.Context(), 0); err != nil {
-			t.Error(err)
+	took := quickest(5*time.Second, func() {
+		if err := client.SetBandwidth(t.Context(), 32<<10); err != nil {
+			t.Fatal(err)
 		}
+		read(t, img, func() {
+			if err := client.SetBandwidth(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+		})
 	})
-	if took := time.Since(began); took > 5*time.Second {
+	if took > 5*time.Second {
 		t.Errorf("1 MiB took %s although the limit of 32 KiB/s was lifted after the first bytes", took)
 	}
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ports
+
+import (
+	"fmt"
+	"net"
+	"testing"
+)
+
+// TestFree: the ports differ, can be listened on all at once, and are none that
+// the system gives to connections.
+func TestFree(t *testing.T) {
+	got, err := Free(20)
+	if err != nil || len(got) != 20 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	for _, port := range got {
+		if port < first || port >= last {
+			t.Errorf("port %d is not from %d to %d", port, first, last)
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		defer l.Close()
+	}
+}
+
+// TestTooMany: what cannot be had is said.
+func TestTooMany(t *testing.T) {
+	if got, err := Free(last - first + 1); err == nil {
+		t.Errorf("got %d ports", len(got))
+	}
+}
