@@ -79,7 +79,7 @@ func changes(t *testing.T, ns string) {
 			t.Errorf("kubectl %s was not refused: %s", strings.Join(args, " "), out)
 		}
 	}
-	settled := func() { kubectl("rollout", "status", "deployment/web", "--timeout=60s") }
+	settled := func() { kubectl("rollout", "status", "deployment/web", "--timeout=4m") }
 	bench.MustKubectl(t, manifest, "-n", ns, "apply", "-f", "-")
 	settled()
 	bench.MustKubectl(t, manifest, "-n", ns, "apply", "-f", "-") // changes nothing
@@ -102,7 +102,7 @@ func changes(t *testing.T, ns string) {
 	kubectl("create", "quota", "few", "--hard=pods=1")
 	refused("", "run", "single", "--image=registry/app:1") // 403
 	kubectl("scale", "deployment/web", "--replicas=2")     // its ReplicaSet is refused
-	kubectl("wait", "deployment/web", "--for=condition=ReplicaFailure", "--timeout=60s")
+	kubectl("wait", "deployment/web", "--for=condition=ReplicaFailure", "--timeout=4m")
 	kubectl("delete", "quota", "few")
 	kubectl("delete", "deployment/web", "--wait=true")
 	harness.Eventually(t, "nothing left in "+ns, func() bool {

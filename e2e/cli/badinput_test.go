@@ -205,7 +205,7 @@ run converged
 		says(t, r, `error: failed to create configmap: .*forbidden: User "alice" cannot create.*`)
 	})
 	t.Run("watch", func(t *testing.T) {
-		r := bench.Do(t, harness.Call{Args: []string{"watch", "-n", ns, "--for", "3s"}, Kubeconfig: config})
+		r := bench.Do(t, harness.Call{Args: []string{"watch", "-n", ns, "--for", "15s"}, Kubeconfig: config})
 		ends(t, r, 0)
 		says(t, r, `lifeline: not permitted to watch in namespace .*: .*pods.*; going on without`, `lifeline: watching namespace .*`)
 	})

@@ -60,7 +60,7 @@ webhooks:
     failurePolicy: Fail
 `, namespace, server.URL, base64.StdEncoding.EncodeToString(ca)))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
 		if out, err := bench.RunKubectl(ctx, nil, "delete", "validatingwebhookconfiguration", namespace); err != nil {
 			t.Errorf("cannot remove the webhook: %v\n%s", err, out)
@@ -74,7 +74,7 @@ webhooks:
 func TestBaggageReachesAdmission(t *testing.T) {
 	ns := bench.Namespace(t)
 	grantEdit(t, ns, alice)
-	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "configmap/kube-root-ca.crt", "--timeout=30s")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "configmap/kube-root-ca.crt", "--timeout=4m")
 	asked := admission(t, ns)
 	i := 0
 	harness.Eventually(t, "a webhook that is asked", func() bool {

@@ -32,13 +32,13 @@ spec:
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `, kind, plural, strings.ToLower(kind)))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
 		if _, err := bench.RunKubectl(ctx, nil, "delete", "crd", plural+".e2e.lifeline.test", "--wait=false"); err != nil {
 			t.Logf("cannot delete the kind: %v", err)
 		}
 	})
-	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/"+plural+".e2e.lifeline.test", "--timeout=30s")
+	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/"+plural+".e2e.lifeline.test", "--timeout=4m")
 }
 
 func custom(kind, namespace, name, spec string) string {
@@ -61,7 +61,7 @@ func TestCustomKind(t *testing.T) {
 	status(t, "gadgets", ns, "there", `"observedGeneration":1,`, "True")
 	begin := func(t *testing.T, manifest string) *harness.Process {
 		t.Helper()
-		return bench.Begin(t, harness.Call{Args: []string{"run", "-o", "json", "--timeout", "60s", "--", "kubectl", "apply", "-f", harness.File(t, manifest)}})
+		return bench.Begin(t, harness.Call{Args: []string{"run", "-o", "json", "--timeout", "5m", "--", "kubectl", "apply", "-f", harness.File(t, manifest)}})
 	}
 	t.Run("that says what it has observed", func(t *testing.T) {
 		p := begin(t, custom("Gadget", ns, "there", "size: 2"))
@@ -82,7 +82,7 @@ run converged
 	})
 	t.Run("that does not say what it has observed", func(t *testing.T) {
 		p := begin(t, custom("Gadget", ns, "mute", "size: 1"))
-		bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "gadget/mute", "--timeout=30s")
+		bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "gadget/mute", "--timeout=4m")
 		status(t, "gadgets", ns, "mute", "", "False")
 		began := time.Now()
 		p.AwaitStderr(t, "as the test says")
@@ -102,12 +102,12 @@ run converged
 	})
 	t.Run("that says it will never be ready", func(t *testing.T) {
 		p := bench.Begin(t, harness.Call{Args: []string{
-			"run", "-o", "json", "--timeout", "3s", "--", "kubectl", "-n", ns, "patch", "gadget", "there", "--type=merge", "-p", `{"spec":{"size":3}}`,
+			"run", "-o", "json", "--timeout", "15s", "--", "kubectl", "-n", ns, "patch", "gadget", "there", "--type=merge", "-p", `{"spec":{"size":3}}`,
 		}})
 		p.AwaitStderr(t, "waiting: Gadget there")
 		status(t, "gadgets", ns, "there", `"observedGeneration":3,`, "False")
 		r := harness.Parse(t, p.Wait(t))
-		if r.Code != 3 || !strings.Contains(r.Stderr, "not settled within 3s: Gadget there: as the test says") {
+		if r.Code != 3 || !strings.Contains(r.Stderr, "not settled within 15s: Gadget there: as the test says") {
 			t.Errorf("exit code %d, want 3 and what the kind says:\n%s", r.Code, r.Stderr)
 		}
 	})

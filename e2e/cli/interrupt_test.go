@@ -73,6 +73,7 @@ func TestInterrupt(t *testing.T) {
 			harness.Eventually(t, "the pull", func() bool {
 				return bench.MustKubectl(t, "", "-n", ns, "get", "events", "--field-selector", "reason=Pulling", "-o", "name") != ""
 			})
+			bench.Oracle(t, ns) // lifeline is told of it a moment later
 			tt.signal(t, p)
 			r := p.Wait(t)
 			if r.Code != 130 {
@@ -137,14 +138,14 @@ func TestInterruptOfObservers(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	ns := bench.Namespace(t)
 	p := bench.Begin(t, harness.Call{Args: []string{
-		"run", "-o", "json", "--timeout", "2s", "--", "kubectl", "apply", "-f", harness.File(t, slow(ns)),
+		"run", "-o", "json", "--timeout", "15s", "--", "kubectl", "apply", "-f", harness.File(t, slow(ns)),
 	}})
 	r := p.Wait(t)
 	if r.Code != 3 {
 		t.Errorf("exit code %d, want 3", r.Code)
 	}
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
-	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lifeline: not settled within 2s: ") || !strings.Contains(last, "container app") {
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lifeline: not settled within 15s: ") || !strings.Contains(last, "container app") {
 		t.Errorf("the last line does not say what is waited for: %q", last)
 	}
 	namedOutline(t, ns, harness.Parse(t, r), unfinished)

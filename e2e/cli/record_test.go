@@ -57,7 +57,7 @@ func apply(t *testing.T, manifest string) {
 // settled waits until a Deployment's rollout is complete.
 func settled(t *testing.T, namespace, name string) {
 	t.Helper()
-	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/"+name, "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/"+name, "--timeout=4m")
 }
 
 func TestReplayShowsWhatTheRunShowed(t *testing.T) {
@@ -79,7 +79,7 @@ func TestReplayShowsWhatTheRunShowed(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), tt.file)
-			timeout := "60s"
+			timeout := "5m"
 			if tt.code == 3 {
 				timeout = "2s"
 			}
@@ -98,7 +98,7 @@ func TestObserversAgree(t *testing.T) {
 	b := observer(t, ns, "record", second)
 	w := observer(t, ns, "watch", "-o", "json")
 	o := bench.Oracle(t, ns)
-	apply(t, deployment(ns, "web", 2, "lab.lifeline.dev/pull: 4s"))
+	apply(t, deployment(ns, "web", 2, "lab.lifeline.dev/pull: 15s"))
 	w.AwaitStderr(t, "sandbox web-")
 	middle := observer(t, ns, "watch", "-o", "json")
 	settled(t, ns, "web")

@@ -3,11 +3,9 @@
 package cli
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,14 +16,12 @@ import (
 // restart restarts a component, after a crash if it is to crash.
 func restart(t *testing.T, component lab.Component, crash bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	if crash {
 		if err := bench.Kill(component); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := bench.Restart(ctx, component); err != nil {
+	if err := bench.Restart(t.Context(), component); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +59,7 @@ func TestObserversOutliveTheAPIServer(t *testing.T) {
 			bench.MustKubectl(t, "", "-n", ns, "delete", "deployment/old")
 			settled(t, ns, "after")
 			w.AwaitStdout(t, `"stringValue":"after"`)
-			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=delete", "pod", "-l", "app=old", "--timeout=30s")
+			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=delete", "pod", "-l", "app=old", "--timeout=4m")
 			o.Calm(t)
 
 			watched := harness.Parse(t, leave(t, w))

@@ -74,7 +74,7 @@ func TestWhatKubectlWrites(t *testing.T) {
 			bench.MustKubectl(t, "", "-n", ns, "label", "configmap", "there", "app=x")
 			bench.MustKubectl(t, "", "-n", ns, "label", "configmap", "other", "app=y")
 			settled(t, ns, "none")
-			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "serviceaccount/default", "--timeout=30s")
+			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "serviceaccount/default", "--timeout=4m")
 			file := write(t, "manifest.yaml", strings.ReplaceAll(tt.manifest, "NS", ns), 0o600)
 			fill := strings.NewReplacer("NS", ns, "FILE", file, "DIR", strings.TrimSuffix(file, "/manifest.yaml"))
 			command := []string{"kubectl", "-n", ns}

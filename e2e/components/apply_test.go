@@ -45,7 +45,7 @@ func image(t *testing.T) string {
 // settled waits until the rollout of Deployment web is complete.
 func settled(t *testing.T, namespace string) {
 	t.Helper()
-	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/web", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/web", "--timeout=4m")
 }
 
 // mayEdit lets ann edit what is in a namespace, and see the nodes.

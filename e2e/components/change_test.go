@@ -23,7 +23,7 @@ func TestRollout(t *testing.T) {
 	bench.MustKubectl(t, "", "-n", ns, "set", "image", "deployment/web", "web="+to)
 	settled(t, ns)
 	bench.MustKubectl(t, "", "-n", ns, "scale", "deployment/web", "--replicas=1")
-	bench.MustKubectl(t, "", "-n", ns, "wait", "deployment/web", "--for=jsonpath={.status.replicas}=1", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "deployment/web", "--for=jsonpath={.status.replicas}=1", "--timeout=4m")
 	bench.MustKubectl(t, "", "-n", ns, "delete", "deployment/web")
 	gone(t, ns)
 	end()
@@ -72,7 +72,7 @@ func TestCrashLoop(t *testing.T) {
 	harness.Eventually(t, "the second restart", func() bool {
 		return bench.MustKubectl(t, "", "-n", ns, "get", "pod/crash", "-o", "jsonpath={.status.containerStatuses[0].restartCount}") == "2"
 	})
-	bench.MustKubectl(t, "", "-n", ns, "wait", "pod/crash", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "pod/crash", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "--timeout=4m")
 	end()
 	r.end(t)
 	r.save(t, "crashloop", false)

@@ -35,7 +35,7 @@ func start(t *testing.T, endpoint string) {
 	}
 	crds := agentsandbox.CRDs(dir)
 	bench.MustKubectl(t, "", "apply", "--server-side", "-f", crds)
-	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "-f", crds, "--timeout=60s")
+	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "-f", crds, "--timeout=4m")
 	agentsandbox.Run(t, dir, bench.Kubeconfig(), endpoint)
 }
 

@@ -58,7 +58,7 @@ func serve(t *testing.T, otlp string) *harness.Server {
 func changes(t *testing.T, s *harness.Server, ns string) {
 	t.Helper()
 	kubectl := func(args ...string) { bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...) }
-	rolled := func() { kubectl("rollout", "status", "deployment/web", "--timeout=80s") }
+	rolled := func() { kubectl("rollout", "status", "deployment/web", "--timeout=4m") }
 	kubectl("create", "deployment", "web", "--image=web:1", "--replicas=3")
 	kubectl("create", "service", "clusterip", "web-service", "--tcp=80")
 	rolled()
@@ -75,9 +75,9 @@ func changes(t *testing.T, s *harness.Server, ns string) {
 	kubectl("delete", pods[0])
 	rolled()
 	kubectl("create", "job", "once", "--image=once:1")
-	kubectl("wait", "--for=condition=complete", "job/once", "--timeout=80s")
+	kubectl("wait", "--for=condition=complete", "job/once", "--timeout=4m")
 	kubectl("delete", "deployment/web")
-	kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=80s")
+	kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=4m")
 }
 
 // whole checks every trace that the server has finished, except one.

@@ -186,7 +186,7 @@ func TestCollectorKeepsWhatIsRefused(t *testing.T) {
 			ns := bench.Namespace(t)
 			c.begin(t, s)
 			bench.MustKubectl(t, deployment(ns, "web", image(t)), "apply", "-f", "-")
-			bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=80s")
+			bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=4m")
 			harness.Eventually(t, "the Collector being refused", func() bool { return strings.Contains(agent.Log(t), refused) })
 			c.end(t, s)
 			told(t, s, ns)
@@ -225,7 +225,7 @@ func fill(t *testing.T, path string) {
 func TestCollectorManifests(t *testing.T) {
 	bench.MustKubectl(t, "", "create", "namespace", "lifeline")
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
 		if out, err := bench.RunKubectl(ctx, nil, "delete", "namespace", "lifeline", "--wait=false"); err != nil {
 			t.Errorf("cannot clear up: %v\n%s", err, out)

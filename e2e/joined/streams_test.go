@@ -17,7 +17,7 @@ func TestStreams(t *testing.T) {
 	backend := harness.NewBackend(t)
 	s := bench.Server(t, harness.ServerOptions{
 		OTLP:   backend.URL(),
-		Config: "receivers: {" + spans() + ", " + auditLog() + "}\njoining: {window: 15s}\n",
+		Config: "receivers: {" + spans() + ", " + auditLog() + "}\njoining: {window: 30s}\n",
 	})
 	s.Start(t)
 	defer s.Stop(t)
@@ -25,7 +25,7 @@ func TestStreams(t *testing.T) {
 
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, deployment(ns, "web", image(t)), "apply", "-f", "-")
-	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=90s")
+	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=4m")
 	settled(t, s, ns, "web", of(ns, "web"))
 	change := s.TraceOf(t, ns, "web")
 

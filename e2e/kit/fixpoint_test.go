@@ -87,7 +87,7 @@ func TestFixpoint(t *testing.T) {
 func install(t *testing.T) {
 	t.Helper()
 	bench.MustKubectl(t, "", "apply", "--server-side", "-f", "../../examples/head-operator/config/crd")
-	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/heads.demo.lifeline.dev", "crd/childas.demo.lifeline.dev", "--timeout=60s")
+	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/heads.demo.lifeline.dev", "crd/childas.demo.lifeline.dev", "--timeout=4m")
 }
 
 func newLife(t *testing.T, how sight, kit bool) *life {

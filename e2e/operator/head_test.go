@@ -84,7 +84,7 @@ func has(t *testing.T, tr *harness.Trace, names ...string) {
 // ready waits until a Head says so of its present generation.
 func ready(t *testing.T, ns, name string) {
 	t.Helper()
-	bench.MustKubectl(t, "", "-n", ns, "wait", "head/"+name, "--for=condition=Ready", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "head/"+name, "--for=condition=Ready", "--timeout=4m")
 }
 
 // below is the outline of what is under a Head that is created with two Pods,

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/e2e/internal/otelcol"
@@ -86,7 +85,7 @@ func resolve(t *testing.T) {
 	ip := bench.MustKubectl(t, "", "-n", "lifeline", "get", "pod", "lifeline-0", "-o", "jsonpath={.status.podIP}")
 	bench.MustKubectl(t, "", "-n", "lifeline", "patch", "daemonset", "collector-agent", "--type=json", "--patch",
 		fmt.Sprintf(`[{"op": "add", "path": "/spec/template/spec/hostAliases", "value": [{"ip": %q, "hostnames": ["lifeline-otlp.lifeline.svc"]}]}]`, ip))
-	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/collector-agent", "--timeout=90s")
+	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/collector-agent", "--timeout=4m")
 }
 
 // traced makes the kubelet and containerd send their spans there while a test
@@ -101,9 +100,7 @@ func traced(t *testing.T, to string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := bench.Reconfigure(ctx, func(o *lab.Options) { o.Tracing = before }); err != nil {
+		if err := bench.Reconfigure(context.Background(), func(o *lab.Options) { o.Tracing = before }); err != nil {
 			t.Error(err)
 		}
 	})

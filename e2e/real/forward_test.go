@@ -18,8 +18,8 @@ import (
 // as a user would, and returns its URL.
 func forward(t *testing.T) string {
 	t.Helper()
-	bench.MustKubectl(t, "", "-n", "lifeline", "wait", "--for=create", "pod/lifeline-0", "--timeout=60s")
-	bench.MustKubectl(t, "", "-n", "lifeline", "wait", "--for=condition=Ready", "pod/lifeline-0", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", "lifeline", "wait", "--for=create", "pod/lifeline-0", "--timeout=4m")
+	bench.MustKubectl(t, "", "-n", "lifeline", "wait", "--for=condition=Ready", "pod/lifeline-0", "--timeout=4m")
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, bench.Kubectl(), "-n", "lifeline", "port-forward", "pod/lifeline-0", ":7070")
 	cmd.Env = bench.Env(bench.Kubeconfig())
@@ -101,7 +101,7 @@ func carry(ctx context.Context, from net.Conn, address string) {
 // kubectlAtEnd clears up after a test.
 func kubectlAtEnd(t *testing.T, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if out, err := bench.RunKubectl(ctx, nil, args...); err != nil {
 		t.Errorf("cannot clear up: kubectl %v: %v\n%s", args, err, out)

@@ -61,7 +61,7 @@ func TestInCluster(t *testing.T) {
 			r := change(t, server, ns, "create", "deployment", "app", "--image="+app)
 			bench.Oracle(t, ns).Expect(t, r, created)
 
-			bench.MustKubectl(t, "", "-n", "lifeline", "delete", "pod", "lifeline-0", "--timeout=90s")
+			bench.MustKubectl(t, "", "-n", "lifeline", "delete", "pod", "lifeline-0", "--timeout=4m")
 			away := r.Traces[0].ID
 			server = forward(t)
 			again := ask(t, server, "trace", away, "-o", "json")
@@ -118,16 +118,16 @@ patches:
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { kubectlAtEnd(t, "delete", "-k", dir, "--timeout=90s") })
+	t.Cleanup(func() { kubectlAtEnd(t, "delete", "-k", dir, "--timeout=4m") })
 	bench.MustKubectl(t, "", "apply", "-k", dir)
-	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "statefulset/lifeline", "--timeout=90s")
+	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "statefulset/lifeline", "--timeout=4m")
 }
 
 // volume makes a volume of a directory, which goes with the test.
 func volume(t *testing.T, name string) {
 	t.Helper()
 	dir := t.TempDir()
-	t.Cleanup(func() { kubectlAtEnd(t, "delete", "pv", name, "--timeout=60s") })
+	t.Cleanup(func() { kubectlAtEnd(t, "delete", "pv", name, "--timeout=4m") })
 	bench.MustKubectl(t, fmt.Sprintf(`
 apiVersion: v1
 kind: PersistentVolume

@@ -48,7 +48,7 @@ kind: Head
 metadata: {name: web, namespace: %s}
 spec: {image: %q, replicas: 1}
 `, ns, image)))
-			bench.MustKubectl(t, "", "-n", ns, "wait", "head/web", "--for=condition=Ready", "--timeout=60s")
+			bench.MustKubectl(t, "", "-n", ns, "wait", "head/web", "--for=condition=Ready", "--timeout=4m")
 			o.Expect(t, r, `
 run converged
   reconcile Head web converged (request)

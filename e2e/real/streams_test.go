@@ -31,7 +31,7 @@ const nothingChanged = "lifeline: nothing changed: the command stored nothing\n"
 func TestStreams(t *testing.T) {
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, pod(ns, "app", `{name: PORT, value: "9011"}`)+"---"+pod(ns, "talks", `{name: PORT, value: none}`), "apply", "-f", "-")
-	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/app", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/app", "--timeout=4m")
 	run := func(args ...string) harness.Call {
 		return harness.Call{Args: append([]string{"run", "--", "kubectl", "-n", ns}, args...)}
 	}

@@ -14,7 +14,7 @@ import (
 
 // The durations of Leases in these tests: long enough for a machine that does
 // other things, too.
-const leases = "leaseDuration: 6s, renewDeadline: 4s, retryPeriod: 400ms"
+const leases = "leaseDuration: 15s, renewDeadline: 10s, retryPeriod: 400ms"
 
 // member says which server to start.
 type member struct {

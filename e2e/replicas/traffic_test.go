@@ -57,7 +57,7 @@ func newTraffic(t *testing.T, prefix string, n int) *traffic {
 		tr.namespaces = append(tr.namespaces, name)
 	}
 	for _, name := range tr.namespaces {
-		bench.MustKubectl(t, "", "-n", name, "rollout", "status", "deployment/web", "--timeout=60s")
+		bench.MustKubectl(t, "", "-n", name, "rollout", "status", "deployment/web", "--timeout=4m")
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -152,6 +152,6 @@ func (tr *traffic) settle(t *testing.T) {
 	t.Helper()
 	tr.end()
 	for _, name := range tr.namespaces {
-		bench.MustKubectl(t, "", "-n", name, "rollout", "status", "deployment/web", "--timeout=60s")
+		bench.MustKubectl(t, "", "-n", name, "rollout", "status", "deployment/web", "--timeout=4m")
 	}
 }

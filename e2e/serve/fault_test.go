@@ -3,13 +3,11 @@
 package serve
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -68,14 +66,12 @@ func TestOutlivesTheAPIServer(t *testing.T) {
 
 func restartAPI(t *testing.T, crash bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	if crash {
 		if err := bench.Kill(lab.APIServer); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := bench.Restart(ctx, lab.APIServer); err != nil {
+	if err := bench.Restart(t.Context(), lab.APIServer); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -182,7 +178,7 @@ func TestDamagedStore(t *testing.T) {
 	create(t, ns, "old")
 	expect(t, s, ns, "old")
 	d := deployment("web", 1)
-	d.Spec.Template.Annotations = map[string]string{"lab.lifeline.dev/pull": "10s"}
+	d.Spec.Template.Annotations = map[string]string{"lab.lifeline.dev/pull": "30s"}
 	w := &work{Interface: client(t), namespace: ns}
 	if _, err := w.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -203,7 +203,7 @@ func TestCredentialsRenewed(t *testing.T) {
 func TestCertificateRenewed(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "client.crt"), filepath.Join(dir, "client.key")
-	expires := certificate(t, certFile, keyFile, 20*time.Second)
+	expires := certificate(t, certFile, keyFile, 45*time.Second)
 	s := bench.Server(t, harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) {
 		a.ClientCertificate, a.ClientKey = certFile, keyFile
 	})})

@@ -151,7 +151,7 @@ func (w *work) losePod(ctx context.Context, name string) error {
 
 // arrive waits until the Deployment's rollout is complete.
 func (w *work) arrive(ctx context.Context, name string) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
 		d, err := w.AppsV1().Deployments(w.namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, nil //nolint:nilerr // asked again

@@ -64,10 +64,10 @@ func TestStory(t *testing.T) {
 	s.shows(t, "trace-undo", "trace", "deployment.apps/web", "-n", s.shop, "--all")
 
 	s.kubectl(t, s.shop, "patch", "configmap", "settings", "-p", `{"data":{"colour":"red"}}`)
-	apply(t, deployment(s.pay, "api", "v1", 1, "pull: 14s"))
+	apply(t, deployment(s.pay, "api", "v1", 1, "pull: 30s"))
 	s.await(t, 1, 0)
 	s.shows(t, "trace-rebuilt-replicaset", "trace", "rs/"+s.kubectl(t, s.pay, "get", "rs", "-o", "jsonpath={.items[0].metadata.name}"), "-n", s.pay, "--server", "")
-	s.shows(t, "ls-slow", "ls", "-A", "--slow=12s")
+	s.shows(t, "ls-slow", "ls", "-A", "--slow=25s")
 	s.kubectl(t, s.pay, "delete", "deployment/api") // of several ReplicaSets any may go first
 	s.await(t, 1, 0)
 	s.shows(t, "trace-deleted", "trace", "deployments/api", "-n", s.pay)

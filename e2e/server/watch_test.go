@@ -63,7 +63,7 @@ func TestWatchOutlivesTheServer(t *testing.T) {
 	tree.AwaitStderr(t, "sandbox during-")
 	s.Kill(t)
 	apply(t, deployment(ns, "down", "v1", 1))
-	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/down", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/down", "--timeout=4m")
 	s.Start(t)
 	for _, w := range both {
 		w.AwaitStderr(t, "the connection to http://"+s.APIAddress()+" was lost, and is there again")

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that must come.
-const patience = 90 * time.Second
+// patience bounds every wait for something that must come: some times as long as
+// it takes on a machine that does much else.
+const patience = 4 * time.Minute
 
 // Eventually polls until the condition holds, and fails the test if it never
 // does.

@@ -19,6 +19,9 @@ import (
 // builds Kubernetes.
 const startPatience = 30 * time.Minute
 
+// endPatience is how long goroutines may take to end that have no more to do.
+const endPatience = time.Minute
+
 // Main runs the tests of a package on one cluster, which it puts into bench
 // and which ends with them, and returns the code to exit with. Where the
 // cluster needs root that is not there, no test runs, and it says so.
@@ -41,9 +44,16 @@ func Main(m *testing.M, opts lab.Options, bench **Bench) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if err := goleak.Find(others); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
+	if code != 0 {
+		return code
+	}
+	left := goleak.Find(others)
+	for began := time.Now(); left != nil && time.Since(began) < endPatience; {
+		left = goleak.Find(others) // which waits for a moment
+	}
+	if left != nil {
+		fmt.Fprintln(os.Stderr, left)
 		return 1
 	}
-	return code
+	return 0
 }

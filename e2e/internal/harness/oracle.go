@@ -25,6 +25,10 @@ type Oracle struct {
 // out, for what came before to be over.
 const calm = time.Second
 
+// looks is how often in a row it must be so: where the whole machine has stood
+// still, nobody has written for long, and everybody is about to.
+const looks = 3
+
 // Oracle begins to count the writes in the namespace, once what went on there
 // is over.
 func (b *Bench) Oracle(t testing.TB, namespace string) *Oracle {
@@ -39,13 +43,18 @@ func (b *Bench) Oracle(t testing.TB, namespace string) *Oracle {
 func (o *Oracle) Calm(t testing.TB) []audit.Write {
 	t.Helper()
 	var all []audit.Write
+	quiet := 0
 	Eventually(t, "calm in namespace "+o.namespace, func() bool {
 		all = o.bench.stored(t, o.namespace)
 		if len(all) == 0 {
 			return true
 		}
-		return time.Since(all[len(all)-1].Completed) > calm && !o.going(t) &&
-			len(o.bench.stored(t, o.namespace)) == len(all)
+		if time.Since(all[len(all)-1].Completed) <= calm || o.going(t) || len(o.bench.stored(t, o.namespace)) != len(all) {
+			quiet = 0
+			return false
+		}
+		quiet++
+		return quiet == looks
 	})
 	return all
 }

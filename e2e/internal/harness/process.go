@@ -17,7 +17,7 @@ import (
 )
 
 // commandPatience bounds every lifeline command that does not say otherwise.
-const commandPatience = 3 * time.Minute
+const commandPatience = 10 * time.Minute
 
 // Call is one invocation of lifeline. The zero value of each field but Args is
 // what a user in the lab would have.
@@ -31,7 +31,7 @@ type Call struct {
 	Stdin string
 	// Dir is the working directory.
 	Dir string
-	// Patience bounds the command; zero means three minutes.
+	// Patience bounds the command; zero means ten minutes.
 	Patience time.Duration
 }
 
@@ -69,7 +69,7 @@ func (b *Bench) Begin(t testing.TB, call Call) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// What it leaves behind may hold its output open.
-	p.cmd.WaitDelay = 5 * time.Second
+	p.cmd.WaitDelay = 20 * time.Second
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 	if err := p.cmd.Start(); err != nil {
 		cancel()

@@ -98,7 +98,7 @@ func (s *Server) Begin(t testing.TB) {
 }
 
 // serverPatience is how long a server of a test may run.
-const serverPatience = 20 * time.Minute
+const serverPatience = time.Hour
 
 // Start starts the server and waits until it is ready.
 func (s *Server) Start(t testing.TB) {
@@ -262,7 +262,7 @@ func logLines(text string) []LogLine {
 }
 
 // getTimeout bounds a question to a server.
-const getTimeout = 30 * time.Second
+const getTimeout = 2 * time.Minute
 
 func get(ctx context.Context, url string) (code int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)

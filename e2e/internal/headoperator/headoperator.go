@@ -22,7 +22,7 @@ import (
 )
 
 // grace is how long the operator has to end by itself.
-const grace = 20 * time.Second
+const grace = time.Minute
 
 // Operator is a running operator.
 type Operator struct {

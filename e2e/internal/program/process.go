@@ -14,7 +14,7 @@ import (
 )
 
 // grace is how long a program has to end by itself.
-const grace = 10 * time.Second
+const grace = time.Minute
 
 // Call is how to start a program.
 type Call struct {

@@ -73,7 +73,7 @@ spec:
 func Given(t *testing.T, bench *harness.Bench, namespace, manifest string) {
 	t.Helper()
 	bench.MustKubectl(t, manifest, "apply", "-f", "-")
-	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/web", "--timeout=60s")
+	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/web", "--timeout=4m")
 }
 
 func create(t *testing.T, bench *harness.Bench) {
@@ -237,7 +237,7 @@ reconcile Pod web-A-* converged ~heals heals Pod web-A-*
 		for _, tr := range r.Traces {
 			seen = append(seen, tr.ID)
 		}
-		bench.MustKubectl(t, "", "-n", ns, "wait", "--for=delete", "pod/"+name, "--timeout=30s")
+		bench.MustKubectl(t, "", "-n", ns, "wait", "--for=delete", "pod/"+name, "--timeout=4m")
 	}
 	for i := range seen {
 		for j := range i {
