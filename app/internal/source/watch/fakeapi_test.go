@@ -5,6 +5,7 @@ package watch
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -238,6 +240,10 @@ func (f *fakeAPI) stop() (start func()) {
 	f.server.Close()
 	return func() {
 		listener, err := net.Listen("tcp", address)
+		// Another program's connection may have been given the port meanwhile.
+		for began := time.Now(); errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
+			listener, err = net.Listen("tcp", address)
+		}
 		if err != nil {
 			f.tb.Fatal(err)
 		}

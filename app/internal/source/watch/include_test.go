@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // ours is a changing set of namespaces.
@@ -140,7 +139,6 @@ func TestNothingIsLostWhileNamespacesChange(t *testing.T) {
 	f.with(func() { f.bookmarks = true })
 	o := &ours{set: map[string]bool{}}
 	wd := watchingAs(t, f, func(c *Config) { c.Wanted = o.wanted })
-	wd.pace.quiet = 20 * time.Millisecond
 	wd.watch(all)
 	wd.sync()
 	done := make(chan struct{})

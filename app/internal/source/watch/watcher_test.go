@@ -29,6 +29,9 @@ const (
 	crdsPath        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
+// patience bounds every wait for something that must come.
+const patience = 2 * time.Minute
+
 // watched is a Watcher under test, and what it emitted and warned of.
 type watched struct {
 	*Watcher
@@ -68,7 +71,7 @@ func watchingAs(t *testing.T, f *fakeAPI, change func(*Config)) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.pace.quiet = 100 * time.Millisecond
+	w.pace.late = time.Minute // however long the machine pauses
 	w.pace.renew = time.Millisecond
 	wd.Watcher = w
 	t.Cleanup(w.Close)
@@ -122,7 +125,7 @@ func brief(o *observation.Observation) string {
 // await waits until something is so.
 func (wd *watched) await(what string, is func() bool) {
 	wd.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	for {
 		wd.mu.Lock()
 		news, ok := wd.news, is()
@@ -147,7 +150,7 @@ func (wd *watched) awaitLine(line string) {
 
 func (wd *watched) sync() {
 	wd.t.Helper()
-	ctx, cancel := context.WithTimeout(wd.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(wd.t.Context(), patience)
 	defer cancel()
 	if err := wd.Synced(ctx); err != nil {
 		wd.t.Fatal(err)
