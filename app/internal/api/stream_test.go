@@ -177,7 +177,7 @@ func TestStreamOfAClientThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	big := spantest.Many(2000)
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(4 * time.Minute)
 	for n := 0; ; n++ {
 		version := *big
 		version.Reason = fmt.Sprint(n)

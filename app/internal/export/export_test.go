@@ -56,10 +56,13 @@ func start(t *testing.T, o Options) *Exporter {
 	return e
 }
 
+// patience bounds every wait for something that must come.
+const patience = 5 * time.Minute
+
 // finish closes e with time to spare.
 func finish(t *testing.T, e *Exporter) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
 	return e.Close(ctx)
 }

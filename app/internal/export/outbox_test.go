@@ -44,6 +44,7 @@ func TestOutboxDelivers(t *testing.T) {
 				serveHTTP(t, r, l)
 			}
 			o := to(scheme + l.Addr().String())
+			o.linger = time.Minute // however long all takes on a slow machine
 			box := w.open(o)
 			var all []*span.Trace
 			for n := range 2000 {

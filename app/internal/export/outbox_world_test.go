@@ -116,7 +116,7 @@ func (w *world) close(ctx context.Context) error {
 
 func (w *world) finish() {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), patience)
 	defer cancel()
 	if err := w.close(ctx); err != nil {
 		w.t.Fatal(err)
@@ -178,14 +178,14 @@ func (w *world) left() int {
 // until polls, which a fake clock does not hurry.
 func (w *world) until(what string, holds func(OutboxStats) bool) OutboxStats {
 	w.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		stats := w.box.Stats()
 		if holds(stats) {
 			return stats
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("not within 30 s: %s; it stands at %+v", what, stats)
+			w.t.Fatalf("not within %s: %s; it stands at %+v", patience, what, stats)
 		}
 		time.Sleep(time.Millisecond) // between two looks
 	}

@@ -13,6 +13,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -22,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -218,9 +220,14 @@ func serveHTTP(t testing.TB, r *receiver, l net.Listener) {
 	t.Cleanup(s.Close)
 }
 
+// listen listens at an address, which another program's connection may have been
+// given if it was free for a while.
 func listen(t testing.TB, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
+	for began := time.Now(); errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
+		l, err = net.Listen("tcp", address)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
