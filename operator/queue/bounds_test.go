@@ -209,7 +209,7 @@ func TestConcurrent(t *testing.T) {
 			adding.Wait()
 			select {
 			case <-all:
-			case <-time.After(30 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Errorf("%d of %d adds counted", counted.Load(), adders*adds)
 			}
 			q.ShutDown()

@@ -32,7 +32,7 @@ func start(t *testing.T, options tracing.Options) *tracing.Tracing {
 // bounded is a context that outlives a failing test's patience, no more.
 func bounded(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
