@@ -84,7 +84,7 @@ vet: ## go vet in every module
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
-	for m in $(UNITS); do (cd $$m && echo "test $$m" && go test $(RACE) ./...); done
+	for m in $(UNITS); do (cd $$m && echo "test $$m" && go test $(RACE) -timeout 40m ./...); done
 
 .PHONY: kubernetes
 kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
@@ -100,7 +100,7 @@ kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
 # machine, that it does not know of. One package at a time, shown as it goes.
 .PHONY: lab-test
 lab-test: kubernetes ## Tests of the lab, on clusters that it starts
-	@cd lab && go test -v -count 1 -p 1 -timeout 30m ./...
+	@cd lab && go test -v -count 1 -p 1 -timeout 60m ./...
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn
@@ -108,8 +108,8 @@ QUIET := ./replicas ./churn
 .PHONY: e2e
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
 	@cd e2e
-	go test -v -count 1 -p 2 -timeout 40m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
-	go test -v -count 1 -p 1 -timeout 40m $(QUIET)
+	go test -v -count 1 -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
+	go test -v -count 1 -p 1 -timeout 90m $(QUIET)
 
 .PHONY: e2e-components
 e2e-components: kubernetes ## What the components of Kubernetes tell of themselves, held against the docs; real nodes
@@ -128,7 +128,7 @@ e2e-versions: bin ## End-to-end tests on fake nodes, on each older Kubernetes th
 	for v in $${VERSIONS:-$$($(LAB) versions | tail -n +2)}; do
 		echo "test e2e on Kubernetes $$v"
 		$(LAB) build --kubernetes $$v
-		(cd e2e && LIFELINE_LAB_KUBERNETES=$$v go test -v -count 1 -p 1 -timeout 40m $(VERSIONED)) || status=1
+		(cd e2e && LIFELINE_LAB_KUBERNETES=$$v go test -v -count 1 -p 1 -timeout 90m $(VERSIONED)) || status=1
 	done
 	exit $$status
 
