@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
@@ -244,6 +245,55 @@ func TestBeginsAnew(t *testing.T) {
 	page, err := st.List(t.Context(), store.Query{Outcomes: []span.Outcome{span.Unfinished}})
 	if err != nil || len(page.Traces) != open || page.Traces[0].Reason != orphanReason {
 		t.Errorf("unfinished are %v (%v), want %d that say why", page, err, open)
+	}
+}
+
+// damaged is a store with a trace that cannot be read.
+type damaged struct {
+	store.Store
+	id trace.TraceID
+}
+
+func (d *damaged) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+	if id == d.id {
+		return nil, store.ErrDamaged
+	}
+	return d.Store.Trace(ctx, id)
+}
+
+// An open trace that cannot be read keeps no server from starting: one that the
+// engine does not know either is withdrawn.
+func TestDamagedTrace(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	half := len(seen) / 2
+	for name, engine := range map[string][]byte{"known to the engine": nil, "known to nobody": []byte("of another version")} {
+		t.Run(name, func(t *testing.T) {
+			st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
+			j := &joined{st: st}
+			j.start(t)
+			for _, o := range seen[:half] {
+				j.observe(o)
+			}
+			now := seen[half-1].Seen
+			j.save = true
+			j.mustLook(t, now)
+			bad := &damaged{Store: st}
+			for bad.id = range j.open {
+				break
+			}
+			if engine != nil {
+				if err := j.ledger.commit(t.Context(), &store.Batch{AsOf: now, State: map[string][]byte{engineState: engine}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			j.st = bad
+			j.start(t)
+			j.mustLook(t, now.Add(time.Millisecond))
+			_, open := j.open[bad.id]
+			if _, err := st.Trace(t.Context(), bad.id); open != (engine == nil) || errors.Is(err, store.ErrNotFound) != (engine != nil) {
+				t.Errorf("open: %t (%v)", open, err)
+			}
+		})
 	}
 }
 

@@ -206,12 +206,12 @@ func (r *restored) adoptOpen(ctx context.Context) error {
 		if r.joining == nil {
 			continue
 		}
-		record, err := r.ledger.Trace(ctx, t.ID)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		stored, err := r.stored(ctx, t.ID)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			r.joining.restore(record.Trace, r.last)
+		if stored != nil {
+			r.joining.restore(stored, r.last)
 		}
 	}
 	q := store.Query{Open: true, Limit: store.MaxPage}
@@ -225,20 +225,39 @@ func (r *restored) adoptOpen(ctx context.Context) error {
 			if known[sum.ID] {
 				continue
 			}
-			record, err := r.ledger.Trace(ctx, sum.ID)
+			stored, err := r.stored(ctx, sum.ID)
 			if err != nil {
 				return err
+			}
+			if stored == nil {
+				continue // the first look withdraws it
 			}
 			if r.orphans.traces == nil {
 				r.orphans.traces = map[trace.TraceID]*span.Trace{}
 			}
-			r.orphans.traces[sum.ID] = record.Trace
+			r.orphans.traces[sum.ID] = stored
 		}
 		if page.Next == "" {
 			return nil
 		}
 		q.After = page.Next
 	}
+}
+
+// stored is a trace as the store has it; nil if it is not there, or so damaged that
+// it cannot be read: nobody could mend that, and the rest must go on.
+func (r *restored) stored(ctx context.Context, id trace.TraceID) (*span.Trace, error) {
+	record, err := r.ledger.Trace(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case errors.Is(err, store.ErrDamaged):
+		r.Warn("an open trace cannot be read any more; the server goes on without what was stored of it", errAttr(err))
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return record.Trace, nil
 }
 
 // findCopies reads what waited to be joined. Where nothing is received any more
