@@ -52,11 +52,15 @@ func (s *story) await(t *testing.T, more, open int) {
 	s.number(t)
 }
 
-// failing waits until a trace tells of a failure.
+// failing waits until a trace tells of a failure, and all that there is to tell of
+// it: a Deployment that gives up soon may do so before its Pod has come to a failure.
 func (s *story) failing(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, "a trace that fails", func() bool {
-		return slices.ContainsFunc(s.server.List(t, nil), func(one harness.Summary) bool { return one.Open && one.Outcome == "failed" })
+		return slices.ContainsFunc(s.server.List(t, nil), func(one harness.Summary) bool {
+			return one.Open && one.Outcome == "failed" && strings.Contains(one.Reason, "ImagePullBackOff") &&
+				len(s.server.Trace(t, one.TraceID).Find("backoff", "")) > 0
+		})
 	})
 }
 
