@@ -30,7 +30,7 @@ import (
 )
 
 // patience is how long Wait waits.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Recorder keeps the spans that ended. Its methods may be called from several
 // goroutines.
@@ -104,7 +104,7 @@ func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 
 // Wait blocks until a span of each of the names has ended and each trace lacks
 // one parent at most: a write's span ends before that of its reconcile. It fails
-// the test after half a minute.
+// the test after two minutes.
 func (r *Recorder) Wait(t testing.TB, names ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
