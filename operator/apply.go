@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // described returns an apply configuration as an object of its own; nil if it
@@ -74,13 +74,13 @@ func (c *call) patchApply(obj client.Object, data []byte) []byte {
 // kept reports whether what was read last is to be carried on: it is of this
 // very state, or there was no context, and nobody knows whether one would be
 // the only change.
-func (c *call) kept(s supply, digest lifeline.Digest) bool {
-	had := s.context(c.last.carried)
+func (c *call) kept(s supply.Rules, digest lifeline.Digest) bool {
+	had := s.Context(c.last.carried)
 	if !had.IsValid() {
 		return c.last.sent == 0
 	}
 	claim, holds := lifeline.ClaimOf(had)
-	return holds && claim.Names(s.id) && claim.Digest == digest
+	return holds && claim.Names(s.ID) && claim.Digest == digest
 }
 
 // opine puts on sent the context that it is to carry and reports whether that
@@ -91,15 +91,15 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 		return false
 	}
 	s := c.supply(sent)
-	now := content{annotations: sent.GetAnnotations(), desired: stateOf(sent).desired()}
+	now := supply.Content{Annotations: sent.GetAnnotations(), Desired: stateOf(sent).Desired()}
 	before, known := c.before()
 	if known {
 		c.opineOn(s, before, now)
 	} else {
 		c.opineBlindly(s, now)
 	}
-	after := s.with(now.annotations, c.decided.carry)
-	if maps.Equal(after, now.annotations) || known && !fitsBeside(before.annotations, after) {
+	after := s.With(now.Annotations, c.decided.Carry)
+	if maps.Equal(after, now.Annotations) || known && !supply.FitsBeside(before.Annotations, after) {
 		return false
 	}
 	if len(after) == 0 {
@@ -110,21 +110,21 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 }
 
 // opineOn decides where it is known what was there before.
-func (c *call) opineOn(s supply, before, now content) {
-	v := s.updated(before, now, true)
-	v.digest = now.part(s.gvk).digest()
-	if _, chosen := s.chosen(now.annotations, s.context(before.annotations)); !chosen {
-		there := s.own(before.annotations)
+func (c *call) opineOn(s supply.Rules, before, now supply.Content) {
+	v := s.Updated(before, now, true)
+	v.Digest = now.Part(s.ID).Digest()
+	if _, chosen := s.Chosen(now.Annotations, s.Context(before.Annotations)); !chosen {
+		there := s.Own(before.Annotations)
 		v = c.limit(v, c.setters(there), there)
 	}
 	c.stamped(v)
 }
 
 // limit leaves out of a verdict what is not this applier's to say.
-func (c *call) limit(v verdict, by setters, there map[string]string) verdict {
-	made := v.context.IsValid()
+func (c *call) limit(v supply.Verdict, by setters, there map[string]string) supply.Verdict {
+	made := v.Context.IsValid()
 	v = by.opinion(v, there, c.manager, c.force)
-	if made && !v.context.IsValid() && c.try != (try{}) {
+	if made && !v.Context.IsValid() && c.try != (try{}) {
 		c.work.kit.writes.tries.undo(c.try)
 		c.try, c.again = try{}, false
 	}
@@ -144,46 +144,38 @@ func (c *call) setters(there map[string]string) setters {
 
 // opineBlindly decides where at best what this process wrote or read last is
 // known.
-func (c *call) opineBlindly(s supply, now content) {
-	now.desired = now.part(s.gvk)
-	digest := now.desired.digest()
-	v := verdict{digest: digest, carry: s.own(now.annotations)}
+func (c *call) opineBlindly(s supply.Rules, now supply.Content) {
+	now.Desired = now.Part(s.ID)
+	digest := now.Desired.Digest()
+	v := supply.Verdict{Digest: digest, Carry: s.Own(now.Annotations)}
 	last := c.last
 	switch {
 	case c.remembered && last.blank:
 	case c.remembered && last.sent == digest:
-		v.carry = last.carried
+		v.Carry = last.carried
 		v = c.limit(v, last.setters, last.carried)
 	case c.work.loose:
 		// Its context differs each time, and what is there is not known.
 	case c.remembered && c.kept(s, digest):
-		v.carry = last.carried
+		v.Carry = last.carried
 		v = c.limit(v, last.setters, last.carried)
 	default:
-		s.unsure = true
+		s.Unsure = true
 		anchored := c.work.anchored()
 		if anchored != nil {
-			s.offer = anchored
+			s.Offer = anchored
 		}
-		v = s.created(now, c.work.context)
-		if _, chosen := s.chosen(now.annotations, c.work.context); !chosen && c.remembered {
+		v = s.Created(now, c.work.context)
+		if _, chosen := s.Chosen(now.Annotations, c.work.context); !chosen && c.remembered {
 			v = c.limit(v, last.setters, last.carried)
 		}
 		if anchored == nil {
 			c.stamped(v)
 			return
 		}
-		v.context = trace.SpanContext{}
+		v.Context = trace.SpanContext{}
 	}
 	c.decided = v
-}
-
-// part is the desired state that a context of the kind stands for (P3e).
-func (c content) part(gvk schema.GroupVersionKind) state {
-	if isDeployment(gvk) {
-		return rolledOut(c.desired)
-	}
-	return c.desired
 }
 
 // contested notes an apply that was refused because of the context: somebody

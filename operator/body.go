@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // body is a JSON object of which only the annotations are taken apart: all else
@@ -40,22 +41,22 @@ func parseBody(data []byte) *body {
 
 // drop takes out what the body says of the context, but for one that the writer
 // brings itself, and reports whether there was something.
-func (b *body) drop(s supply) bool {
+func (b *body) drop(s supply.Rules) bool {
 	brought := map[string]string{}
 	for k, v := range b.annotations {
 		var text *string
-		if s.convention.Owns(k) && json.Unmarshal(v, &text) == nil && text != nil {
+		if s.Convention.Owns(k) && json.Unmarshal(v, &text) == nil && text != nil {
 			brought[k] = *text
 		}
 	}
-	if sc := s.context(brought); sc.IsValid() {
+	if sc := s.Context(brought); sc.IsValid() {
 		if _, ours := lifeline.ClaimOf(sc); !ours {
 			return false
 		}
 	}
 	dropped := false
 	for k := range b.annotations {
-		if s.convention.Owns(k) {
+		if s.Convention.Owns(k) {
 			delete(b.annotations, k)
 			dropped = true
 		}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
@@ -42,7 +43,7 @@ type call struct {
 	manager    string // who owns the fields that are written; empty if not known
 	applies    bool   // by server-side apply
 	force      bool   // what others have set, too
-	decided    verdict
+	decided    supply.Verdict
 	try        try               // of the new context; zero if there is none
 	again      bool              // there is a span of the new context already
 	context    trace.SpanContext // of the write's span
@@ -97,20 +98,20 @@ func (c *call) use(ctx context.Context, sc trace.SpanContext) {
 
 // stamped takes up what was decided; a new context is that of the write's span,
 // unless it is another's already.
-func (c *call) stamped(v verdict) {
+func (c *call) stamped(v supply.Verdict) {
 	c.decided = v
-	if v.context.IsValid() && !c.again {
-		c.use(c.ctx, lifeline.Unclaimed(v.context))
+	if v.Context.IsValid() && !c.again {
+		c.use(c.ctx, lifeline.Unclaimed(v.Context))
 	}
 }
 
 // supply returns the rules for this write.
-func (c *call) supply(obj client.Object) supply {
+func (c *call) supply(obj client.Object) supply.Rules {
 	id := identity(c.gvk, obj)
 	if id.UID == "" && c.verb != "create" {
 		id.UID = string(c.uid)
 	}
-	return supply{convention: c.work.kit.convention, gvk: c.gvk, id: id, bag: c.work.bag, offer: c.offer}
+	return supply.Rules{Convention: c.work.kit.convention, ID: id, Bag: c.work.bag, Offer: c.offer}
 }
 
 // offer makes a new context for this write: no other write's, but for that of an
@@ -134,58 +135,56 @@ func (c *call) offer(child lifeline.Child) trace.SpanContext {
 // create decides for an object that is created.
 func (c *call) create(obj client.Object) {
 	s := c.supply(obj)
-	sent := content{annotations: obj.GetAnnotations(), desired: stateOf(obj).desired()}
-	c.stamped(s.created(sent, c.work.context))
-	obj.SetAnnotations(s.with(sent.annotations, c.decided.carry))
+	sent := supply.Content{Annotations: obj.GetAnnotations(), Desired: stateOf(obj).Desired()}
+	c.stamped(s.Created(sent, c.work.context))
+	obj.SetAnnotations(s.With(sent.Annotations, c.decided.Carry))
 }
 
 // update decides for an object that is written as a whole. The work's own
 // object is not given a context by its own controller.
 func (c *call) update(obj client.Object) {
 	s := c.supply(obj)
-	sent := content{annotations: obj.GetAnnotations(), desired: stateOf(obj).desired()}
+	sent := supply.Content{Annotations: obj.GetAnnotations(), Desired: stateOf(obj).Desired()}
 	if c.work.owns(c.gvk, c.key.ObjectKey) {
-		s.offer = noOffer
+		s.Offer = supply.Nothing
 	}
 	before, known := c.before()
 	switch {
 	case known:
-		c.stamped(s.updated(before, sent, false))
+		c.stamped(s.Updated(before, sent, false))
 	case c.remembered && !c.last.blank && (c.version == "" || c.version == c.last.version):
-		c.stamped(s.recalled(c.last, sent))
+		c.stamped(s.Recalled(supply.Last{Answered: c.last.answered, Sent: c.last.sent, Carried: c.last.carried}, sent))
 	default:
-		c.decided = verdict{carry: s.own(sent.annotations), digest: sent.desired.digest()}
+		c.decided = supply.Verdict{Carry: s.Own(sent.Annotations), Digest: sent.Desired.Digest()}
 	}
-	obj.SetAnnotations(s.with(sent.annotations, c.decided.carry))
+	obj.SetAnnotations(s.With(sent.Annotations, c.decided.Carry))
 }
-
-func noOffer(lifeline.Child) trace.SpanContext { return trace.SpanContext{} }
 
 // before is what the object was before the write, if that is known for certain:
 // from an informer, or from what the work has read without one.
-func (c *call) before() (content, bool) {
+func (c *call) before() (supply.Content, bool) {
 	if held, known := c.held(); known {
 		return held, true
 	}
 	r := c.read
 	if r.version == "" || c.version != "" && c.version != r.version || c.behind(r.version) {
-		return content{}, false
+		return supply.Content{}, false
 	}
 	return r.content, true
 }
 
 // held is what an informer holds of the object, if it is neither behind this
 // process's own last write nor other than what the caller has read.
-func (c *call) held() (content, bool) {
+func (c *call) held() (supply.Content, bool) {
 	if c.cached == nil || !c.whole {
-		return content{}, false
+		return supply.Content{}, false
 	}
 	cached := c.cached.GetResourceVersion()
 	if c.version != "" && c.version != cached || c.behind(cached) {
-		return content{}, false
+		return supply.Content{}, false
 	}
-	return content{
-		annotations: c.cached.GetAnnotations(), desired: stateOf(c.cached).desired(), generation: c.cached.GetGeneration(),
+	return supply.Content{
+		Annotations: c.cached.GetAnnotations(), Desired: stateOf(c.cached).Desired(), Generation: c.cached.GetGeneration(),
 	}, true
 }
 
@@ -280,7 +279,7 @@ func (c *call) differs(answer client.Object) bool {
 			continue
 		}
 		// An earlier write of the same second may have left that time.
-		return !c.remembered || c.last.at.Before(second) || c.last.answered != stateOf(answer).desired().digest()
+		return !c.remembered || c.last.at.Before(second) || c.last.answered != stateOf(answer).Desired().Digest()
 	}
 	return len(answer.GetManagedFields()) == 0
 }
@@ -302,13 +301,13 @@ func (c *call) learn(err error, answer client.Object, now time.Time) {
 		c.contested(err)
 	case answer == nil:
 	case c.sub == "":
-		w := written{sent: c.decided.digest, at: now}
-		w.take(answer, stateOf(answer).desired(), c.supply(answer).own(answer.GetAnnotations()))
+		w := written{sent: c.decided.Digest, at: now}
+		w.take(answer, stateOf(answer).Desired(), c.supply(answer).Own(answer.GetAnnotations()))
 		writes.keep(objectKey{c.gvk.GroupKind(), client.ObjectKeyFromObject(answer)}, w)
 	default:
 		// A status changes nothing of the rest, as far as this process knows.
 		if w := c.last; !c.remembered {
-			w.take(answer, stateOf(answer).desired(), c.supply(answer).own(answer.GetAnnotations()))
+			w.take(answer, stateOf(answer).Desired(), c.supply(answer).Own(answer.GetAnnotations()))
 			c.last = w
 		}
 		c.last.version, c.last.uid, c.last.at = answer.GetResourceVersion(), answer.GetUID(), now

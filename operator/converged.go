@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // converged reports whether obj has reached its desired state by what Kubernetes
@@ -53,10 +55,10 @@ func (p *progress) take(kind, status string, observed int64) {
 }
 
 // parsedStatus reads the status of an object of any form.
-func parsedStatus(s state) progress {
+func parsedStatus(s supply.State) progress {
 	var p progress
-	p.observed, _ = s.at("status", "observedGeneration").(int64)
-	conditions, _ := s.at("status", "conditions").([]any)
+	p.observed, _ = s.At("status", "observedGeneration").(int64)
+	conditions, _ := s.At("status", "conditions").([]any)
 	for _, c := range conditions {
 		c, _ := c.(map[string]any)
 		kind, _ := c["type"].(string)

@@ -3,35 +3,24 @@
 package operator
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"math"
-	"reflect"
-	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
-
-// state is an object as JSON values, without nulls: maps, lists, strings,
-// booleans, int64 and float64.
-type state map[string]any
 
 // stateOf returns the whole state of an object or apply configuration; nil if
 // it is no JSON object. It shares nothing with obj.
-func stateOf(obj any) state {
+func stateOf(obj any) supply.State {
 	if u, ok := obj.(runtime.Unstructured); ok {
-		if m, ok := tidy(u.UnstructuredContent()); ok {
+		if m, ok := supply.Tidy(u.UnstructuredContent()); ok {
 			m, _ := m.(map[string]any)
 			return m
 		}
 	} else if m := converted(obj); m != nil {
-		dropNulls(m)
+		supply.DropNulls(m)
 		return m
 	}
 	text, err := json.Marshal(obj)
@@ -56,220 +45,11 @@ func converted(obj any) (m map[string]any) {
 	return m
 }
 
-func parseState(text []byte) state {
+func parseState(text []byte) supply.State {
 	var m map[string]any
 	if utiljson.Unmarshal(text, &m) != nil {
 		return nil
 	}
-	dropNulls(m)
+	supply.DropNulls(m)
 	return m
-}
-
-// dropNulls removes nulls, which by the API conventions are absent, and gives a
-// number the one type that it has whoever wrote it.
-func dropNulls(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			switch e := e.(type) {
-			case nil:
-				delete(v, k)
-			case float64:
-				v[k] = whole(e)
-			default:
-				dropNulls(e)
-			}
-		}
-	case []any:
-		for i, e := range v {
-			if f, ok := e.(float64); ok {
-				v[i] = whole(f)
-				continue
-			}
-			dropNulls(e)
-		}
-	}
-}
-
-// whole returns f as int64 if it is one.
-func whole(f float64) any {
-	if i := int64(f); f >= -1<<53 && f <= 1<<53 && float64(i) == f {
-		return i
-	}
-	return f
-}
-
-// tidy returns a copy of JSON values as dropNulls would leave them; false if
-// there is something that JSON would have to change.
-func tidy(v any) (any, bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			if e == nil {
-				continue
-			}
-			c, ok := tidy(e)
-			if !ok {
-				return nil, false
-			}
-			m[k] = c
-		}
-		return m, true
-	case []any:
-		l := make([]any, len(v))
-		for i, e := range v {
-			c, ok := tidy(e)
-			if !ok {
-				return nil, false
-			}
-			l[i] = c
-		}
-		return l, true
-	case float64:
-		return whole(v), !math.IsNaN(v) && !math.IsInf(v, 0)
-	case string:
-		return v, utf8.ValidString(v)
-	case nil, bool, int64:
-		return v, true
-	}
-	return nil, false
-}
-
-// desired is the part of an object's state that says what is wanted: all but
-// status, bookkeeping, and contexts.
-func (s state) desired() state {
-	if s == nil {
-		return nil
-	}
-	d := make(state, len(s))
-	for k, v := range s {
-		switch k {
-		case "apiVersion", "kind", "status", "metadata":
-		default:
-			d[k] = v
-		}
-	}
-	meta, _ := s["metadata"].(map[string]any)
-	kept := map[string]any{}
-	if labels, ok := meta["labels"].(map[string]any); ok && len(labels) > 0 {
-		kept["labels"] = labels
-	}
-	if annotations := meaningful(meta["annotations"]); len(annotations) > 0 {
-		kept["annotations"] = annotations
-	}
-	if len(kept) > 0 {
-		d["metadata"] = kept
-	}
-	return d
-}
-
-// meaningful leaves out of annotations what says nothing of the desired state.
-func meaningful(v any) map[string]any {
-	all, _ := v.(map[string]any)
-	kept := make(map[string]any, len(all))
-	for k, v := range all {
-		if !isContext(k) && !strings.HasPrefix(k, "deployment.kubernetes.io/") &&
-			k != "kubectl.kubernetes.io/last-applied-configuration" {
-			kept[k] = v
-		}
-	}
-	return kept
-}
-
-var conventions = lifeline.Conventions()
-
-// isContext reports whether an annotation is part of a context by any
-// convention.
-func isContext(key string) bool {
-	return slices.ContainsFunc(conventions, func(c lifeline.Convention) bool { return c.Owns(key) })
-}
-
-// digest fingerprints a state.
-func (s state) digest() lifeline.Digest {
-	return lifeline.DigestOf(appendValue(make([]byte, 0, 1024), map[string]any(s)))
-}
-
-// appendValue writes a value so that what is equal comes out equal, and nothing
-// else does: each with a letter for its type, texts and lists with their length.
-func appendValue(b []byte, v any) []byte {
-	switch v := v.(type) {
-	case map[string]any:
-		b = binary.AppendUvarint(append(b, 'm'), uint64(len(v)))
-		keys := make([]string, 0, 16)
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		for _, k := range keys {
-			b = appendValue(appendValue(b, k), v[k])
-		}
-		return b
-	case []any:
-		b = binary.AppendUvarint(append(b, 'l'), uint64(len(v)))
-		for _, e := range v {
-			b = appendValue(b, e)
-		}
-		return b
-	case string:
-		b = binary.AppendUvarint(append(b, 's'), uint64(len(v)))
-		return append(b, v...)
-	case bool:
-		return strconv.AppendBool(append(b, 'b'), v)
-	case int64:
-		return binary.AppendVarint(append(b, 'i'), v)
-	case float64:
-		return binary.BigEndian.AppendUint64(append(b, 'f'), math.Float64bits(v))
-	}
-	return append(b, 'n') // a null in a list
-}
-
-func (s state) equal(o state) bool { return reflect.DeepEqual(s, o) }
-
-// within reports whether all that s says, o says too. What s leaves out, such as
-// what the API server fills in, does not count.
-func (s state) within(o state) bool { return within(map[string]any(s), map[string]any(o)) }
-
-func within(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		bm, ok := b.(map[string]any)
-		if !ok {
-			return len(a) == 0 && b == nil
-		}
-		for k, v := range a {
-			if k == "targetPort" && v == int64(0) {
-				continue // a Service's port of which the writer does not say it
-			}
-			if !within(v, bm[k]) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		bl, ok := b.([]any)
-		if len(a) != len(bl) || !ok && b != nil {
-			return false
-		}
-		for i := range a {
-			if !within(a[i], bl[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(a, b)
-}
-
-// at returns what stands at a path of keys; nil if nothing does.
-func (s state) at(path ...string) any {
-	var v any = map[string]any(s)
-	for _, k := range path {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[k]
-	}
-	return v
 }

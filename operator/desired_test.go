@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // rich is an object with one of each thing that JSON writes in a way of its own.
@@ -50,16 +51,16 @@ func TestStateOfAnyForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := parseState(text)
-	for form, got := range map[string]state{"a Go type": stateOf(rich()), "unstructured": stateOf(u)} {
+	for form, got := range map[string]supply.State{"a Go type": stateOf(rich()), "unstructured": stateOf(u)} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", form, diff)
 		}
-		if got.desired().digest() != want.desired().digest() {
+		if got.Desired().Digest() != want.Desired().Digest() {
 			t.Errorf("%s: another digest", form)
 		}
 	}
 	wantMeta := map[string]any{"labels": map[string]any{"app": "web"}, "annotations": map[string]any{"team": "red"}}
-	d := want.desired()
+	d := want.Desired()
 	if diff := cmp.Diff(wantMeta, d["metadata"]); diff != "" {
 		t.Errorf("metadata of the desired state: -want +got\n%s", diff)
 	}
@@ -107,61 +108,5 @@ func TestStateOfWhatIsNone(t *testing.T) {
 	// A Go int in an unstructured object is what somebody built by hand.
 	if got := stateOf(&unstructured.Unstructured{Object: map[string]any{"a": 1}}); got["a"] != int64(1) {
 		t.Errorf("got %v", got)
-	}
-}
-
-func TestDigestTellsApart(t *testing.T) {
-	states := map[string]state{
-		"nothing":        nil,
-		"a text":         {"a": "1"},
-		"a number":       {"a": int64(1)},
-		"another number": {"a": 1.5},
-		"true":           {"a": true},
-		"false":          {"a": false},
-		"text true":      {"a": "true"},
-		"a list":         {"a": []any{"1"}},
-		"lists":          {"a": []any{[]any{"1"}}},
-		"two":            {"a": []any{"1", "2"}},
-		"two in one":     {"a": []any{"12"}},
-		"a map":          {"a": map[string]any{"1": "2"}},
-		"a null":         {"a": []any{nil}},
-		"elsewhere":      {"b": "1"},
-		"both":           {"a": "1", "b": "1"},
-	}
-	seen := map[lifeline.Digest]string{}
-	for name, s := range states {
-		d := s.digest()
-		if was, twice := seen[d]; twice {
-			t.Errorf("%s has the digest of %s", name, was)
-		}
-		seen[d] = name
-		if d != s.digest() {
-			t.Errorf("%s has two digests", name)
-		}
-	}
-}
-
-func TestWithin(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		a, b   state
-		want   bool
-	}{
-		"the same":         {reason: "trivially", a: small, b: small, want: true},
-		"less":             {reason: "what is left out does not count", a: small, b: full, want: true},
-		"more":             {reason: "it says what the other does not", a: full, b: small},
-		"different":        {reason: "it says something else", a: other, b: full},
-		"an empty map":     {reason: "it says nothing", a: state{"spec": map[string]any{}}, b: state{}, want: true},
-		"an empty list":    {reason: "it says nothing", a: state{"l": []any{}}, b: state{}, want: true},
-		"a shorter list":   {reason: "a list is wanted as a whole", a: state{"l": []any{"a"}}, b: state{"l": []any{"a", "b"}}},
-		"within a list":    {reason: "what its items leave out does not count", a: state{"l": []any{map[string]any{"n": "x"}}}, b: state{"l": []any{map[string]any{"n": "x", "p": "TCP"}}}, want: true},
-		"a map for a text": {reason: "another type", a: state{"v": map[string]any{"x": "y"}}, b: state{"v": "x"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := tc.a.within(tc.b); got != tc.want {
-				t.Errorf("%s: %v", tc.reason, got)
-			}
-		})
 	}
 }

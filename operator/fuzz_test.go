@@ -5,7 +5,6 @@ package operator
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"testing"
 
 	evanphx "github.com/evanphx/json-patch/v5"
@@ -14,7 +13,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,65 +30,6 @@ func (planning) SampleRoot(trace.TraceID) bool { return false }
 func planningKit(opts ...Option) *Kit {
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	return New(append(opts, WithTracerProvider(planning{sdk}))...)
-}
-
-// annotationsOf reads annotations from a fuzzer's bytes.
-func annotationsOf(text []byte) (map[string]string, bool) {
-	var m map[string]string
-	return m, json.Unmarshal(text, &m) == nil
-}
-
-// FuzzSupply decides about arbitrary annotations: the writer's own stay, what
-// it shared is not written to, and what was decided once is decided for good.
-func FuzzSupply(f *testing.F) {
-	for _, seed := range []map[string]string{
-		nil, {"team": "red"}, encoded(ours(2, full)), encoded(spanOf(9)), {lifeline.ContextKey: "broken"},
-		{lifeline.StateKey: "lifeline=s:00"}, encoded(ours(3, small), "a", "b"),
-	} {
-		text, err := json.Marshal(seed)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text, text, "web", true, false)
-		f.Add([]byte("{}"), text, "web", false, true)
-	}
-	f.Fuzz(func(t *testing.T, before, sent []byte, kind string, changes, partial bool) {
-		had, ok := annotationsOf(before)
-		has, okToo := annotationsOf(sent)
-		if !ok || !okToo {
-			return
-		}
-		s := rules(schema.GroupVersionKind{Version: "v1", Kind: kind})
-		want := full
-		if changes {
-			want = other
-		}
-		frozen := maps.Clone(has)
-		old := content{annotations: had, desired: full, generation: 3}
-		for name, v := range map[string]verdict{
-			"updated":  s.updated(old, content{annotations: has, desired: want}, partial),
-			"created":  s.created(content{annotations: has, desired: want}, above),
-			"recalled": s.recalled(written{carried: s.own(had), answered: full.digest()}, content{annotations: has, desired: want}),
-		} {
-			after := s.with(has, v.carry)
-			if !maps.Equal(frozen, has) {
-				t.Fatalf("%s: wrote to what was shared", name)
-			}
-			for k, value := range has {
-				if !lifeline.Default.Owns(k) && after[k] != value {
-					t.Errorf("%s: lost %q", name, k)
-				}
-			}
-			again := s.updated(content{annotations: after, desired: want, generation: 4}, content{annotations: after, desired: want}, partial)
-			if again.context.IsValid() || !maps.Equal(after, s.with(after, again.carry)) {
-				t.Errorf("%s: decided again, it changes something: %v, then %v", name, after, s.with(after, again.carry))
-			}
-			dropped := s.updated(content{annotations: after, desired: want, generation: 4}, content{desired: want}, partial)
-			if dropped.context.IsValid() || !maps.Equal(s.own(after), s.own(s.with(nil, dropped.carry))) {
-				t.Errorf("%s: dropped, it does not come back", name)
-			}
-		}
-	})
 }
 
 // FuzzPatch sends arbitrary patches: never a panic, and what the writer says of
@@ -151,7 +90,7 @@ func FuzzPatch(f *testing.F) {
 		if got == nil {
 			t.Fatalf("%s became %s, which cannot be applied", patch, sent)
 		}
-		if a, b := parseState(wanted), parseState(got); !a.desired().equal(b.desired()) {
+		if a, b := parseState(wanted), parseState(got); !a.Desired().Equal(b.Desired()) {
 			t.Errorf("%s became %s, which means something else", patch, sent)
 		}
 	})
@@ -221,7 +160,7 @@ func FuzzAdmission(f *testing.F) {
 			}
 			return
 		}
-		if x, y := parseState(wanted), parseState(after); !x.desired().equal(y.desired()) {
+		if x, y := parseState(wanted), parseState(after); !x.Desired().Equal(y.Desired()) {
 			t.Errorf("%s by %s became %s", object, text, after)
 		}
 		patch = nil

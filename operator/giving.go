@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	evanphx "github.com/evanphx/json-patch/v5"
 	"go.opentelemetry.io/otel/trace"
@@ -19,11 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
-
-// fresh is the age up to which a context may be of an earlier call of a webhook
-// for the same write: the longest that the API server waits for one webhook.
-const fresh = 30 * time.Second
 
 // give adds to the response the context that the object is to carry, and
 // reports whether that is a new one. What cannot be read is left as it is.
@@ -33,81 +29,41 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 	if sent == nil || !ok {
 		return false
 	}
-	s := supply{convention: a.kit.convention, gvk: w.kind, id: identity(w.kind, sent), bag: w.bag, offer: w.admitted}
-	s.id.Namespace = req.Namespace
-	now := content{annotations: carries, desired: state(sent.Object).desired()}
-	saved := s.context(carries)
-	if w.parent.IsValid() && sameSpan(saved, w.parent) {
-		return false // the writer has just made it
-	}
+	id := identity(w.kind, sent)
+	id.Namespace = req.Namespace
 	owner := metav1.GetControllerOfNoCopy(sent)
-	var v verdict
+	d := supply.Admission{
+		Rules:   supply.Rules{Convention: a.kit.convention, ID: id, Bag: w.bag, Offer: w.admitted},
+		Created: req.Operation == admissionv1.Create,
+		Sent: supply.Content{
+			Annotations: carries, Desired: supply.State(sent.Object).Desired(), Generation: sent.GetGeneration(),
+		},
+		Controlled: owner != nil,
+		Copied:     w.kind.Group == "apps" && w.kind.Kind == "ReplicaSet" && owner != nil && owner.Kind == "Deployment",
+		Request:    w.parent, Now: w.start,
+	}
 	switch {
-	case req.Operation == admissionv1.Create:
-		if w.kind.Group == "apps" && w.kind.Kind == "ReplicaSet" && owner != nil && owner.Kind == "Deployment" {
-			return false // P3c: its controller copies the Deployment's
-		}
-		if w.repeats(s, saved, now, sent) {
-			return false
-		}
-		v = s.created(now, trace.SpanContext{})
+	case d.Created:
 	case req.Operation == admissionv1.Update && before != nil:
-		if owner != nil {
-			s.offer = noOffer // P3c
+		d.Before = supply.Content{
+			Annotations: before.GetAnnotations(), Desired: supply.State(before.Object).Desired(), Generation: before.GetGeneration(),
 		}
-		old := content{annotations: before.GetAnnotations(), desired: state(before.Object).desired(), generation: before.GetGeneration()}
-		had := s.context(old.annotations)
-		if sameSpan(saved, had) {
-			saved = trace.SpanContext{}
-		} else if w.repeatsUpdate(s, saved, had, s.next(old, now)) {
-			return false
-		}
-		v = s.updated(old, now, false)
 	default:
 		return false
 	}
-	after := s.with(carries, v.carry)
+	v, stale, ok := d.Decide()
+	if !ok {
+		return false
+	}
+	after := d.With(carries, v.Carry)
 	if validation.ValidateAnnotationsSize(after) != nil && validation.ValidateAnnotationsSize(carries) == nil {
 		return false // the API server would refuse the object for our sake
 	}
-	if v.context.IsValid() && saved.IsValid() {
-		w.link(saved, linkStale) // P3g: one of ours of another time
+	if stale.IsValid() {
+		w.link(stale, linkStale)
 	}
 	add(response, patchAnnotations(carries, after))
-	return v.context.IsValid()
-}
-
-// repeats reports whether an object that is created carries what an earlier call
-// for the same create gave it: the API server calls again, with another UID, if
-// a later webhook has changed the object. What the object says now need not be
-// what the writer sent then, and the claim keeps telling of that. But what was
-// read from a cluster, which has given it a generation, and was edited, is
-// another create, be it of the same second.
-func (w *work) repeats(s supply, saved trace.SpanContext, now content, sent metav1.Object) bool {
-	claim, ok := w.fresh(s, saved)
-	return ok && (sent.GetGeneration() == 0 || claim.Digest == now.desired.digest())
-}
-
-// repeatsUpdate is repeats for an object that carried had before and that the
-// update gives a generation, 0 if unknown. An undo carries what is older than
-// that.
-func (w *work) repeatsUpdate(s supply, saved, had trace.SpanContext, generation int64) bool {
-	claim, ok := w.fresh(s, saved)
-	if !ok || claim.Generation != generation {
-		return false
-	}
-	before, _ := lifeline.ClaimOf(had)
-	return generation > 0 || claim.Time.After(before.Time)
-}
-
-// fresh returns the claim beside a context that was made a moment ago, for the
-// object in question, and in the trace of the request if it is of one.
-func (w *work) fresh(s supply, saved trace.SpanContext) (lifeline.Claim, bool) {
-	claim, holds := lifeline.ClaimOf(saved)
-	if !holds || !claim.Names(s.id) || claim.Time.IsZero() || w.start.Sub(claim.Time).Abs() > fresh {
-		return claim, false
-	}
-	return claim, !w.parent.IsValid() || w.parent.TraceID() == saved.TraceID()
+	return v.Context.IsValid()
 }
 
 // admitted makes the context of the write that is being admitted: that of the
@@ -130,7 +86,7 @@ func decodeObject(raw []byte) *unstructured.Unstructured {
 	if len(raw) == 0 || u.UnmarshalJSON(raw) != nil {
 		return nil
 	}
-	dropNulls(u.Object)
+	supply.DropNulls(u.Object)
 	return u
 }
 

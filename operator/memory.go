@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // remembered is how many objects the kit remembers something of; the least
@@ -43,12 +44,12 @@ const maxCarried = 10 << 10
 
 // take takes up what the API server has answered: its desired state, and what it
 // carries under the convention's keys.
-func (w *written) take(obj client.Object, desired state, own map[string]string) {
+func (w *written) take(obj client.Object, desired supply.State, own map[string]string) {
 	size := 0
 	for k, v := range own {
 		size += len(k) + len(v)
 	}
-	w.uid, w.version, w.answered = obj.GetUID(), obj.GetResourceVersion(), desired.digest()
+	w.uid, w.version, w.answered = obj.GetUID(), obj.GetResourceVersion(), desired.Digest()
 	w.carried, w.setters, w.blank = own, settersOf(obj, own), false
 	if size > maxCarried {
 		w.carried, w.setters, w.blank = nil, setters{}, true
@@ -77,7 +78,7 @@ func (m memory) forget(key objectKey) { m.last.Remove(key) }
 
 // note keeps what was read from the API server, unless what is known is as new:
 // without an informer it is all that is known of what stood there before.
-func (m memory) note(key objectKey, obj client.Object, desired state, own map[string]string) {
+func (m memory) note(key objectKey, obj client.Object, desired supply.State, own map[string]string) {
 	last, ok := m.of(key)
 	version := obj.GetResourceVersion()
 	if version == "" || ok && last.version != "" && (version == last.version || newer(last.version, version)) {

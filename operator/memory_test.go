@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,7 +15,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
+
+// above is a context that was there before, and full a desired state.
+var (
+	above = trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{15: 1}, SpanID: trace.SpanID{7: 1}, TraceFlags: trace.FlagsSampled, Remote: true,
+	})
+	full = supply.State{"data": map[string]any{"a": "1"}}
+)
+
+// encoded is what an object carries that was made below above.
+func encoded() map[string]string {
+	child := lifeline.Child{Identity: lifeline.Identity{Kind: "ConfigMap", Name: "child"}, Digest: full.Digest()}
+	return lifeline.Default.Encode(lifeline.Derive(above, child), baggage.Baggage{})
+}
 
 func configMap(uid types.UID, version string, annotations map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version, Annotations: annotations}}
@@ -28,7 +45,7 @@ func TestHostileSizesAreNotRemembered(t *testing.T) {
 	if !ok || got.carried != nil || !got.blank || got.version != "5" {
 		t.Errorf("remembered %t, blank %t, version %q and %d annotations", ok, got.blank, got.version, len(got.carried))
 	}
-	small := encoded(ours(2, full))
+	small := encoded()
 	m.note(key, configMap("uid-1", "6", small), full, small)
 	if got, _ := m.of(key); got.blank || len(got.carried) != len(small) {
 		t.Errorf("a context that can be remembered is not: %v", got.carried)
@@ -39,7 +56,7 @@ func TestHostileSizesAreNotRemembered(t *testing.T) {
 // nothing of the one that has its name now.
 func TestNamesakesInheritNothing(t *testing.T) {
 	m, key := newMemory(), objectKey{schema.GroupKind{Kind: "ConfigMap"}, client.ObjectKey{Name: "child"}}
-	m.keep(key, written{uid: "uid-1", version: "5", sent: 7, carried: encoded(ours(2, full))})
+	m.keep(key, written{uid: "uid-1", version: "5", sent: 7, carried: encoded()})
 	m.note(key, configMap("uid-1", "6", nil), full, nil)
 	if got, _ := m.of(key); got.sent != 7 {
 		t.Errorf("the same object: sent %v", got.sent)

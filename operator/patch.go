@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // patch decides for an object of which a part is written, and returns what is
@@ -42,16 +44,16 @@ func (c *call) bearing(obj client.Object) client.Object {
 	s := c.supply(obj)
 	carried := c.last.carried
 	if before, known := c.before(); known {
-		carried = s.own(before.annotations)
+		carried = s.Own(before.Annotations)
 	}
-	if len(carried) == 0 || len(s.own(obj.GetAnnotations())) > 0 {
+	if len(carried) == 0 || len(s.Own(obj.GetAnnotations())) > 0 {
 		return obj
 	}
 	kept, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
 		return obj
 	}
-	kept.SetAnnotations(s.with(obj.GetAnnotations(), carried))
+	kept.SetAnnotations(s.With(obj.GetAnnotations(), carried))
 	return kept
 }
 
@@ -85,7 +87,7 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 		return data
 	}
 	carry, after := c.decidePatch(c.supply(obj), obj, p.Apply)
-	if _, there := after.at("metadata", "annotations").(map[string]any); !there {
+	if _, there := after.At("metadata", "annotations").(map[string]any); !there {
 		return data
 	}
 	var ops []json.RawMessage
@@ -111,7 +113,7 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1").Replace
 
 // decidePatch returns the context to add to a patch, and the object as patched;
 // none unless it is certain that the patch changes the desired state.
-func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte) ([]byte, error)) (map[string]string, state) {
+func (c *call) decidePatch(s supply.Rules, obj client.Object, patched func(old []byte) ([]byte, error)) (map[string]string, supply.State) {
 	before, known := c.held()
 	if !known || c.work.owns(c.gvk, c.key.ObjectKey) {
 		return nil, nil
@@ -131,21 +133,21 @@ func (c *call) decidePatch(s supply, obj client.Object, patched func(old []byte)
 	if _, ok := after["metadata"].(map[string]any); !ok {
 		return nil, nil // an object without that is none
 	}
-	sent := content{annotations: after.annotations(), desired: after.desired()}
-	v := s.updated(before, sent, false)
-	if !maps.Equal(s.own(s.with(sent.annotations, v.carry)), v.carry) {
-		v = verdict{digest: v.digest} // it does not fit
+	sent := supply.Content{Annotations: annotationsOf(after), Desired: after.Desired()}
+	v := s.Updated(before, sent, false)
+	if !maps.Equal(s.Own(s.With(sent.Annotations, v.Carry)), v.Carry) {
+		v = supply.Verdict{Digest: v.Digest} // it does not fit
 	}
 	c.stamped(v)
-	if !v.context.IsValid() {
+	if !v.Context.IsValid() {
 		return nil, nil
 	}
-	return v.carry, after
+	return v.Carry, after
 }
 
-// annotations are those of a whole object.
-func (s state) annotations() map[string]string {
-	all, _ := s.at("metadata", "annotations").(map[string]any)
+// annotationsOf are those of a whole object.
+func annotationsOf(s supply.State) map[string]string {
+	all, _ := s.At("metadata", "annotations").(map[string]any)
 	m := make(map[string]string, len(all))
 	for k, v := range all {
 		if text, ok := v.(string); ok {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // Predicate lets all events pass but updates that changed nothing except a
@@ -37,12 +38,12 @@ func onlyContext(before, after client.Object) bool {
 func sameContext(before, after client.Object) bool {
 	a, b := before.GetAnnotations(), after.GetAnnotations()
 	for k, v := range b {
-		if a[k] != v && isContext(k) {
+		if a[k] != v && supply.IsContext(k) {
 			return false
 		}
 	}
 	for k := range a {
-		if _, kept := b[k]; !kept && isContext(k) {
+		if _, kept := b[k]; !kept && supply.IsContext(k) {
 			return false
 		}
 	}
@@ -63,7 +64,7 @@ func withoutContext(obj client.Object) client.Object {
 	c.SetResourceVersion("")
 	c.SetManagedFields([]metav1.ManagedFieldsEntry(nil))
 	// An informer of a Go type leaves out the kind.
-	if _, is := c.(*appsv1.Deployment); is || isDeployment(c.GetObjectKind().GroupVersionKind()) {
+	if _, is := c.(*appsv1.Deployment); is || supply.IsDeployment(identity(c.GetObjectKind().GroupVersionKind(), c)) {
 		c.SetGeneration(0)
 	}
 	return c

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // tracedReader is a reader that the kit learns from.
@@ -43,16 +45,16 @@ func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Schem
 	if _, cached := k.informers.holders.Load(informerKey{gvk, formOf(obj)}); cached {
 		return
 	}
-	s, desired := supply{convention: k.convention}, stateOf(obj).desired()
-	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, desired, s.own(obj.GetAnnotations()))
+	s, desired := supply.Rules{Convention: k.convention}, stateOf(obj).Desired()
+	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, desired, s.Own(obj.GetAnnotations()))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reads == nil {
 		w.reads = map[objectKey]seen{}
 	}
 	if len(w.reads) < maxReads {
-		w.reads[objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}] = seen{obj.GetResourceVersion(), content{
-			annotations: maps.Clone(obj.GetAnnotations()), desired: desired, generation: obj.GetGeneration(),
+		w.reads[objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}] = seen{obj.GetResourceVersion(), supply.Content{
+			Annotations: maps.Clone(obj.GetAnnotations()), Desired: desired, Generation: obj.GetGeneration(),
 		}}
 	}
 }
@@ -63,7 +65,7 @@ const maxReads = 64
 // seen is what a work has read.
 type seen struct {
 	version string
-	content
+	content supply.Content
 }
 
 // read begins a read; what it returns ends it. Only a read that goes to the API

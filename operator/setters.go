@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 // maxSetters bounds what is remembered of an object's field managers.
@@ -82,22 +84,22 @@ func (s setters) free(manager, key string) bool {
 // What somebody else has set is not taken over: sending it would store a note of
 // that and conflict with its next value, and leaving out what one has not set
 // removes nothing. A new context takes the place of another's only by force.
-func (s setters) opinion(v verdict, there map[string]string, manager string, force bool) verdict {
+func (s setters) opinion(v supply.Verdict, there map[string]string, manager string, force bool) supply.Verdict {
 	if !s.known || manager == "" {
 		return v
 	}
-	if v.context.IsValid() {
+	if v.Context.IsValid() {
 		contested := false
-		for k := range v.carry {
+		for k := range v.Carry {
 			contested = contested || !s.free(manager, k)
 		}
 		if force || !contested {
 			return v
 		}
-		v = verdict{digest: v.digest, carry: there}
+		v = supply.Verdict{Digest: v.Digest, Carry: there}
 	}
 	var carry map[string]string
-	for k, text := range v.carry {
+	for k, text := range v.Carry {
 		if s.mine(manager, k) {
 			if carry == nil {
 				carry = map[string]string{}
@@ -105,6 +107,6 @@ func (s setters) opinion(v verdict, there map[string]string, manager string, for
 			carry[k] = text
 		}
 	}
-	v.carry = carry
+	v.Carry = carry
 	return v
 }

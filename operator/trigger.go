@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
 const (
@@ -51,7 +53,7 @@ func (t *triggers) add(key triggerKey, tr trigger) {
 	defer t.mu.Unlock()
 	p := t.of(key)
 	for _, e := range p.events {
-		if sameSpan(e.context, tr.context) {
+		if supply.SameSpan(e.context, tr.context) {
 			return
 		}
 	}

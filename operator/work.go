@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/internal/supply"
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
@@ -164,7 +165,7 @@ func (w *work) identify() {
 // link adds a link, once for each span.
 func (w *work) link(sc trace.SpanContext, why string) {
 	for _, l := range w.links {
-		if sameSpan(l.SpanContext, sc) {
+		if supply.SameSpan(l.SpanContext, sc) {
 			return
 		}
 	}
@@ -172,12 +173,6 @@ func (w *work) link(sc trace.SpanContext, why string) {
 		SpanContext: lifeline.Unclaimed(sc),
 		Attributes:  []attribute.KeyValue{attribute.String("lifeline.link", why)},
 	})
-}
-
-// sameSpan reports whether two contexts name the same span, whatever else they
-// say.
-func sameSpan(a, b trace.SpanContext) bool {
-	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID()
 }
 
 // linkTriggers links what else set off this work: several changes merged into
@@ -288,7 +283,7 @@ func (w *work) offer(child lifeline.Child) trace.SpanContext {
 // is being reconciled carries the same one; nil if offer does. Where nobody
 // knows what stands there, a healing must not bring a context of its own each
 // time.
-func (w *work) anchored() offer {
+func (w *work) anchored() supply.Offer {
 	if !w.settled || w.kit.links || !w.exact() || !w.context.IsValid() {
 		return nil
 	}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supply
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline"
+)
+
+var (
+	serviceKind    = lifeline.Identity{Kind: "Service"}
+	deploymentKind = lifeline.Identity{Group: "apps", Kind: "Deployment"}
+	eventKind      = lifeline.Identity{Kind: "Event"}
+	leaseKind      = lifeline.Identity{Group: "coordination.k8s.io", Kind: "Lease"}
+
+	self  = lifeline.Identity{Kind: "Service", Namespace: "demo", Name: "web", UID: "uid-web"}
+	above = spanOf(1)
+)
+
+func spanOf(n byte) trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{15: n}, SpanID: trace.SpanID{7: n}, TraceFlags: trace.FlagsSampled, Remote: true,
+	})
+}
+
+// desired makes a desired state out of a spec.
+func desired(spec map[string]any) State { return State{"spec": spec} }
+
+var (
+	small = desired(map[string]any{"port": int64(80)})
+	full  = desired(map[string]any{"port": int64(80), "clusterIP": "10.0.0.1"})
+	other = desired(map[string]any{"port": int64(81)})
+)
+
+// ours is a context that was made for self and the desired state.
+func ours(n byte, s State) trace.SpanContext {
+	return lifeline.Claimed(spanOf(n), lifeline.Claim{Object: self.Hash(), Digest: s.Digest(), Generation: 1})
+}
+
+// encoded is what an object with this context carries, beside more.
+func encoded(sc trace.SpanContext, more ...string) map[string]string {
+	m := lifeline.Default.Encode(sc, baggage.Baggage{})
+	for i := 0; i < len(more); i += 2 {
+		m[more[i]] = more[i+1]
+	}
+	return m
+}
+
+func rules(kind lifeline.Identity) Rules {
+	id := self
+	id.Group, id.Kind = kind.Group, kind.Kind
+	return Rules{Convention: lifeline.Default, ID: id, Offer: func(c lifeline.Child) trace.SpanContext {
+		return lifeline.Derive(above, c)
+	}}
+}
+
+func TestUpdated(t *testing.T) {
+	template := func(v int64, more ...any) State {
+		spec := map[string]any{"template": map[string]any{"v": v}}
+		for i := 0; i < len(more); i += 2 {
+			spec[more[i].(string)] = more[i+1]
+		}
+		return desired(spec)
+	}
+	deployed := self
+	deployed.Group, deployed.Kind = "apps", "Deployment"
+	cases := map[string]struct {
+		reason       string
+		kind         lifeline.Identity
+		before, sent Content
+		partial      bool
+		want         map[string]string // nil with fresh: whatever is new
+		fresh        bool
+		generation   int64 // that the new context claims
+	}{
+		"unchanged, dropped": {
+			reason: "P3f: a no-op stays a no-op", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full}, sent: Content{Desired: full},
+			want: encoded(ours(2, full)),
+		},
+		"unchanged, half dropped": {
+			reason: "P3f: two annotations are not atomic", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
+			sent:   Content{Annotations: map[string]string{lifeline.StateKey: encoded(ours(2, full))[lifeline.StateKey]}, Desired: full},
+			want:   encoded(ours(2, full)),
+		},
+		"unchanged, older one of ours": {
+			reason: "P3f: what was there is put back", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
+			sent:   Content{Annotations: encoded(ours(3, small)), Desired: full},
+			want:   encoded(ours(2, full)),
+		},
+		"unchanged, another's": {
+			reason: "P3b: the writer's choice", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
+			sent:   Content{Annotations: encoded(spanOf(9)), Desired: full},
+			want:   encoded(spanOf(9)),
+		},
+		"another's beside a claim that is left over": {
+			reason: "P3f: our claim goes, what else the tracestate says stays", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
+			sent: Content{Annotations: map[string]string{
+				lifeline.ContextKey: encoded(spanOf(9))[lifeline.ContextKey],
+				lifeline.StateKey:   encoded(ours(2, full))[lifeline.StateKey] + ",vendor=1",
+				lifeline.BaggageKey: "team=red",
+			}, Desired: full},
+			want: encoded(spanOf(9), lifeline.StateKey, "vendor=1", lifeline.BaggageKey, "team=red"),
+		},
+		"changed, another's was there": {
+			reason: "P3b: a context that is not ours is never replaced", kind: serviceKind,
+			before: Content{Annotations: encoded(spanOf(9)), Desired: full},
+			sent:   Content{Annotations: encoded(spanOf(9)), Desired: other},
+			want:   encoded(spanOf(9)),
+		},
+		"changed, another's was there and is dropped": {
+			reason: "P3b: nor lost", kind: serviceKind,
+			before: Content{Annotations: encoded(spanOf(9)), Desired: full}, sent: Content{Desired: other},
+			want: encoded(spanOf(9)),
+		},
+		"changed": {
+			reason: "P1: a new desired state has a context of its own", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full, Generation: 4},
+			sent:   Content{Annotations: encoded(ours(2, full)), Desired: other}, fresh: true, generation: 5,
+		},
+		"changed, an older one of ours": {
+			reason: "P3g: an undo is a new change", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full, Generation: 4},
+			sent:   Content{Annotations: encoded(ours(3, other)), Desired: other}, fresh: true, generation: 5,
+		},
+		"changed, the kind has no generation": {
+			reason: "P3a: none is claimed", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full}, sent: Content{Desired: other}, fresh: true,
+		},
+		"changed labels": {
+			reason: "P3a: the generation will stay, so none is claimed", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full, Generation: 4},
+			sent:   Content{Desired: State{"spec": full["spec"], "metadata": map[string]any{"labels": map[string]any{"a": "b"}}}}, fresh: true,
+		},
+		"changed, without a context before": {
+			reason: "P1: the kit may have come later than the object", kind: serviceKind,
+			before: Content{Desired: full}, sent: Content{Desired: other}, fresh: true,
+		},
+		"changed, a broken context before": {
+			reason: "P4: what cannot be read is none", kind: serviceKind,
+			before: Content{Annotations: map[string]string{lifeline.ContextKey: "broken"}, Desired: full}, sent: Content{Desired: other}, fresh: true,
+		},
+		"unchanged, a broken context before": {
+			reason: "P3f: even that stays a no-op", kind: serviceKind,
+			before: Content{Annotations: map[string]string{lifeline.ContextKey: "broken"}, Desired: full}, sent: Content{Desired: full},
+			want: map[string]string{lifeline.ContextKey: "broken"},
+		},
+		"a Service without its allocated fields": {
+			reason: "P3d: it looks changed every time", kind: serviceKind,
+			before: Content{Annotations: encoded(ours(2, small)), Desired: full}, sent: Content{Desired: small},
+			want: encoded(ours(2, small)),
+		},
+		"the same without a context": {
+			reason: "P3d: nothing that is sent differs", kind: serviceKind,
+			before: Content{Desired: full}, sent: Content{Desired: small},
+		},
+		"applied, within what is there": {
+			reason: "P3f: an applier sends what it has an opinion on", kind: serviceKind, partial: true,
+			before: Content{Annotations: encoded(ours(2, other)), Desired: full}, sent: Content{Desired: small},
+			want: encoded(ours(2, other)),
+		},
+		"applied, changed": {
+			reason: "P1", kind: serviceKind, partial: true,
+			before: Content{Annotations: encoded(ours(2, full)), Desired: full}, sent: Content{Desired: other}, fresh: true,
+		},
+		"Deployment, template": {
+			reason: "P3e", kind: deploymentKind,
+			before: Content{Desired: template(1), Generation: 1}, sent: Content{Desired: template(2)}, fresh: true, generation: 2,
+		},
+		"Deployment, minReadySeconds": {
+			reason: "P3e", kind: deploymentKind,
+			before: Content{Desired: template(1)}, sent: Content{Desired: template(1, "minReadySeconds", int64(3))}, fresh: true,
+		},
+		"Deployment, replicas": {
+			reason: "P3e: the annotation would cost a write to the ReplicaSet", kind: deploymentKind,
+			before: Content{Desired: template(1, "replicas", int64(1))}, sent: Content{Desired: template(1, "replicas", int64(2))},
+		},
+		"Deployment, paused": {
+			reason: "P3e", kind: deploymentKind,
+			before: Content{Desired: template(1, "paused", true)}, sent: Content{Desired: template(2, "paused", true)},
+		},
+		"Event": {reason: "P5", kind: eventKind, before: Content{Desired: full}, sent: Content{Desired: other}},
+		"Lease": {reason: "P5", kind: leaseKind, before: Content{Desired: full}, sent: Content{Desired: other}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := rules(tc.kind)
+			frozen := maps.Clone(tc.sent.Annotations)
+			v := s.Updated(tc.before, tc.sent, tc.partial)
+			if v.Context.IsValid() != tc.fresh {
+				t.Errorf("%s: new context %v, want %v", tc.reason, v.Context.IsValid(), tc.fresh)
+			}
+			if tc.fresh {
+				checkClaim(t, tc.reason, s, v, tc.sent.Desired, tc.generation)
+			} else if diff := cmp.Diff(tc.want, v.Carry); diff != "" {
+				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
+			}
+			after := s.With(tc.sent.Annotations, v.Carry)
+			if diff := cmp.Diff(frozen, tc.sent.Annotations); diff != "" {
+				t.Errorf("%s: the shared annotations were written to\n%s", tc.reason, diff)
+			}
+			again := s.Updated(Content{Annotations: after, Desired: tc.sent.Desired, Generation: tc.before.Generation},
+				Content{Annotations: after, Desired: tc.sent.Desired}, tc.partial)
+			if again.Context.IsValid() || !maps.Equal(s.With(after, again.Carry), after) {
+				t.Errorf("%s: sent again, it changes something", tc.reason)
+			}
+		})
+	}
+}
+
+// checkClaim asserts that the new context says what it was made for (P3a).
+func checkClaim(t *testing.T, reason string, s Rules, v Verdict, sent State, generation int64) {
+	t.Helper()
+	a := lifeline.Annotations(v.Carry)
+	carried := lifeline.Extract(&a)
+	claim, holds := lifeline.ClaimOf(carried)
+	want := lifeline.Claim{Span: carried.SpanID(), Parent: above.SpanID(), Object: s.ID.Hash(), Digest: sent.Digest(), Generation: generation}
+	if diff := cmp.Diff(want, claim); diff != "" || !holds {
+		t.Errorf("%s: claim holds: %v; -want +got\n%s", reason, holds, diff)
+	}
+	if !SameSpan(carried, v.Context) || carried.TraceID() != above.TraceID() || !carried.IsSampled() {
+		t.Errorf("%s: it carries %v", reason, carried)
+	}
+}
+
+func TestCreated(t *testing.T) {
+	headOwn := lifeline.Claimed(spanOf(5), lifeline.Claim{Object: lifeline.Identity{Kind: "Head", Name: "head"}.Hash()})
+	cases := map[string]struct {
+		reason string
+		kind   lifeline.Identity
+		sent   map[string]string
+		above  trace.SpanContext
+		fresh  bool
+		want   map[string]string
+	}{
+		"plain":             {reason: "P1", kind: serviceKind, sent: map[string]string{"team": "red"}, fresh: true},
+		"without":           {reason: "P1: no map is no obstacle", kind: serviceKind, fresh: true},
+		"another's":         {reason: "P3b", kind: serviceKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
+		"copied, claimed":   {reason: "P3g: it was made for the parent", kind: serviceKind, sent: encoded(headOwn), above: headOwn, fresh: true},
+		"copied, unclaimed": {reason: "P3g: it is the parent's own", kind: serviceKind, sent: encoded(spanOf(9)), above: spanOf(9), fresh: true},
+		"a saved one":       {reason: "P3g: ours at creation is stale", kind: serviceKind, sent: encoded(ours(2, full)), fresh: true},
+		"broken":            {reason: "P4", kind: serviceKind, sent: map[string]string{lifeline.ContextKey: "broken"}, fresh: true},
+		"Event":             {reason: "P5", kind: eventKind},
+		"Lease":             {reason: "P5", kind: leaseKind},
+		"Lease, another's":  {reason: "P3b", kind: leaseKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := rules(tc.kind)
+			frozen := maps.Clone(tc.sent)
+			v := s.Created(Content{Annotations: tc.sent, Desired: full}, tc.above)
+			if tc.fresh {
+				checkClaim(t, tc.reason, s, v, full, 1)
+			} else if diff := cmp.Diff(tc.want, v.Carry); diff != "" || v.Context.IsValid() {
+				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
+			}
+			after := s.With(tc.sent, v.Carry)
+			if diff := cmp.Diff(frozen, tc.sent); diff != "" {
+				t.Errorf("%s: the shared annotations were written to\n%s", tc.reason, diff)
+			}
+			if after["team"] != tc.sent["team"] {
+				t.Errorf("%s: lost an annotation of the writer", tc.reason)
+			}
+		})
+	}
+}
+
+func TestRecalled(t *testing.T) {
+	last := Last{Answered: full.Digest(), Sent: small.Digest(), Carried: encoded(ours(2, small))}
+	cases := map[string]struct {
+		reason string
+		kind   lifeline.Identity
+		last   Last
+		sent   Content
+		fresh  bool
+		want   map[string]string
+	}{
+		"what was answered":        {reason: "P3f: read, not changed, written", kind: serviceKind, last: last, sent: Content{Desired: full}, want: last.Carried},
+		"what was sent":            {reason: "P3d: built anew, as every time", kind: serviceKind, last: last, sent: Content{Desired: small}, want: last.Carried},
+		"an older one of ours":     {reason: "P3f", kind: serviceKind, last: last, sent: Content{Annotations: encoded(ours(7, other)), Desired: full}, want: last.Carried},
+		"another's":                {reason: "P3b: the writer's choice", kind: serviceKind, last: last, sent: Content{Annotations: encoded(spanOf(9)), Desired: full}, want: encoded(spanOf(9))},
+		"changed":                  {reason: "P1", kind: serviceKind, last: last, sent: Content{Desired: other}, fresh: true},
+		"changed, another's there": {reason: "P3b", kind: serviceKind, last: Last{Carried: encoded(spanOf(9))}, sent: Content{Desired: other}, want: encoded(spanOf(9))},
+		"changed, nothing there":   {reason: "P1", kind: serviceKind, last: Last{Sent: full.Digest()}, sent: Content{Desired: other}, fresh: true},
+		"a Deployment":             {reason: "P3e: whether the template changed is not known", kind: deploymentKind, last: last, sent: Content{Desired: other}, want: last.Carried},
+		"an Event":                 {reason: "P5", kind: eventKind, last: Last{}, sent: Content{Desired: other}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := rules(tc.kind)
+			v := s.Recalled(tc.last, tc.sent)
+			if tc.fresh {
+				checkClaim(t, tc.reason, s, v, tc.sent.Desired, 0)
+			} else if diff := cmp.Diff(tc.want, v.Carry); diff != "" || v.Context.IsValid() {
+				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestNothingToOffer(t *testing.T) {
+	s := rules(serviceKind)
+	s.Offer = Nothing
+	if v := s.Created(Content{Desired: full}, trace.SpanContext{}); v.Carry != nil || v.Context.IsValid() {
+		t.Errorf("created: carries %v", v.Carry)
+	}
+	before := Content{Annotations: encoded(ours(2, full)), Desired: full}
+	if v := s.Updated(before, Content{Desired: other}, false); !maps.Equal(v.Carry, before.Annotations) {
+		t.Errorf("updated: carries %v", v.Carry)
+	}
+}
+
+func TestClaimKeepsTheTimeOfTheChange(t *testing.T) {
+	s := rules(serviceKind)
+	when := time.Unix(1_700_000_000, 0)
+	s.Offer = func(c lifeline.Child) trace.SpanContext {
+		return lifeline.Derive(lifeline.Claimed(above, lifeline.Claim{Time: when}), c)
+	}
+	v := s.Created(Content{Desired: full}, trace.SpanContext{})
+	if claim, _ := lifeline.ClaimOf(v.Context); !claim.Time.Equal(when) {
+		t.Errorf("the child's claim is of %v, want the parent's %v", claim.Time, when)
+	}
+}
