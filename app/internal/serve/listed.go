@@ -5,17 +5,17 @@ package serve
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
 // listed waits until all that is watched was listed once. What the API server fails
 // to list, as it does where the conversion webhook of a kind has gone, holds up the
-// rest for no longer than a watch that does not come back would. It is an error only
-// if ctx ends.
-func (s *server) listed(ctx context.Context) error {
+// rest for about patience. It is an error only if ctx ends.
+func (s *server) listed(ctx context.Context, patience time.Duration) error {
 	for before := s.watcher.Stats(); ; {
-		waiting, cancel := context.WithTimeout(ctx, catchUp)
+		waiting, cancel := context.WithTimeout(ctx, patience)
 		err := s.watcher.Synced(waiting)
 		cancel()
 		if err == nil || ctx.Err() != nil {

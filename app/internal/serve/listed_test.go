@@ -3,11 +3,20 @@
 package serve
 
 import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -45,5 +54,68 @@ func TestUnlistable(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.reason, d)
 			}
 		})
+	}
+}
+
+// unconverted is an API server with Pods, of which there are none, and with heads,
+// whose conversion webhook is gone. Its watches end with the test.
+func unconverted(t *testing.T) *httptest.Server {
+	t.Helper()
+	type object = map[string]any
+	ended := make(chan struct{})
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		say := func(code int, v object) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(v)
+		}
+		resource := func(name, kind string) object {
+			return object{"name": name, "kind": kind, "namespaced": true, "verbs": []string{"get", "list", "watch"}}
+		}
+		switch {
+		case r.URL.Path == "/api":
+			say(http.StatusOK, object{"kind": "APIVersions", "versions": []string{"v1"}})
+		case r.URL.Path == "/apis":
+			say(http.StatusOK, object{"kind": "APIGroupList", "apiVersion": "v1", "groups": []object{}})
+		case r.URL.Path == "/api/v1":
+			say(http.StatusOK, object{"kind": "APIResourceList", "groupVersion": "v1", "resources": []object{resource("pods", "Pod"), resource("heads", "Head")}})
+		case strings.HasSuffix(r.URL.Path, "/heads"):
+			say(http.StatusInternalServerError, object{
+				"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": http.StatusInternalServerError, "reason": "InternalError",
+				"message": "conversion webhook for example.com/v1, Kind=Head failed",
+			})
+		case r.URL.Query().Has("watch"):
+			w.Header().Set("Content-Type", "application/json")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-ended:
+			}
+		default:
+			say(http.StatusOK, object{"kind": "PodList", "apiVersion": "v1", "metadata": object{"resourceVersion": "5"}, "items": []object{}})
+		}
+	}))
+	t.Cleanup(func() { close(ended); api.Close() })
+	return api
+}
+
+// A kind that cannot be listed keeps the server from being ready for a while only.
+func TestListsWithoutAKind(t *testing.T) {
+	var said bytes.Buffer
+	s := &server{log: slog.New(slog.NewTextHandler(&said, nil))}
+	var err error
+	s.watcher, err = watch.New(watch.Config{REST: &rest.Config{Host: unconverted(t).URL}, Emit: func(*observation.Observation) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.watcher.Close()
+	if err := s.watcher.Watch(t.Context(), watch.Scope{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.listed(t.Context(), 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said.String(), "resources=heads") {
+		t.Errorf("it goes on without a word: %s", said.String())
 	}
 }

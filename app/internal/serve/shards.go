@@ -216,7 +216,7 @@ func (h *shards) follow(ctx context.Context, listed shard.View) {
 				h.s.watcher.Include(h.s.lifetime, c.Namespace, c.Since)
 			}
 		}
-		if h.s.watcher.Synced(ctx) != nil || !h.caughtUp(ctx, func(*recorder) { h.ready.Store(v.Table().Version) }) {
+		if h.s.listed(ctx, catchUp) != nil || !h.caughtUp(ctx, func(*recorder) { h.ready.Store(v.Table().Version) }) {
 			return
 		}
 		before, listed = v, shard.View{}

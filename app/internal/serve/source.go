@@ -49,7 +49,7 @@ func (s *server) watch(ctx context.Context) {
 		return // ctx has ended
 	}
 	s.waitFor("the first lists")
-	if s.listed(ctx) != nil {
+	if s.listed(ctx, catchUp) != nil {
 		return // ctx has ended
 	}
 	s.member.came.CompareAndSwap(math.MaxInt64, s.clock.Now().UnixNano())
