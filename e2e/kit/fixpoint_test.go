@@ -332,6 +332,13 @@ func (l *life) reached(t *testing.T) bool {
 		if d.Status.ObservedGeneration != d.Generation || d.Status.ReadyReplicas != *d.Spec.Replicas || len(d.Status.Conditions) < 2 {
 			return false
 		}
+		// The last that its controller writes of a rollout, which with many others
+		// at work may be long after the rest.
+		if !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+			return c.Type == appsv1.DeploymentProgressing && c.Reason == "NewReplicaSetAvailable"
+		}) {
+			return false
+		}
 	}
 	return len(list.Items) == len(styles)
 }
