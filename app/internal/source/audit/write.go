@@ -79,9 +79,13 @@ func (s *Source) passes(e *event) reason {
 	return taken
 }
 
-// bodies reads what was logged of the bodies, and learns kinds from them.
+// bodies reads what was logged of the bodies, and learns kinds from them: but not
+// from what was refused, in which anything may stand.
 func (e *event) bodies(s *Source) (sent, answer *request.Body) {
 	sent, answer = body(e.request), body(e.answer)
+	if e.status.code >= http.StatusBadRequest || e.stage == stagePanic {
+		return sent, answer
+	}
 	for _, b := range []*request.Body{sent, answer} {
 		if b != nil && b.Kind != "" && e.ref.subresource == "" && e.verb != request.Delete && e.verb != request.DeleteCollection &&
 			b.Metadata.Name+b.Metadata.GenerateName != "" && b.APIVersion == e.ref.GroupVersion().String() && s.kindOf(e.ref.GroupVersionResource) == "" {

@@ -176,6 +176,7 @@ func TestKinds(t *testing.T) {
 		event, want string
 	}{
 		{asked, told("objectRef", custom), "THINGS"},
+		{learns, told("objectRef", custom, "requestObject", `{"kind":"Lie","apiVersion":"y.io/v1","metadata":{"name":"h"}}`, "verb", `"patch"`, "responseStatus", `{"code":400}`), ""},
 		{learns, told("objectRef", custom, "requestObject", `{"kind":"Thing","apiVersion":"y.io/v1","metadata":{"name":"h"}}`), ""},
 		{learns, told("objectRef", custom), "Thing"},
 	} {
