@@ -97,6 +97,9 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 	if s.resource.GroupResource() == crds {
 		w.kinds.note(o)
 	}
+	if o.Gone != nil && o.Gone.Is("", "Namespace") {
+		delete(s.emptied, o.Gone.Name)
+	}
 	if o.Baseline || o.State == nil {
 		return
 	}

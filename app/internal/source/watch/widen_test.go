@@ -7,9 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // watchedPaths returns what the fake API server was asked to list.
@@ -145,4 +150,24 @@ func TestScopeOfSomeResources(t *testing.T) {
 	wd.sync()
 	wd.want("what is named, what it causes, and Events, in all namespaces",
 		"baseline Deployment/d 101", "baseline Pod/p 102", "baseline event Started 103")
+}
+
+// TestNamespacesThatGo are remembered only while they go: others follow for as long
+// as the watcher runs.
+func TestNamespacesThatGo(t *testing.T) {
+	w, err := New(Config{REST: &rest.Config{Host: "http://127.0.0.1:1"}, Emit: func(*observation.Observation) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close() // nothing is to be asked
+	s := w.newStream(plan{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}})
+	ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Namespace"}, Name: "brief", UID: "u"}
+	w.followed(t.Context(), s, &observation.Observation{State: &observation.State{Ref: ref, Deleting: time.Unix(1, 0)}})
+	if !s.emptied["brief"] {
+		t.Fatal("a Namespace that goes is not followed")
+	}
+	w.followed(t.Context(), s, &observation.Observation{Gone: &observation.Gone{Ref: ref}})
+	if len(s.emptied) != 0 {
+		t.Errorf("still remembered: %v", s.emptied)
+	}
 }
