@@ -3,10 +3,13 @@
 package stitch
 
 import (
+	"bytes"
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -108,11 +111,24 @@ func (s *Stitcher) recount(id identity, e *entry) {
 	}
 }
 
-// compare orders two spans that came with the same IDs.
+// compare orders two spans that came with the same IDs, by all that they say of
+// what was done.
 func compare(a, b *span.Span) int {
-	return cmp.Or(
+	c := cmp.Or(
 		a.Start.Compare(b.Start.Time), b.End.Compare(a.End.Time), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service),
-		cmp.Compare(kind(a), kind(b)), cmp.Compare(len(b.Attributes), len(a.Attributes)),
+		cmp.Compare(kind(a), kind(b)), cmp.Compare(len(b.Attributes), len(a.Attributes)), cmp.Compare(len(b.Events), len(a.Events)),
+		bytes.Compare(a.Parent[:], b.Parent[:]), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Message, b.Message),
+	)
+	if c != 0 {
+		return c
+	}
+	return cmp.Or(
+		slices.CompareFunc(a.Attributes, b.Attributes, func(a, b attribute.KeyValue) int {
+			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value.String(), b.Value.String()))
+		}),
+		slices.CompareFunc(a.Links, b.Links, func(a, b span.Link) int {
+			return cmp.Or(bytes.Compare(a.TraceID[:], b.TraceID[:]), bytes.Compare(a.SpanID[:], b.SpanID[:]))
+		}),
 	)
 }
 

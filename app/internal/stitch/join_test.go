@@ -3,9 +3,13 @@
 package stitch_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
@@ -31,5 +35,43 @@ func TestJoinChangesNothingGiven(t *testing.T) {
 	other.add(nil, "reconcile Deployment", ref("apps", "Deployment", "other"), 0, 10)
 	if s.Join(other.Trace, false, now) != other.Trace {
 		t.Error("a trace to which nothing belongs is not returned itself")
+	}
+}
+
+// TestOneIDTwoSpans: of spans that came with the same IDs the same one stays,
+// whichever came first.
+func TestOneIDTwoSpans(t *testing.T) {
+	var f foreign
+	one := f.add("operator", "i", "work", by{9, 1}, 0, 1, 2, attribute.String("a", "x"), attribute.Int("b", 1))
+	one.Links = []span.Link{link(by{1, 0}.traceID(), by{1, 1}.spanID())}
+	for name, change := range map[string]func(*span.Span){
+		"value":     func(s *span.Span) { s.Attributes = []attribute.KeyValue{attribute.String("a", "y"), s.Attributes[1]} },
+		"key":       func(s *span.Span) { s.Attributes = []attribute.KeyValue{s.Attributes[0], attribute.Int("c", 1)} },
+		"parent":    func(s *span.Span) { s.Parent = by{9, 2}.spanID() },
+		"message":   func(s *span.Span) { s.Message = "why" },
+		"status":    func(s *span.Span) { s.Status = span.StatusError },
+		"event":     func(s *span.Span) { s.Events = []span.Event{{Name: "e"}} },
+		"where to":  func(s *span.Span) { s.Links = []span.Link{link(by{1, 0}.traceID(), by{1, 2}.spanID())} },
+		"more":      func(s *span.Span) { s.Attributes = append(slices.Clip(s.Attributes), attribute.Int("c", 1)) },
+		"no change": func(*span.Span) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := *one
+			change(&other)
+			var got [2]string
+			for i, order := range [][]*span.Span{{one, &other}, {&other, one}} {
+				s := stitch.New(stitch.Options{})
+				s.Accept(order, now)
+				passed := s.Expire(now.Add(time.Hour))
+				if len(passed) != 1 || len(passed[0].Spans) != 1 {
+					t.Fatalf("%d traces passed", len(passed))
+				}
+				stayed := passed[0].Spans[0]
+				got[i] = document(passed[0]) + fmt.Sprint(stayed.Status, stayed.Message, stayed.Events)
+			}
+			if diff := cmp.Diff(got[0], got[1]); diff != "" {
+				t.Errorf("-one order +the other:\n%s", diff)
+			}
+		})
 	}
 }
