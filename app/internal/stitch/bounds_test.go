@@ -106,9 +106,9 @@ func TestFloodOfOneStream(t *testing.T) {
 }
 
 // TestDeepTrees: a tree costs a span as much as any other, however deep it is. Where
-// each looks at all above it, this takes a minute.
+// each looks at all above it, this takes half a minute.
 func TestDeepTrees(t *testing.T) {
-	const most, limit = 49_000, 10 * time.Second
+	const most, limit = 30_000, 10 * time.Second
 	for name, parent := range map[string]int{"children first": 1, "parents first": -1} {
 		t.Run(name, func(t *testing.T) {
 			s := stitch.New(stitch.Options{})
@@ -131,6 +131,32 @@ func TestDeepTrees(t *testing.T) {
 				t.Errorf("%d traces passed: %+v", len(passed), s.Stats())
 			}
 		})
+	}
+}
+
+// TestDeepTreeJoined is the same for what belongs to a change.
+func TestDeepTreeJoined(t *testing.T) {
+	const most, limit = 30_000, 15 * time.Second
+	ours, _, _ := web()
+	s := stitch.New(stitch.Options{MaxPerTrace: most})
+	var f foreign
+	proto := f.add("containerd", "i", "work", by{9, 1}, 0, 1, 2, attribute.String("container.id", "same"))
+	spans := make([]span.Span, most)
+	batch := make([]*span.Span, most)
+	for i := range spans {
+		spans[i] = *proto
+		spans[i].TraceID, spans[i].ID, spans[i].Parent = ours.ID, spanID(i+1), spanID(i)
+		batch[i] = &spans[i]
+	}
+	begun := time.Now()
+	s.Join(ours.Trace, false, now)
+	s.Accept(batch, now)
+	got := s.Join(ours.Trace, true, now)
+	if took := time.Since(begun); took > limit {
+		t.Errorf("%d spans took %s", most, took)
+	}
+	if n := len(got.Spans) - len(ours.Spans); n != most {
+		t.Errorf("%d spans were joined: %+v", n, s.Stats())
 	}
 }
 

@@ -248,13 +248,18 @@ func (j *joint) instance(n *node) uint64 {
 	if n.instance&unplaced == 0 {
 		return n.instance
 	}
-	for up := n.home.below; up != nil; up = up.home.below {
+	up := n.home.below
+	for range maxDepth {
+		if up == nil {
+			break
+		}
 		if up.instance != n.instance {
 			if up.instance&unplaced != 0 {
 				break
 			}
 			return xxhash.Sum64(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, n.instance), up.instance)) | unplaced
 		}
+		up = up.home.below
 	}
 	return n.instance
 }
