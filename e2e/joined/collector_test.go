@@ -79,6 +79,9 @@ func (e example) configuration(t *testing.T, address string) string {
 // all that the components tell.
 func change(t *testing.T, servers ...*harness.Server) {
 	t.Helper()
+	for _, s := range servers {
+		heard(t, s)
+	}
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, deployment(ns, "web", image(t)), "apply", "-f", "-")
 	for _, s := range servers {

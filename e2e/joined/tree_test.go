@@ -147,7 +147,7 @@ const reconnecting = 5 * time.Minute
 // heard waits until all components send to the server.
 func heard(t *testing.T, s *harness.Server) {
 	t.Helper()
-	for _, who := range []string{"apiserver", "containerd", "kubelet"} {
+	for _, who := range []string{"apiserver", "containerd", "etcd", "kubelet"} {
 		harness.Within(t, reconnecting, "spans of "+who, func() bool {
 			var sources struct {
 				Received struct{ Components []struct{ Name string } }
