@@ -91,9 +91,9 @@ func (s *Stitcher) silence(k key) {
 
 // release lets go of n.
 func (s *Stitcher) release(n *node) {
+	s.part(n)
 	s.uproot(n)
 	s.unkeep(n)
-	s.part(n)
 	if n.identity.kind == noIdentity {
 		return
 	}

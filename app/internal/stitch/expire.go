@@ -99,6 +99,9 @@ func (s *Stitcher) letGo(bundle []*node, dropped *int64) {
 		s.stats.Passed += int64(len(bundle))
 		for i, out := range s.whole(bundle) {
 			s.queue(out, int(bundle[i].size))
+			if n := bundle[i]; n.above == nil && n.up != (key{}) {
+				s.streams.started.add(n.key.trace)
+			}
 		}
 	}
 	for _, n := range bundle {
@@ -173,7 +176,8 @@ func (s *Stitcher) whole(bundle []*node) []*span.Span {
 		if n.above == nil {
 			link = lastTrace(of[n], n)
 		}
-		if top.key.trace == n.key.trace && link == nil {
+		other := s.linkedTo(n)
+		if top.key.trace == n.key.trace && link == nil && other == nil {
 			continue
 		}
 		c := *n.span
@@ -183,6 +187,9 @@ func (s *Stitcher) whole(bundle []*node) []*span.Span {
 		}
 		if link != nil {
 			c.Links = append(slices.Clip(c.Links), *link)
+		}
+		if other != nil {
+			c.Links = append(slices.Clip(c.Links), *other)
 		}
 		out[i] = &c
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -31,15 +32,45 @@ type stream struct {
 
 // streams are such requests, as the API servers tell of them, and their answers,
 // as the kubelets do.
-type streams struct{ of map[stream]*exchange }
+type streams struct {
+	of map[stream]*exchange
+	// started are the traces of which something was handed on whose parent had not
+	// come: a session may last.
+	started started
+}
+
+// started are traces; it forgets the older half when it is full.
+type started struct{ recent, older map[trace.TraceID]struct{} }
+
+// maxStarted is how many traces each half remembers.
+const maxStarted = 1 << 14
+
+func (s *started) add(id trace.TraceID) {
+	if len(s.recent) >= maxStarted {
+		s.recent, s.older = s.older, s.recent
+		clear(s.recent)
+	}
+	s.recent[id] = struct{}{}
+}
+
+func (s *started) has(id trace.TraceID) bool {
+	if _, there := s.recent[id]; there {
+		return true
+	}
+	_, there := s.older[id]
+	return there
+}
 
 // exchange is all that is held of one stream: requests and answers, each with the
-// container that it names, or none. To add and to take out costs the same however
-// many there are.
+// container that it names, or none; and of what has gone without being paired all
+// that something that is held could be mistaken for. To add and to take out costs
+// the same however many there are.
 type exchange struct {
 	asked, answered map[*node]string
-	// crowded: there are more than are paired, and none is.
+	// crowded: there were more than are paired, and none is until all have gone.
 	crowded bool
+	// linked are pairs that stay two traces, by each of the two.
+	linked map[key]key
 }
 
 // party is a request, or an answer, and the container that it names, or none.
@@ -55,7 +86,9 @@ type group struct{ asked, answered []party }
 // if more of them wait, each is a trace of its own.
 const maxExchange = 64
 
-func newStreams() streams { return streams{of: map[stream]*exchange{}} }
+func newStreams() streams {
+	return streams{of: map[stream]*exchange{}, started: started{recent: map[trace.TraceID]struct{}{}, older: map[trace.TraceID]struct{}{}}}
+}
 
 // kubeletVerbs are the verbs of kubelets for the subresources of Pods.
 var kubeletVerbs = map[string]string{"exec": "exec", "attach": "attach", "portforward": "portForward", "log": "containerLogs"}
@@ -112,20 +145,47 @@ func (s *Stitcher) meet(n *node) {
 	} else {
 		e.asked[n] = container
 	}
-	crowded := max(len(e.asked), len(e.answered)) > maxExchange
-	if crowded && e.crowded {
+	if e.crowded {
 		return
 	}
-	e.crowded = crowded
+	e.forget(n.key)
+	e.crowded, e.linked = max(len(e.asked), len(e.answered)) > maxExchange, nil
 	all := group{parties(e.asked), parties(e.answered)}
 	var pairs map[*node]key
-	if !crowded {
+	if !e.crowded {
 		pairs = all.pairs()
 	}
 	for _, a := range all.answered {
-		if up := pairs[a.node]; up != a.up {
+		up := pairs[a.node]
+		if up != (key{}) && s.streams.started.has(a.key.trace) {
+			// Part of its trace has been handed on, and the rest may not leave that.
+			if e.linked == nil {
+				e.linked = map[key]key{}
+			}
+			e.linked[a.key], e.linked[up] = up, a.key
+			up = key{}
+		}
+		if !a.gone && up != a.up {
 			s.move(a.node, up)
 		}
+	}
+}
+
+// forget lets go of what has gone and cannot be mistaken for anything that is held,
+// or comes again as k.
+func (e *exchange) forget(k key) {
+	near := func(n *node, of map[*node]string) bool {
+		for other := range of {
+			if !other.gone && !n.span.Start.After(other.span.End.Add(apart)) && !other.span.Start.After(n.span.End.Add(apart)) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, side := range []map[*node]string{e.asked, e.answered} {
+		maps.DeleteFunc(side, func(n *node, _ string) bool {
+			return n.gone && (n.key == k || !near(n, e.asked) && !near(n, e.answered))
+		})
 	}
 }
 
@@ -141,20 +201,60 @@ func parties(of map[*node]string) []party {
 	return out
 }
 
-// part forgets a span of a stream. What was below it stays so: what is left is not
-// known to be all that there was.
+// part is called when a span of a stream goes. One that was not paired is
+// remembered: what is left is not all that there was.
 func (s *Stitcher) part(n *node) {
 	st, _, _, ok := streamOf(n)
 	e := s.streams.of[st]
 	if !ok || e == nil {
 		return
 	}
-	delete(e.asked, n)
-	delete(e.answered, n)
-	if len(e.asked)+len(e.answered) == 0 {
+	_, linked := e.linked[n.key]
+	paired := linked || n.edge == span.ByTime
+	for c := n.first; c != nil && !paired; c = c.next {
+		paired = c.edge == span.ByTime
+	}
+	n.gone = true
+	if paired || e.crowded {
+		delete(e.asked, n)
+		delete(e.answered, n)
+	}
+	if !e.holds() {
 		delete(s.streams.of, st)
 	}
 }
+
+// holds reports whether anything of the stream is held.
+func (e *exchange) holds() bool {
+	for _, side := range []map[*node]string{e.asked, e.answered} {
+		for n := range side {
+			if !n.gone {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// linkedTo is the link from a request to its answer, or back, where the two stay
+// two traces; nil for anything else.
+func (s *Stitcher) linkedTo(n *node) *span.Link {
+	st, _, _, ok := streamOf(n)
+	if !ok || s.streams.of[st] == nil {
+		return nil
+	}
+	other, linked := s.streams.of[st].linked[n.key]
+	if !linked {
+		return nil
+	}
+	return &span.Link{TraceID: other.trace, SpanID: other.span, Attributes: []attribute.KeyValue{
+		keyLinkKind.String(linkStream), span.KeyEvidence.String(string(span.ByTime)),
+	}}
+}
+
+// linkStream is said by the link between a request to a kubelet and its answer,
+// where they stay two traces.
+const linkStream = "stream"
 
 // pairs says which request each answer is to, of those that can be paired in one
 // way only: alone in their time, as far as clocks may differ, or each within its
@@ -167,6 +267,9 @@ func (all group) pairs() map[*node]key {
 			continue
 		}
 		g := all.around(a, seen)
+		if g.lacks() {
+			continue
+		}
 		if len(g.asked) == 1 && len(g.answered) == 1 {
 			out[a.node] = g.asked[0].key
 			continue
@@ -197,6 +300,13 @@ func (all group) around(a party, seen map[*node]bool) (g group) {
 		}
 	}
 	return g
+}
+
+// lacks reports whether something of g has gone: whatever it belonged to, it is not
+// known any more.
+func (g group) lacks() bool {
+	isGone := func(p party) bool { return p.gone }
+	return slices.ContainsFunc(g.asked, isGone) || slices.ContainsFunc(g.answered, isGone)
 }
 
 // match pairs all of g, if there is exactly one way to do so: then there always is

@@ -247,6 +247,69 @@ func TestStreamOfChange(t *testing.T) {
 	}
 }
 
+// TestStreamLeft: what has gone without being paired may have been what is left
+// belongs to.
+func TestStreamLeft(t *testing.T) {
+	var early, late, more foreign
+	early.asks(1, "exec", "container=web", 0, 100)
+	late.asks(2, "exec", "container=web", 150, 300)
+	late.answers(11, execWeb, 155, 298) // or the first's, by a clock that is ahead
+	more.asks(3, "exec", "container=web", 90000, 90100)
+	more.answers(13, execWeb, 90005, 90098)
+	s := stitch.New(stitch.Options{})
+	s.Accept(early.list, now)
+	s.Accept(late.list, now.Add(time.Second))
+	first := s.Expire(now.Add(time.Minute)) // only the first request is old enough
+	s.Accept(more.list, now.Add(time.Minute))
+	rest := s.Expire(now.Add(2 * time.Minute))
+	pairs := 0
+	for _, p := range append(first, rest...) {
+		for _, one := range p.Spans {
+			if one.Evidence != span.ByTime {
+				continue
+			}
+			if pairs++; one.Origin.TraceID != (by{13, 0}).traceID() {
+				t.Errorf("the answer is put into trace %s:\n%s", p.ID, outline(p))
+			}
+		}
+	}
+	if len(first) != 1 || len(rest) != 3 || pairs != 1 {
+		t.Errorf("%d and %d traces, %d pairs; want 1 and 3, and the later two in one", len(first), len(rest), pairs)
+	}
+}
+
+// TestLongStream: of a session that lasts longer than spans wait, the kubelet's
+// part has been handed on when it ends. Nothing of a trace goes into another then;
+// the two link to each other.
+func TestLongStream(t *testing.T) {
+	var begun, ended foreign
+	begun.asks(1, "portforward", "", 0, 600_000)
+	begun.answers(11, "/portForward/default/web-1", 5, 599_990)
+	for i, one := range begun.list {
+		if one.ID[7] == 1 { // what lasts is told of at its end
+			ended.list = append(ended.list, begun.list[i])
+		}
+	}
+	begun.list = slices.DeleteFunc(begun.list, func(one *span.Span) bool { return one.ID[7] == 1 })
+	s := stitch.New(stitch.Options{})
+	s.Accept(begun.list, now)
+	if early := s.Expire(now.Add(time.Minute)); len(early) != 1 || len(early[0].Spans) != 2 {
+		t.Fatalf("at the beginning: %v", early)
+	}
+	s.Accept(ended.list, now.Add(10*time.Minute))
+	passed := s.Expire(now.Add(11 * time.Minute))
+	if len(passed) != 2 {
+		t.Fatalf("at the end: %v", passed)
+	}
+	for i, p := range passed {
+		other := passed[1-i]
+		links := p.Spans[0].Links
+		if len(p.Spans) != 1 || len(links) != 1 || links[0].TraceID != other.ID || links[0].SpanID != other.Spans[0].ID {
+			t.Errorf("trace %s: links %v, want one to %s:\n%s", p.ID, links, other.ID, outline(p))
+		}
+	}
+}
+
 // TestStreamsRecorded: the real components' exec, logs and port-forward are a trace
 // each, from the API server through the kubelet to the runtime.
 func TestStreamsRecorded(t *testing.T) {
