@@ -55,6 +55,11 @@ func TestStreams(t *testing.T) {
 		slices.Sort(got)
 		return len(got) >= len(want)
 	})
+	for _, s := range backend.Spans(func(s *harness.Span) bool { return strings.Contains(s.Attributes["http.target"], "command=") }) {
+		if target := s.Attributes["http.target"]; strings.Contains(target, "ready") || !strings.Contains(target, "command=REDACTED") {
+			t.Errorf("what was run is told: %s", target)
+		}
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("requests and the kubelet's answers:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -74,6 +74,7 @@ func (b *batch) allowed(attrs []attribute.KeyValue, kit bool) []attribute.KeyVal
 		return strings.HasPrefix(string(kv.Key), reserved) && !(kit && kitKeys[kv.Key])
 	})
 	b.cut[cutReserved] += len(attrs) - len(left)
+	b.conceal(left)
 	if len(left) == 0 {
 		return nil
 	}
