@@ -3,11 +3,12 @@
 package supply
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
 
@@ -51,6 +52,14 @@ func encoded(sc trace.SpanContext, more ...string) map[string]string {
 		m[more[i]] = more[i+1]
 	}
 	return m
+}
+
+// diff says how two values differ; empty if they do not.
+func diff(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return fmt.Sprintf("- %v\n+ %v", want, got)
 }
 
 func rules(kind lifeline.Identity) Rules {
@@ -203,11 +212,11 @@ func TestUpdated(t *testing.T) {
 			}
 			if tc.fresh {
 				checkClaim(t, tc.reason, s, v, tc.sent.Desired, tc.generation)
-			} else if diff := cmp.Diff(tc.want, v.Carry); diff != "" {
+			} else if diff := diff(tc.want, v.Carry); diff != "" {
 				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
 			}
 			after := s.With(tc.sent.Annotations, v.Carry)
-			if diff := cmp.Diff(frozen, tc.sent.Annotations); diff != "" {
+			if diff := diff(frozen, tc.sent.Annotations); diff != "" {
 				t.Errorf("%s: the shared annotations were written to\n%s", tc.reason, diff)
 			}
 			again := s.Updated(Content{Annotations: after, Desired: tc.sent.Desired, Generation: tc.before.Generation},
@@ -226,7 +235,7 @@ func checkClaim(t *testing.T, reason string, s Rules, v Verdict, sent State, gen
 	carried := lifeline.Extract(&a)
 	claim, holds := lifeline.ClaimOf(carried)
 	want := lifeline.Claim{Span: carried.SpanID(), Parent: above.SpanID(), Object: s.ID.Hash(), Digest: sent.Digest(), Generation: generation}
-	if diff := cmp.Diff(want, claim); diff != "" || !holds {
+	if diff := diff(want, claim); diff != "" || !holds {
 		t.Errorf("%s: claim holds: %v; -want +got\n%s", reason, holds, diff)
 	}
 	if !SameSpan(carried, v.Context) || carried.TraceID() != above.TraceID() || !carried.IsSampled() {
@@ -262,11 +271,11 @@ func TestCreated(t *testing.T) {
 			v := s.Created(Content{Annotations: tc.sent, Desired: full}, tc.above)
 			if tc.fresh {
 				checkClaim(t, tc.reason, s, v, full, 1)
-			} else if diff := cmp.Diff(tc.want, v.Carry); diff != "" || v.Context.IsValid() {
+			} else if diff := diff(tc.want, v.Carry); diff != "" || v.Context.IsValid() {
 				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
 			}
 			after := s.With(tc.sent, v.Carry)
-			if diff := cmp.Diff(frozen, tc.sent); diff != "" {
+			if diff := diff(frozen, tc.sent); diff != "" {
 				t.Errorf("%s: the shared annotations were written to\n%s", tc.reason, diff)
 			}
 			if after["team"] != tc.sent["team"] {
@@ -302,7 +311,7 @@ func TestRecalled(t *testing.T) {
 			v := s.Recalled(tc.last, tc.sent)
 			if tc.fresh {
 				checkClaim(t, tc.reason, s, v, tc.sent.Desired, 0)
-			} else if diff := cmp.Diff(tc.want, v.Carry); diff != "" || v.Context.IsValid() {
+			} else if diff := diff(tc.want, v.Carry); diff != "" || v.Context.IsValid() {
 				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
 			}
 		})

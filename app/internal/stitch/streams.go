@@ -302,43 +302,43 @@ func (all group) around(a party, seen map[*node]bool) (g group) {
 	return g
 }
 
-// lacks reports whether something of g has gone: whatever it belonged to, it is not
+// lacks reports whether something of them has gone: whatever it belonged to, it is not
 // known any more.
-func (g group) lacks() bool {
+func (all group) lacks() bool {
 	isGone := func(p party) bool { return p.gone }
-	return slices.ContainsFunc(g.asked, isGone) || slices.ContainsFunc(g.answered, isGone)
+	return slices.ContainsFunc(all.asked, isGone) || slices.ContainsFunc(all.answered, isGone)
 }
 
-// match pairs all of g, if there is exactly one way to do so: then there always is
+// match pairs all, if there is exactly one way to do so: then there always is
 // one left that has no choice.
-func (g group) match(out map[*node]key) {
-	if len(g.asked) != len(g.answered) {
+func (all group) match(out map[*node]key) {
+	if len(all.asked) != len(all.answered) {
 		return
 	}
 	found := map[*node]key{}
-	for len(g.asked) > 0 {
-		a, q, ok := g.settled()
+	for len(all.asked) > 0 {
+		a, q, ok := all.settled()
 		if !ok {
 			return
 		}
-		found[g.answered[a].node] = g.asked[q].key
-		g.answered = slices.Delete(g.answered, a, a+1)
-		g.asked = slices.Delete(g.asked, q, q+1)
+		found[all.answered[a].node] = all.asked[q].key
+		all.answered = slices.Delete(all.answered, a, a+1)
+		all.asked = slices.Delete(all.asked, q, q+1)
 	}
 	maps.Copy(out, found)
 }
 
 // settled finds an answer that can be to one request only, or a request that can
 // have but one answer.
-func (g group) settled() (answer, question int, ok bool) {
-	fits := func(a, q int) bool { return mayAnswer(g.answered[a], g.asked[q], closely) }
-	for a := range g.answered {
-		if q, one := only(len(g.asked), func(q int) bool { return fits(a, q) }); one {
+func (all group) settled() (answer, question int, ok bool) {
+	fits := func(a, q int) bool { return mayAnswer(all.answered[a], all.asked[q], closely) }
+	for a := range all.answered {
+		if q, one := only(len(all.asked), func(q int) bool { return fits(a, q) }); one {
 			return a, q, true
 		}
 	}
-	for q := range g.asked {
-		if a, one := only(len(g.answered), func(a int) bool { return fits(a, q) }); one {
+	for q := range all.asked {
+		if a, one := only(len(all.answered), func(a int) bool { return fits(a, q) }); one {
 			return a, q, true
 		}
 	}

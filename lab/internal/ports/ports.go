@@ -19,7 +19,7 @@ const first, last = 20000, 32000
 
 // Free returns n different ports of loopback on which nobody listens.
 func Free(n int) (free []int, err error) {
-	at := rand.IntN(last - first)
+	at := rand.IntN(last - first) //nolint:gosec // no secret, only another start than others have
 	for range last - first {
 		if len(free) == n {
 			return free, nil
