@@ -177,6 +177,7 @@ func appendValue(b []byte, v any) []byte {
 	return append(b, 'n') // a null in a list
 }
 
+// Equal reports whether s and o say the same.
 func (s State) Equal(o State) bool { return reflect.DeepEqual(s, o) }
 
 // Within reports whether all that s says, o says too. What s leaves out, such as
