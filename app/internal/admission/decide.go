@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/internal/supply"
+)
+
+// Options say how a Decider decides. The zero value works.
+type Options struct {
+	// Convention is that by which contexts are put on objects; Default unless set.
+	Convention lifeline.Convention
+	// Trusts reports whether a user may supply a context; nil means everybody.
+	Trusts func(User) bool
+	// Open returns the context of an object's reconciliation, if one is known and
+	// under way; nil means that none is known.
+	Open func(types.UID) (trace.SpanContext, bool)
+	// Sample decides whether a trace that begins here is sampled; nil means yes.
+	Sample func(trace.TraceID) bool
+}
+
+// Answer is what is to become of an object that is admitted.
+type Answer struct {
+	// Annotations are what the object is to carry in all; nil if it stays as it is.
+	Annotations map[string]string
+	// Context is the one that the object is given; invalid if it is given no new one.
+	Context trace.SpanContext
+	// Evidence says how what Context follows from is known: ByRequest, ByOwner;
+	// empty if a trace begins here, and without a Context.
+	Evidence span.Evidence
+	// Beside is the API server's own span, to be linked: it is of the same request
+	// as Context, and of another trace. Invalid if there is none.
+	Beside trace.SpanContext
+	// Stale is a context of ours that came with the object and stands for another
+	// desired state; Refused is one that its writer may not supply.
+	Stale, Refused trace.SpanContext
+}
+
+// Decider decides. It is for one goroutine at a time.
+type Decider struct {
+	opts   Options
+	recent recent
+}
+
+// New returns a Decider that has admitted nothing.
+func New(o Options) *Decider {
+	if o.Convention == (lifeline.Convention{}) {
+		o.Convention = lifeline.Default
+	}
+	if o.Trusts == nil {
+		o.Trusts = func(User) bool { return true }
+	}
+	if o.Open == nil {
+		o.Open = func(types.UID) (trace.SpanContext, bool) { return trace.SpanContext{}, false }
+	}
+	if o.Sample == nil {
+		o.Sample = func(trace.TraceID) bool { return true }
+	}
+	return &Decider{opts: o, recent: newRecent()}
+}
+
+// Decide says what an object is to carry. It never asks for anything that would
+// cause a write that would not have happened (P3).
+func (d *Decider) Decide(r *Request, now time.Time) Answer {
+	if r.Subresource != "" || len(metadata(r.Object)) == 0 || !r.Create && r.Before == nil {
+		return Answer{}
+	}
+	var answer Answer
+	a := supply.Admission{
+		Rules:   supply.Rules{Convention: d.opts.Convention, ID: r.identity(), Offer: supply.Nothing},
+		Created: r.Create, Sent: content(r.Object), Now: now,
+	}
+	if !r.Create {
+		a.Before = content(r.Before)
+	}
+	sent := a.Sent.Annotations
+	trusted := d.opts.Trusts(r.User)
+	if !trusted {
+		a.Sent.Annotations, answer.Refused = d.withoutForeign(a.Rules, a.Sent.Annotations, a.Before.Annotations)
+	}
+	owner := controller(r.Object)
+	a.Controlled = owner != nil
+	a.Copied = owner != nil && r.Kind.Group == "apps" && r.Kind.Kind == "ReplicaSet" && owner.Kind == "Deployment"
+	if !r.DryRun { // nothing is stored, so nothing begins
+		from := d.origin(r, owner, trusted, now)
+		a.Request = from.request
+		answer.Evidence, answer.Beside = from.evidence, from.beside
+		a.Offer = func(c lifeline.Child) trace.SpanContext { return d.mint(r, from, c, now) }
+	}
+	v, stale, ok := a.Decide()
+	after := a.Sent.Annotations
+	if ok {
+		after = a.With(after, v.Carry)
+		answer.Context, answer.Stale = v.Context, stale
+	}
+	if !v.Context.IsValid() {
+		answer.Evidence, answer.Beside = "", trace.SpanContext{}
+	}
+	if !sameAnnotations(sent, after) {
+		answer.Annotations = after
+	}
+	if carried := a.Context(after); carried.IsValid() && !r.DryRun {
+		d.recent.note(a.ID, carried, now)
+	}
+	return answer
+}
+
+// withoutForeign takes away a context that the writer has put there and that is
+// neither ours nor what was there before.
+func (d *Decider) withoutForeign(rules supply.Rules, sent, before map[string]string) (map[string]string, trace.SpanContext) {
+	had := rules.Context(before)
+	if _, chosen := rules.Chosen(sent, had); !chosen {
+		return sent, trace.SpanContext{}
+	}
+	return rules.With(sent, nil), rules.Context(sent)
+}
+
+// origin is what a write follows from.
+type origin struct {
+	// parent is the context that a new one is below; invalid if a trace begins.
+	parent trace.SpanContext
+	// begins says that one may.
+	begins   bool
+	evidence span.Evidence
+	// request is the context that the request itself carried, and beside the API
+	// server's own where the caller sent another.
+	request, beside trace.SpanContext
+}
+
+// origin finds what a write follows from: the context that its request carries,
+// the open reconciliation of its controller owner, or, for a write of somebody who
+// is no part of Kubernetes, nothing that is known.
+//
+// A request of a controller for an object's owner follows from the owner. The API
+// server's own span is no cause of it: it begins with the request.
+func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool, now time.Time) origin {
+	var o origin
+	if trusted && r.Baggage.IsValid() {
+		o.request = r.Baggage
+		if r.Trace.IsValid() && !supply.SameSpan(r.Trace, r.Baggage) {
+			o.beside = r.Trace
+		}
+	}
+	switch {
+	case o.request.IsValid():
+		o.parent, o.evidence = o.request, span.ByRequest
+		return o
+	case owner != nil:
+		above, open := d.opts.Open(owner.UID)
+		if !open {
+			above, open = d.recent.of(named(owner, r.Namespace), now)
+		}
+		if open {
+			o.parent, o.evidence = above, span.ByOwner
+		}
+		return o
+	case r.User.IsControlPlane():
+		return o
+	}
+	// The header's context may be the API server's own, which says by its flags
+	// only what the API server's rate is.
+	if trusted && r.Trace.IsValid() && r.Trace.IsSampled() {
+		o.request, o.parent, o.evidence = r.Trace, r.Trace, span.ByRequest
+		return o
+	}
+	o.begins = true
+	return o
+}
+
+// named is the owner as its own admission knew it: before it had a UID.
+func named(owner *metav1.OwnerReference, namespace string) lifeline.Identity {
+	gv, _ := schema.ParseGroupVersion(owner.APIVersion) // what is malformed names nothing
+	return lifeline.Identity{Group: gv.Group, Kind: owner.Kind, Namespace: namespace, Name: owner.Name}
+}
+
+// mint makes the context of a write. It follows from the call, of which a write may
+// have several; two objects whose names are not known yet may be alike in all else.
+func (d *Decider) mint(r *Request, from origin, child lifeline.Child, now time.Time) trace.SpanContext {
+	if !from.parent.IsValid() && !from.begins {
+		return trace.SpanContext{}
+	}
+	seed, err := json.Marshal([]any{
+		r.UID, from.parent.TraceID().String(), from.parent.SpanID().String(), uint64(child.Hash()), uint64(child.Digest), child.Former.String(),
+	})
+	if err != nil { // texts and numbers always can be
+		return trace.SpanContext{}
+	}
+	sum := sha256.Sum256(seed)
+	sum[15], sum[23] = sum[15]|1, sum[23]|1 // an ID of zeros is none
+	sc := from.parent.WithSpanID(trace.SpanID(sum[16:24])).WithRemote(true)
+	if !from.parent.IsValid() {
+		id := trace.TraceID(sum[:16])
+		sc = sc.WithTraceID(id).WithTraceFlags(sc.TraceFlags().WithSampled(d.opts.Sample(id)))
+	}
+	return lifeline.Claimed(sc, lifeline.Claim{
+		Parent: from.parent.SpanID(), Object: child.Hash(), Digest: child.Digest, Generation: child.Generation, Time: now,
+	})
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/internal/supply"
+)
+
+var (
+	now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+	deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	replicaSets = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+	pods        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	events      = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+
+	ann        = User{Name: "ann", Groups: []string{"system:authenticated"}}
+	mallory    = User{Name: "mallory"}
+	replicaset = User{Name: "system:serviceaccount:kube-system:replicaset-controller"}
+)
+
+func sc(n byte, sampled bool) trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{15: n}, SpanID: trace.SpanID{7: n}, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true,
+	})
+}
+
+// web is a Deployment; more are changes to it as JSON, merged into it.
+func web(more ...string) map[string]any {
+	return object(append([]string{`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "demo"},
+		"spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "app", "image": "app:1"}]}}}}`}, more...)...)
+}
+
+func object(texts ...string) map[string]any {
+	out := map[string]any{}
+	for _, text := range texts {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			panic(err)
+		}
+		merge(out, m)
+	}
+	supply.DropNulls(out)
+	return out
+}
+
+func merge(into, from map[string]any) {
+	for k, v := range from {
+		if m, isMap := v.(map[string]any); isMap {
+			if there, isMap := into[k].(map[string]any); isMap {
+				merge(there, m)
+				continue
+			}
+		}
+		into[k] = v
+	}
+}
+
+// stored is an object as it is stored after it was admitted.
+func stored(object map[string]any, a Answer, uid string, generation int64) map[string]any {
+	out := clone(object)
+	meta := out["metadata"].(map[string]any)
+	meta["uid"], meta["generation"] = uid, generation
+	if a.Annotations != nil {
+		all := map[string]any{}
+		for k, v := range a.Annotations {
+			all[k] = v
+		}
+		meta["annotations"] = all
+	}
+	return out
+}
+
+func clone(object map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range object {
+		if m, isMap := v.(map[string]any); isMap {
+			v = clone(m)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// carrying returns an object with a context on it.
+func carrying(object map[string]any, sc trace.SpanContext) map[string]any {
+	return stored(object, Answer{Annotations: lifeline.Default.Encode(sc, baggage.Baggage{})}, "", 0)
+}
+
+func create(kind schema.GroupVersionKind, by User, object map[string]any) *Request {
+	return &Request{UID: "call", Create: true, Kind: kind, Namespace: "demo", Name: text(metadata(object)["name"]), User: by, Object: object}
+}
+
+// owned is a Pod of a ReplicaSet, whose name the API server makes.
+func owned(by string) map[string]any {
+	return object(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-1-", "ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "` + by + `", "uid": "uid-` + by + `", "controller": true}]}, "spec": {"nodeName": ""}}`)
+}
+
+func TestCreated(t *testing.T) {
+	under := sc(7, true)
+	open := func(id types.UID) (trace.SpanContext, bool) { return under, id == "uid-web-1" }
+	copied := object(`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}}`)
+	for name, c := range map[string]struct {
+		reason   string
+		request  *Request
+		with     func(*Request)
+		evidence span.Evidence
+		// trace is the context's; begins says that it is a new one.
+		trace           trace.TraceID
+		begins          bool
+		beside, refused trace.SpanContext
+		notSampled      bool
+		stays           bool
+	}{
+		"nothing known": {reason: "a trace begins", request: create(deployments, ann, web()), begins: true},
+		"baggage": {
+			reason: "it reaches admission whoever sends it", request: create(deployments, ann, web()),
+			with: func(r *Request) { r.Baggage = sc(1, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1},
+		},
+		"baggage, not sampled": {
+			reason: "whoever began the trace has decided", request: create(deployments, ann, web()),
+			with: func(r *Request) { r.Baggage = sc(1, false) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1}, notSampled: true,
+		},
+		"baggage and the API server's own": {
+			reason: "of an ordinary caller the API server begins another trace", request: create(deployments, ann, web()),
+			with: func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1}, beside: sc(2, true),
+		},
+		"header": {
+			reason: "the caller's, or the API server's, which is the first span of it all", request: create(deployments, ann, web()),
+			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 2},
+		},
+		"header, not sampled": {
+			reason: "an API server at rate 0 has decided nothing about changes", request: create(deployments, ann, web()),
+			with: func(r *Request) { r.Trace = sc(2, false) }, begins: true,
+		},
+		"of an open owner": {reason: "the owner's reconciliation made it", request: create(pods, replicaset, owned("web-1")), evidence: span.ByOwner, trace: trace.TraceID{15: 7}},
+		"of an open owner, traced": {
+			reason: "the API server's own span began with this very request", request: create(pods, replicaset, owned("web-1")),
+			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByOwner, trace: trace.TraceID{15: 7},
+		},
+		"of an owner that is done": {reason: "what it heals is for the engine to say (C3)", request: create(pods, replicaset, owned("old-1")), stays: true},
+		"of the control plane":     {reason: "it does nothing of its own accord", request: create(deployments, replicaset, web()), stays: true},
+		"copied":                   {reason: "P3c: the Deployment's context comes by copy", request: create(replicaSets, replicaset, copied), with: func(r *Request) { r.Baggage = sc(1, true) }, stays: true},
+		"an Event":                 {reason: "P5", request: create(events, ann, object(`{"metadata": {"name": "e"}}`)), stays: true},
+		"dry run":                  {reason: "nothing is stored", request: create(deployments, ann, web()), with: func(r *Request) { r.DryRun, r.Baggage = true, sc(1, true) }, stays: true},
+		"the writer's own": {
+			reason: "P3b", request: create(deployments, ann, carrying(web(), sc(3, true))), stays: true,
+		},
+		"a writer who may not": {
+			reason: "it is replaced", request: create(deployments, mallory, carrying(web(), sc(3, true))),
+			with: func(r *Request) { r.Baggage = sc(1, true) }, begins: true, refused: sc(3, true),
+		},
+		"no object":   {reason: "a hostile caller", request: create(deployments, ann, nil), stays: true},
+		"no metadata": {reason: "a hostile caller", request: create(deployments, ann, map[string]any{"metadata": "x"}), stays: true},
+		"a subresource": {
+			reason: "it has rules of its own", request: create(pods, ann, object(`{"metadata": {"name": "p"}}`)), with: func(r *Request) { r.Subresource = "binding" }, stays: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := New(Options{Open: open, Trusts: func(u User) bool { return u.Name != "mallory" }})
+			if c.with != nil {
+				c.with(c.request)
+			}
+			a := d.Decide(c.request, now)
+			if c.stays {
+				if a.Annotations != nil || a.Context.IsValid() || a.Evidence != "" {
+					t.Errorf("%s: %+v", c.reason, a)
+				}
+				return
+			}
+			carried := lifeline.Extract(annotated(a.Annotations))
+			claim, holds := lifeline.ClaimOf(carried)
+			if !supply.SameSpan(carried, a.Context) || !holds || !claim.Names(c.request.identity()) || !claim.Time.Equal(now) {
+				t.Errorf("%s: it carries %v, claim %+v", c.reason, carried, claim)
+			}
+			if a.Evidence != c.evidence || c.begins == claim.Parent.IsValid() || !c.begins && a.Context.TraceID() != c.trace || a.Context.IsSampled() == c.notSampled {
+				t.Errorf("%s: %v, evidence %q, below %s", c.reason, a.Context, a.Evidence, claim.Parent)
+			}
+			if !supply.SameSpan(a.Beside, c.beside) || !supply.SameSpan(a.Refused, c.refused) {
+				t.Errorf("%s: beside %v, refused %v", c.reason, a.Beside, a.Refused)
+			}
+			if c.refused.IsValid() && carried.TraceID() == c.refused.TraceID() {
+				t.Errorf("%s: it is in the trace that was refused", c.reason)
+			}
+		})
+	}
+}
+
+type annotated map[string]string
+
+func (a annotated) GetAnnotations() map[string]string { return a }
+
+// TestJustAdmitted: a Pod's creation may come before its ReplicaSet is seen.
+func TestJustAdmitted(t *testing.T) {
+	d := New(Options{})
+	set := carrying(object(`{"metadata": {"name": "web-1", "ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}}`), sc(5, true))
+	if a := d.Decide(create(replicaSets, replicaset, set), now); a.Annotations != nil {
+		t.Errorf("the copy: %+v", a)
+	}
+	seen := map[trace.SpanID]bool{}
+	for i := range 5 { // alike in all but the call
+		r := create(pods, replicaset, owned("web-1"))
+		r.UID = fmt.Sprint("call-", i)
+		a := d.Decide(r, now.Add(time.Second))
+		if a.Evidence != span.ByOwner || a.Context.TraceID() != (trace.TraceID{15: 5}) || seen[a.Context.SpanID()] {
+			t.Errorf("Pod %d: %+v", i, a)
+		}
+		seen[a.Context.SpanID()] = true
+	}
+	if a := d.Decide(create(pods, replicaset, owned("web-1")), now.Add(time.Minute)); a.Context.IsValid() {
+		t.Errorf("much later: %+v", a)
+	}
+	dry := New(Options{})
+	r := create(replicaSets, replicaset, set)
+	r.DryRun = true
+	dry.Decide(r, now)
+	if a := dry.Decide(create(pods, replicaset, owned("web-1")), now); a.Context.IsValid() {
+		t.Errorf("after a dry run: %+v", a)
+	}
+}
+
+// TestUpdated: an update of what was created here.
+func TestUpdated(t *testing.T) {
+	d := New(Options{Trusts: func(u User) bool { return u.Name != "mallory" }})
+	first := d.Decide(create(deployments, ann, web()), now)
+	was := stored(web(), first, "uid-web", 1)
+	image := `{"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "app:2"}]}}}}`
+	bare := func(more ...string) map[string]any { return stored(web(more...), Answer{}, "uid-web", 1) }
+	kept := func(more ...string) map[string]any { return stored(web(more...), first, "uid-web", 1) }
+	for name, c := range map[string]struct {
+		reason string
+		sent   map[string]any
+		by     User
+		dry    bool
+		// fresh: a new context; restored: the one that was there comes back; else
+		// it stays as it was sent.
+		fresh, restored bool
+	}{
+		"nothing":                {reason: "P3f", sent: kept()},
+		"status alone":           {reason: "it is not desired", sent: kept(`{"status": {"replicas": 2}}`)},
+		"dropped":                {reason: "P3f: a no-op stays a no-op", sent: bare(), restored: true},
+		"dropped, dry run":       {reason: "as it would be", sent: bare(), dry: true, restored: true},
+		"template":               {reason: "P1", sent: kept(image), fresh: true},
+		"template, dropped":      {reason: "P1", sent: bare(image), fresh: true},
+		"template, dry run":      {reason: "nothing is stored", sent: kept(image), dry: true},
+		"scaled":                 {reason: "P3e: it would cost a write", sent: kept(`{"spec": {"replicas": 5}}`)},
+		"another's context":      {reason: "P3b", sent: carrying(bare(image), sc(3, true))},
+		"another's, may not":     {reason: "what was there is put back", sent: carrying(bare(), sc(3, true)), by: mallory, restored: true},
+		"another's, may not, it": {reason: "P1", sent: carrying(bare(image), sc(3, true)), by: mallory, fresh: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.by.Name == "" {
+				c.by = ann
+			}
+			r := &Request{UID: "next", Kind: deployments, Namespace: "demo", Name: "web", User: c.by, Object: c.sent, Before: was, DryRun: c.dry}
+			a := d.Decide(r, now.Add(time.Minute))
+			switch {
+			case c.fresh:
+				claim, _ := lifeline.ClaimOf(lifeline.Extract(annotated(a.Annotations)))
+				if !a.Context.IsValid() || a.Context.TraceID() == first.Context.TraceID() || claim.Generation != 2 {
+					t.Errorf("%s: %+v, claim %+v", c.reason, a, claim)
+				}
+			case c.restored:
+				if diff := cmp.Diff(first.Annotations, a.Annotations); diff != "" || a.Context.IsValid() {
+					t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+				}
+			case a.Annotations != nil || a.Context.IsValid():
+				t.Errorf("%s: %+v", c.reason, a)
+			}
+			// What was admitted once is left alone from then on.
+			after := stored(c.sent, a, "uid-web", 2)
+			r.Object, r.Before = after, after
+			if again := d.Decide(r, now.Add(2*time.Minute)); again.Annotations != nil {
+				t.Errorf("%s: admitted again it changes: %+v", c.reason, again)
+			}
+		})
+	}
+}
+
+func TestRecentIsBounded(t *testing.T) {
+	d := New(Options{})
+	for i := range 3 * maxRecent {
+		d.recent.note(lifeline.Identity{Kind: "Pod", Name: fmt.Sprint("p", i)}, sc(1, true), now)
+	}
+	if n := len(d.recent.now) + len(d.recent.before); n > 2*maxRecent {
+		t.Errorf("%d are remembered", n)
+	}
+	if _, known := d.recent.of(lifeline.Identity{Kind: "Pod", Name: fmt.Sprint("p", 3*maxRecent-1)}, now); !known {
+		t.Error("the last is forgotten")
+	}
+}
