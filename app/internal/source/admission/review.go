@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kube-lifeline/lifeline/app/internal/admission"
+	"github.com/kube-lifeline/lifeline/internal/supply"
+)
+
+var background = context.Background()
+
+// review is an AdmissionReview of which only that is read which is used.
+type review struct {
+	metav1.TypeMeta `json:",inline"`
+	Request         *struct {
+		UID         types.UID                 `json:"uid"`
+		Kind        metav1.GroupVersionKind   `json:"kind"`
+		SubResource string                    `json:"subResource"`
+		Name        string                    `json:"name"`
+		Namespace   string                    `json:"namespace"`
+		Operation   admissionv1.Operation     `json:"operation"`
+		UserInfo    authenticationv1.UserInfo `json:"userInfo"`
+		DryRun      bool                      `json:"dryRun"`
+		Object      json.RawMessage           `json:"object"`
+		OldObject   json.RawMessage           `json:"oldObject"`
+	} `json:"request"`
+}
+
+// call is one review.
+type call struct {
+	uid types.UID
+	// request is nil if there is nothing to decide.
+	request *admission.Request
+	// annotations are those of the object, nil if it has none.
+	annotations map[string]string
+}
+
+// parse reads a review. An object that cannot be read is left as it is.
+func parse(body []byte) (*call, error) {
+	var r review
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, &problem{http.StatusBadRequest, "the body is no JSON of an AdmissionReview"}
+	}
+	if r.Kind != "AdmissionReview" || r.APIVersion != admissionv1.SchemeGroupVersion.String() || r.Request == nil || r.Request.UID == "" {
+		return nil, &problem{http.StatusBadRequest, "the body is no AdmissionReview of admission.k8s.io/v1 with a request that has a uid"}
+	}
+	c := &call{uid: r.Request.UID}
+	object, whole := values(r.Request.Object)
+	before, known := values(r.Request.OldObject)
+	switch r.Request.Operation {
+	case admissionv1.Create:
+		before = nil
+	case admissionv1.Update:
+		whole = whole && known
+	default:
+		return c, nil // what is deleted or connected to cannot be patched
+	}
+	if !whole {
+		return c, nil
+	}
+	c.request = &admission.Request{
+		UID: string(r.Request.UID), Create: r.Request.Operation == admissionv1.Create,
+		Kind:      schema.GroupVersionKind{Group: r.Request.Kind.Group, Version: r.Request.Kind.Version, Kind: r.Request.Kind.Kind},
+		Namespace: r.Request.Namespace, Name: r.Request.Name, Subresource: r.Request.SubResource,
+		User:   admission.User{Name: r.Request.UserInfo.Username, Groups: r.Request.UserInfo.Groups},
+		DryRun: r.Request.DryRun, Object: object, Before: before,
+	}
+	c.annotations = annotations(object)
+	return c, nil
+}
+
+// values are those of a JSON object.
+func values(raw []byte) (map[string]any, bool) {
+	var m map[string]any
+	if len(raw) == 0 || utiljson.Unmarshal(raw, &m) != nil || m == nil {
+		return nil, false
+	}
+	supply.DropNulls(m)
+	return m, true
+}
+
+func annotations(object map[string]any) map[string]string {
+	meta, _ := object["metadata"].(map[string]any)
+	all, there := meta["annotations"].(map[string]any)
+	if !there {
+		return nil
+	}
+	out := make(map[string]string, len(all))
+	for k, v := range all {
+		out[k], _ = v.(string)
+	}
+	return out
+}
+
+// Keys of audit annotations; the API server puts the webhook's name before them.
+const (
+	auditContext  = "context"
+	auditEvidence = "evidence"
+	auditRefused  = "refused"
+)
+
+// reply is the review that answers c.
+func (c *call) reply(a admission.Answer) ([]byte, error) {
+	response := &admissionv1.AdmissionResponse{UID: c.uid, Allowed: true}
+	if a.Annotations != nil {
+		patch, err := json.Marshal(patches(c.annotations, a.Annotations))
+		if err != nil {
+			return nil, err
+		}
+		kind := admissionv1.PatchTypeJSONPatch
+		response.Patch, response.PatchType = patch, &kind
+	}
+	for key, value := range map[string]string{auditContext: traceparent(a.Context), auditEvidence: string(a.Evidence), auditRefused: traceparent(a.Refused)} {
+		if value == "" {
+			continue
+		}
+		if response.AuditAnnotations == nil {
+			response.AuditAnnotations = map[string]string{}
+		}
+		response.AuditAnnotations[key] = value
+	}
+	return json.Marshal(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
+	})
+}
+
+// traceparent is a context as W3C text; empty for an invalid one.
+func traceparent(sc trace.SpanContext) string {
+	if !sc.IsValid() {
+		return ""
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(background, sc), carrier)
+	return carrier["traceparent"]
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitzero"`
+}
+
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// patches is the JSON patch from one set of annotations to another.
+func patches(before, after map[string]string) []operation {
+	out := []operation{}
+	if before == nil && len(after) > 0 {
+		out = append(out, operation{"add", "/metadata/annotations", map[string]string{}})
+	}
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		if was, had := before[k]; !had || was != after[k] {
+			out = append(out, operation{"add", "/metadata/annotations/" + pointer.Replace(k), after[k]})
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(before)) {
+		if _, kept := after[k]; !kept {
+			out = append(out, operation{"remove", "/metadata/annotations/" + pointer.Replace(k), nil})
+		}
+	}
+	return out
+}
