@@ -4,8 +4,6 @@ package operator
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 
 	evanphx "github.com/evanphx/json-patch/v5"
 	"go.opentelemetry.io/otel/trace"
@@ -148,19 +146,10 @@ func add(response *admission.Response, more []jsonpatch.JsonPatchOperation) {
 
 // patchAnnotations is the JSON patch from one set of annotations to another.
 func patchAnnotations(before, after map[string]string) []jsonpatch.JsonPatchOperation {
-	var ops []jsonpatch.JsonPatchOperation
-	if before == nil && len(after) > 0 {
-		ops = append(ops, jsonpatch.NewOperation("add", "/metadata/annotations", map[string]string{}))
-	}
-	for _, k := range slices.Sorted(maps.Keys(after)) {
-		if was, had := before[k]; !had || was != after[k] {
-			ops = append(ops, jsonpatch.NewOperation("add", "/metadata/annotations/"+pointer(k), after[k]))
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(before)) {
-		if _, kept := after[k]; !kept {
-			ops = append(ops, jsonpatch.NewOperation("remove", "/metadata/annotations/"+pointer(k), nil))
-		}
+	patch := supply.Patch(before, after)
+	ops := make([]jsonpatch.JsonPatchOperation, len(patch))
+	for i, o := range patch {
+		ops[i] = jsonpatch.NewOperation(o.Op, o.Path, o.Value)
 	}
 	return ops
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/types"
@@ -95,7 +94,7 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 		return data
 	}
 	for _, k := range slices.Sorted(maps.Keys(carry)) {
-		op, err := json.Marshal(map[string]string{"op": "add", "path": "/metadata/annotations/" + pointer(k), "value": carry[k]})
+		op, err := json.Marshal(map[string]string{"op": "add", "path": supply.Path(k), "value": carry[k]})
 		if err != nil {
 			return data
 		}
@@ -107,9 +106,6 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 	}
 	return text
 }
-
-// pointer escapes a key for a JSON pointer.
-var pointer = strings.NewReplacer("~", "~0", "/", "~1").Replace
 
 // decidePatch returns the context to add to a patch, and the object as patched;
 // none unless it is certain that the patch changes the desired state.

@@ -5,10 +5,7 @@ package admission
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -119,7 +116,7 @@ const (
 func (c *call) reply(a admission.Answer) ([]byte, error) {
 	response := &admissionv1.AdmissionResponse{UID: c.uid, Allowed: true}
 	if a.Annotations != nil {
-		patch, err := json.Marshal(patches(c.annotations, a.Annotations))
+		patch, err := json.Marshal(supply.Patch(c.annotations, a.Annotations))
 		if err != nil {
 			return nil, err
 		}
@@ -148,32 +145,4 @@ func traceparent(sc trace.SpanContext) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(background, sc), carrier)
 	return carrier["traceparent"]
-}
-
-// operation is one of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitzero"`
-}
-
-var pointer = strings.NewReplacer("~", "~0", "/", "~1")
-
-// patches is the JSON patch from one set of annotations to another.
-func patches(before, after map[string]string) []operation {
-	out := []operation{}
-	if before == nil && len(after) > 0 {
-		out = append(out, operation{"add", "/metadata/annotations", map[string]string{}})
-	}
-	for _, k := range slices.Sorted(maps.Keys(after)) {
-		if was, had := before[k]; !had || was != after[k] {
-			out = append(out, operation{"add", "/metadata/annotations/" + pointer.Replace(k), after[k]})
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(before)) {
-		if _, kept := after[k]; !kept {
-			out = append(out, operation{"remove", "/metadata/annotations/" + pointer.Replace(k), nil})
-		}
-	}
-	return out
 }
