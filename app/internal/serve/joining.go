@@ -123,6 +123,17 @@ func (j *joining) join(traces []*span.Trace, finished bool, now time.Time) []*sp
 	return out
 }
 
+// amended takes note of what the engine adds to traces that were handed out: a
+// write, say, of which the audit log told late. It comes before late.
+func (j *joining) amended(traces []*span.Trace) {
+	if j == nil {
+		return
+	}
+	for _, t := range traces {
+		j.stitch.Amend(t)
+	}
+}
+
 // late returns what has come for traces that were handed out, after the traces
 // of this look were, and ends the wait of what belongs to none.
 func (j *joining) late(now time.Time) []*span.Trace {

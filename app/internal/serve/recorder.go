@@ -252,6 +252,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	finished, late, open := r.engine.Take(now), r.engine.Amendments(), r.engine.Traces(now)
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
+	r.joining.amended(late)
 	late = append(append(late, r.joining.late(now)...), r.unclaimed.release(r.share)...)
 	claimed := r.unclaimed.claim(r.share, now)
 	r.unclaimed.keep(finished, r.share, now)

@@ -117,9 +117,33 @@ func (s *Stitcher) touchBelow(k key) {
 	}
 }
 
-// knowWrites learns the audit-ids of our writes: spans, or moments on a span. Of
-// several writes of one request the first stands for all.
+// knowWrites learns the audit-ids of our writes.
 func (s *Stitcher) knowWrites(c *change, t *span.Trace) {
+	audits := auditsOf(t)
+	for id, at := range c.audits {
+		if now, there := audits[id]; !there || now != at {
+			s.unwrite(c, id)
+		}
+	}
+	s.addWrites(c, audits)
+}
+
+// addWrites learns audit-ids that are not known yet.
+func (s *Stitcher) addWrites(c *change, audits map[string]trace.SpanID) {
+	for id, at := range audits {
+		if _, known := c.audits[id]; known {
+			continue
+		}
+		c.audits[id] = at
+		e := s.entry(identity{byAudit, id})
+		e.writes = append(e.writes, written{c, at})
+		e.nodes.each(s.touch)
+	}
+}
+
+// auditsOf are the audit-ids of our writes in t: spans, or moments on a span. Of
+// several writes of one request the first stands for all.
+func auditsOf(t *span.Trace) map[string]trace.SpanID {
 	audits := map[string]trace.SpanID{}
 	note := func(attrs []attribute.KeyValue, at trace.SpanID) {
 		if id := text(attrs, span.KeyAuditID); id != "" {
@@ -140,20 +164,7 @@ func (s *Stitcher) knowWrites(c *change, t *span.Trace) {
 			}
 		}
 	}
-	for id, at := range c.audits {
-		if now, there := audits[id]; !there || now != at {
-			s.unwrite(c, id)
-		}
-	}
-	for id, at := range audits {
-		if _, known := c.audits[id]; known {
-			continue
-		}
-		c.audits[id] = at
-		e := s.entry(identity{byAudit, id})
-		e.writes = append(e.writes, written{c, at})
-		e.nodes.each(s.touch)
-	}
+	return audits
 }
 
 func (s *Stitcher) unwrite(c *change, id string) {

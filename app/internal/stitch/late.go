@@ -33,6 +33,25 @@ func (s *Stitcher) Late(now time.Time) []*span.Trace {
 	return out
 }
 
+// Amend tells of spans of ours that are added to a trace which was handed out
+// finished: what has come for them, or comes, is joined to them.
+func (s *Stitcher) Amend(t *span.Trace) {
+	c := s.changes[t.ID]
+	if c == nil || !c.done {
+		return
+	}
+	was := c.size()
+	for _, own := range t.Spans {
+		if _, known := c.keys[own.ID]; !known {
+			c.keys[own.ID] = c.version
+			s.own[key{t.ID, own.ID}] = spot{change: c, id: own.ID}
+			s.touchBelow(key{t.ID, own.ID})
+		}
+	}
+	s.addWrites(c, auditsOf(t))
+	s.index += c.size() - was
+}
+
 // Forget forgets a trace that is no more: what was joined to it waits again.
 func (s *Stitcher) Forget(id trace.TraceID) {
 	if c := s.changes[id]; c != nil && !c.done {

@@ -71,6 +71,47 @@ func TestFinished(t *testing.T) {
 	}
 }
 
+// TestAmended: a write of which the audit log told when its trace had been handed
+// out has its request joined, whichever of the two comes first.
+func TestAmended(t *testing.T) {
+	for name, first := range map[string]bool{"request first": true, "write first": false} {
+		t.Run(name, func(t *testing.T) {
+			ours, _, pod := web()
+			more := story{&span.Trace{ID: ours.ID}}
+			write := more.write(pod, "update", "audit-late", 3000, 3005)
+			var f foreign
+			f.request(by{1, 1}, patchPod, "audit-late", 3001, 3004)
+			s := stitch.New(stitch.Options{})
+			s.Join(ours.Trace, true, now)
+			if first {
+				s.Accept(f.list, now)
+				if late := s.Late(now); len(late) != 0 {
+					t.Errorf("before anybody has told of the write: %v", late)
+				}
+			}
+			s.Amend(more.Trace)
+			s.Amend(more.Trace)
+			if !first {
+				s.Accept(f.list, now)
+			}
+			late := s.Late(now)
+			if len(late) != 1 || late[0].ID != ours.ID || len(late[0].Spans) != 4 || late[0].Spans[0].Parent != write.ID || late[0].Spans[0].Evidence != span.ByRequest {
+				t.Fatalf("late: %v", late)
+			}
+			s.Expire(now.Add(time.Hour))
+			if st := s.Stats(); st.Index != 0 || st.Changes != 0 || st.Buffered != 0 {
+				t.Errorf("after it was forgotten: %+v", st)
+			}
+		})
+	}
+	s := stitch.New(stitch.Options{})
+	ours, _, _ := web()
+	s.Amend(ours.Trace) // of no trace that is known
+	if st := s.Stats(); st.Index != 0 || st.Changes != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
 func TestForget(t *testing.T) {
 	ours, _, _ := web()
 	s := stitch.New(stitch.Options{})
