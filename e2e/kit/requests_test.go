@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -116,7 +117,8 @@ func tail(t *testing.T) []byte {
 
 // attributed leaves out writes of an object as a whole that changed nothing of
 // it but its status: these were no-ops, answered with what somebody else's write
-// of the status stored, before that one was answered itself.
+// of the status stored, before that one was answered itself. Beside the status
+// the Deployment controller writes annotations of its own in that way.
 func attributed(t *testing.T, all []audit.Write) []audit.Write {
 	t.Helper()
 	last := map[string]map[string]any{}
@@ -133,6 +135,12 @@ func attributed(t *testing.T, all []audit.Write) []audit.Write {
 		if meta, ok := now["metadata"].(map[string]any); ok {
 			delete(meta, "resourceVersion")
 			delete(meta, "managedFields")
+			if annotations, ok := meta["annotations"].(map[string]any); ok {
+				maps.DeleteFunc(annotations, func(k string, _ any) bool { return strings.HasPrefix(k, "deployment.kubernetes.io/") })
+				if len(annotations) == 0 {
+					delete(meta, "annotations")
+				}
+			}
 		}
 		same := reflect.DeepEqual(now, last[w.UID])
 		last[w.UID] = now
