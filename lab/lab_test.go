@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-lifeline/lifeline/lab/audit"
-	"github.com/kube-lifeline/lifeline/lab/internal/ports"
+	"github.com/kube-lifeline/lifeline/lab/ports"
 )
 
 // callerEnv makes the test binary start a cluster and wait to be killed.

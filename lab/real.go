@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	realnode "github.com/kube-lifeline/lifeline/lab/internal/node"
-	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 	"github.com/kube-lifeline/lifeline/lab/internal/registry"
+	"github.com/kube-lifeline/lifeline/lab/ports"
 )
 
 // ErrNeedsRoot is what Start returns for NodesReal to anybody but root. Tests

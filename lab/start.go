@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/api"
 	"github.com/kube-lifeline/lifeline/lab/internal/build"
 	"github.com/kube-lifeline/lifeline/lab/internal/pki"
-	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
+	"github.com/kube-lifeline/lifeline/lab/ports"
 )
 
 const (

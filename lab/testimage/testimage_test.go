@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/kube-lifeline/lifeline/lab/internal/ports"
+	"github.com/kube-lifeline/lifeline/lab/ports"
 )
 
 // program builds the test program, once for all runs of the tests.

@@ -5,6 +5,7 @@ package admission
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -107,7 +108,7 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	if !v.Context.IsValid() {
 		answer.Evidence, answer.Beside = "", trace.SpanContext{}
 	}
-	if !sameAnnotations(sent, after) {
+	if !maps.Equal(sent, after) {
 		answer.Annotations = after
 	}
 	if carried := a.Context(after); carried.IsValid() && !r.DryRun {

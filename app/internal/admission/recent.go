@@ -3,11 +3,9 @@
 package admission
 
 import (
-	"maps"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
 )
@@ -57,7 +55,3 @@ func (r *recent) of(id lifeline.Identity, now time.Time) (trace.SpanContext, boo
 	}
 	return a.context, known && now.Sub(a.at).Abs() < unseen
 }
-
-func sameAnnotations(a, b map[string]string) bool { return maps.Equal(a, b) }
-
-func uid(v any) types.UID { return types.UID(text(v)) }

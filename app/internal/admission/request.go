@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/internal/supply"
@@ -101,7 +102,7 @@ func controller(object map[string]any) *metav1.OwnerReference {
 	owners, _ := metadata(object)["ownerReferences"].([]any)
 	for _, o := range owners {
 		if m, ok := o.(map[string]any); ok && m["controller"] == true {
-			return &metav1.OwnerReference{APIVersion: text(m["apiVersion"]), Kind: text(m["kind"]), Name: text(m["name"]), UID: uid(m["uid"])}
+			return &metav1.OwnerReference{APIVersion: text(m["apiVersion"]), Kind: text(m["kind"]), Name: text(m["name"]), UID: types.UID(text(m["uid"]))}
 		}
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"go.uber.org/goleak"
 
-	"github.com/kube-lifeline/lifeline/lab/internal/ports"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
+	"github.com/kube-lifeline/lifeline/lab/ports"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

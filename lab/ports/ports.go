@@ -6,26 +6,32 @@ package ports
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
+	"sync/atomic"
 )
 
 // The ports that Free picks from: below those that a system gives to whoever asks
 // for any (from 32768 on Linux), so that no connection of another program has the
 // port by chance when the one that it was picked for listens on it, or does so
 // again after a restart.
-const first, last = 20000, 32000
+const first, last = 12000, 32000
 
-// Free returns n different ports of loopback on which nobody listens.
+// picked counts what was tried; each process begins elsewhere, since several may
+// pick at once.
+var picked atomic.Int64
+
+func init() { picked.Store(int64(os.Getpid()) * 100) }
+
+// Free returns n ports of loopback on which nobody listens, none of which this
+// process was given lately.
 func Free(n int) (free []int, err error) {
-	at := rand.IntN(last - first) //nolint:gosec // no secret, only another start than others have
 	for range last - first {
 		if len(free) == n {
 			return free, nil
 		}
-		port := first + at
-		at = (at + 1) % (last - first)
+		port := int(first + picked.Add(1)%(last-first))
 		l, taken := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if taken != nil {
 			err = taken
