@@ -67,7 +67,7 @@ func TestInclude(t *testing.T) {
 			o := &ours{set: map[string]bool{"ours": true}}
 			wd := watchingAs(t, f, func(c *Config) { c.Wanted = o.wanted })
 			wd.watch(all)
-			wd.sync()
+			wd.present()
 			f.put(podsPath, "theirs", "changed")
 			f.put(podsPath, "theirs", "brief")
 			f.remove(podsPath, "theirs", "brief")
@@ -102,6 +102,24 @@ func TestInclude(t *testing.T) {
 				slices.Concat(mine, tc.want, []string{"Pod/live 110", "Pod/r 112", "listed Pod/s 113", "listed gone Pod/q 114"})...)
 		})
 	}
+}
+
+// What has come to be wanted before a relist shows it stood already: it is no
+// news, whichever of the relist and Include comes first.
+func TestRelistBeforeInclude(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "theirs", "a")
+	f.put(podsPath, "theirs", "changed")
+	o := &ours{set: map[string]bool{}}
+	wd := watchingAs(t, f, func(c *Config) { c.Wanted = o.wanted })
+	wd.watch(all)
+	wd.present()
+	f.breakOff(podsPath, func() {
+		o.put("theirs", true)
+		f.put(podsPath, "theirs", "changed")
+	})
+	wd.awaitLine("listed Pod/changed 103")
+	wd.want("only what was stored meanwhile is news", "baseline Pod/a 101", "listed Pod/changed 103")
 }
 
 // A relist after Include knows what Include showed: it neither repeats it as

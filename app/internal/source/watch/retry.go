@@ -77,7 +77,7 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		return soon
 	case apierrors.IsGone(err), apierrors.IsResourceExpired(err):
 		if s.version != "" {
-			s.version = ""
+			s.stood, s.version = s.number(), ""
 			return soon
 		}
 		s.inexact = true
@@ -96,7 +96,7 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		return atOnce
 	case errors.Is(err, errSetBack):
 		s.w.warnings.once("set back", "%v: comparing all that is there with what was", err)
-		s.version = ""
+		s.stood, s.version = 0, ""
 		return atOnce
 	case errors.Is(err, errSlow):
 		s.unreached()

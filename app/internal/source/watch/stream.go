@@ -43,6 +43,8 @@ type stream struct {
 	// list must come next.
 	version string
 	listed  bool
+	// stood is the version that had been reached when it was found to be gone.
+	stood uint64
 	// inexact says that the state at since is not to be had.
 	inexact bool
 	// behind says that not all has come yet of what was stored before the watch
@@ -182,7 +184,10 @@ func (s *stream) listItem(item metav1.Object) {
 		return
 	}
 	o.Listed = true
-	o.Baseline = !s.listed
+	// What this process could have seen, and was not stored since, has only come
+	// to be wanted.
+	_, is := kept(o, 0)
+	o.Baseline = !s.listed || s.began.Load() < is.version && is.version <= s.stood
 	s.hand(o)
 }
 
