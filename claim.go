@@ -66,10 +66,10 @@ func hash64(s string) uint64 {
 // Claim says for what a context was made. It stands beside the context, as
 // member "lifeline" of its tracestate:
 //
-//	s:<span>;p:<parent span>;o:<object>;d:<digest>;g:<generation>;t:<Unix seconds>
+//	s:<span>;p:<parent span>;o:<object>;d:<digest>;g:<generation>;t:<Unix seconds>;a:<basis><nonce>
 //
-// in lower-case hexadecimal of 16 digits (g and t decimal); every field but s
-// may be missing. In link mode p is "<trace>-<span>", the trace of 32 digits.
+// in lower-case hexadecimal of 16 digits (g and t decimal, the basis a letter);
+// every field but s may be missing. In link mode p is "<trace>-<span>", the trace of 32 digits.
 // Fields that are unknown are ignored, those that are malformed count as
 // missing, and of those that come twice the last counts.
 type Claim struct {
@@ -88,6 +88,10 @@ type Claim struct {
 	// Time is when the change was made that all this follows from, in whole
 	// seconds, after 1970 and before 10000; zero if not known.
 	Time time.Time
+	// Admitted is set if the context was given at admission, as Admit does;
+	// without it there is no Nonce.
+	Admitted Basis
+	Nonce    uint64
 }
 
 // ClaimOf returns the claim beside a context, and whether it holds: its span
@@ -160,6 +164,10 @@ func (c Claim) String() string {
 	if t := c.Time.Unix(); t > 0 && t <= maxTime {
 		b = strconv.AppendInt(append(b, ";t:"...), t, 10)
 	}
+	if c.Admitted != NotAdmitted {
+		b = append(b, ";a:"...)
+		b = hex.AppendEncode(append(b, byte(c.Admitted)), binary.BigEndian.AppendUint64(nil, c.Nonce))
+	}
 	return string(b)
 }
 
@@ -192,9 +200,24 @@ func parseClaim(text string) Claim {
 			if t := parseNumber(value, maxTime); t > 0 {
 				c.Time = time.Unix(t, 0)
 			}
+		case "a":
+			c.Admitted, c.Nonce = parseAdmitted(value)
 		}
 	}
 	return c
+}
+
+// parseAdmitted reads "<basis><nonce>"; both are missing if one is malformed.
+func parseAdmitted(value string) (Basis, uint64) {
+	var nonce [8]byte
+	if len(value) != 1+2*len(nonce) || !unhex(nonce[:], value[1:]) {
+		return NotAdmitted, 0
+	}
+	switch basis := Basis(value[0]); basis {
+	case BasisNone, BasisRequest, BasisOwner:
+		return basis, binary.BigEndian.Uint64(nonce[:])
+	}
+	return NotAdmitted, 0
 }
 
 // parseAbove reads "<span>" or "<trace>-<span>"; both are missing if one is

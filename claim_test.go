@@ -20,10 +20,12 @@ var fullClaim = Claim{
 	Digest:      3,
 	Generation:  math.MaxInt64,
 	Time:        time.Unix(maxTime, 0),
+	Admitted:    BasisOwner,
+	Nonce:       4,
 }
 
 const fullText = "s:00f067aa0ba902b7;p:02000000000000000000000000000000-0100000000000000;" +
-	"o:ffffffffffffffff;d:0000000000000003;g:9223372036854775807;t:253402300799"
+	"o:ffffffffffffffff;d:0000000000000003;g:9223372036854775807;t:253402300799;a:o0000000000000004"
 
 func TestClaimText(t *testing.T) {
 	span := fullClaim.Span
@@ -39,6 +41,8 @@ func TestClaimText(t *testing.T) {
 		"Generation": {"there is none below 1", Claim{Span: span, Generation: -1}, "s:00f067aa0ba902b7"},
 		"Past":       {"there is no time before 1970", Claim{Span: span, Time: time.Unix(-1, 0)}, "s:00f067aa0ba902b7"},
 		"Future":     {"nor after 9999", Claim{Span: span, Time: time.Unix(maxTime+1, 0)}, "s:00f067aa0ba902b7"},
+		"Admitted":   {"nonce and basis are one field", Claim{Span: span, Admitted: BasisNone}, "s:00f067aa0ba902b7;a:n0000000000000000"},
+		"Nonce":      {"what was not admitted has none", Claim{Span: span, Nonce: 5}, "s:00f067aa0ba902b7"},
 		"Fraction":   {"a time is in whole seconds", Claim{Span: span, Time: time.Unix(1, 999)}, "s:00f067aa0ba902b7;t:1"},
 	}
 	for name, tt := range tests {
@@ -82,6 +86,10 @@ func TestClaimOf(t *testing.T) {
 		"ParentTrace":  {"a parent needs its trace", own + ";p:zz-0100000000000000", Claim{Span: fullClaim.Span}, true},
 		"ParentSpan":   {"a parent needs its span", own + ";p:02000000000000000000000000000000-0", Claim{Span: fullClaim.Span}, true},
 		"ParentsTwice": {"nothing is left of the first", own + ";p:02000000000000000000000000000000-0100000000000000;p:0100000000000000", Claim{Span: fullClaim.Span, Parent: trace.SpanID{1}}, true},
+		"Basis":        {"a basis that is not known", own + ";a:x0000000000000001", Claim{Span: fullClaim.Span}, true},
+		"BasisAlone":   {"a basis needs its nonce", own + ";a:n", Claim{Span: fullClaim.Span}, true},
+		"BasisEmpty":   {"nothing", own + ";a:", Claim{Span: fullClaim.Span}, true},
+		"BasisNonce":   {"no nonce", own + ";a:nzz00000000000001", Claim{Span: fullClaim.Span}, true},
 		"Empty":        {"nothing between", own + ";;;:;", Claim{Span: fullClaim.Span}, true},
 	}
 	for name, tt := range tests {

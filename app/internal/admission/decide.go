@@ -4,6 +4,7 @@ package admission
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"maps"
 	"time"
@@ -198,13 +199,19 @@ func (d *Decider) mint(r *Request, from origin, child lifeline.Child, now time.T
 		return trace.SpanContext{}
 	}
 	sum := sha256.Sum256(seed)
-	sum[15], sum[23] = sum[15]|1, sum[23]|1 // an ID of zeros is none
-	sc := from.parent.WithSpanID(trace.SpanID(sum[16:24])).WithRemote(true)
-	if !from.parent.IsValid() {
+	sc, basis := from.parent, lifeline.BasisNone
+	switch {
+	case !sc.IsValid():
+		sum[15] |= 1 // an ID of zeros is none
 		id := trace.TraceID(sum[:16])
 		sc = sc.WithTraceID(id).WithTraceFlags(sc.TraceFlags().WithSampled(d.opts.Sample(id)))
+	case from.evidence == span.ByOwner:
+		basis = lifeline.BasisOwner
+	default:
+		basis = lifeline.BasisRequest
 	}
-	return lifeline.Claimed(sc, lifeline.Claim{
+	return lifeline.Admit(sc.WithRemote(true), lifeline.Claim{
 		Parent: from.parent.SpanID(), Object: child.Hash(), Digest: child.Digest, Generation: child.Generation, Time: now,
+		Admitted: basis, Nonce: binary.BigEndian.Uint64(sum[16:24]),
 	})
 }
