@@ -93,8 +93,8 @@ func TestBaggageReachesAdmission(t *testing.T) {
 			if r.Code != 0 {
 				t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
 			}
-			create := r.Traces[0].Find("create ConfigMap", user)[0]
-			got, want := (<-asked).Get("Baggage"), "lifeline=00-"+create.Trace+"-"+create.ID+"-01"
+			root := r.Traces[0].Find("run", "")[0]
+			got, want := (<-asked).Get("Baggage"), "lifeline=00-"+root.Trace+"-"+root.ID+"-01"
 			if !strings.Contains(got, want) {
 				t.Errorf("baggage %q, want %q in it", got, want)
 			}

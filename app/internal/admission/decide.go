@@ -150,7 +150,7 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 	var o origin
 	if trusted && r.Baggage.IsValid() {
 		o.request = r.Baggage
-		if r.Trace.IsValid() && !supply.SameSpan(r.Trace, r.Baggage) {
+		if r.Trace.IsValid() && r.Trace.TraceID() != r.Baggage.TraceID() {
 			o.beside = r.Trace
 		}
 	}

@@ -43,6 +43,8 @@ type origination struct {
 	trace.SpanContext
 	// claim is zero unless it holds.
 	claim lifeline.Claim
+	// admitted says that the context was given at admission, to this object.
+	admitted bool
 	// owner is the controller owner, if the write may be its controller's, else
 	// nil; above is the owner's newest reconciliation, nil if there is none;
 	// open says that it is under way.
@@ -69,6 +71,7 @@ func (d *derivation) origination(w *write) *origination {
 	}
 	if claim, holds := lifeline.ClaimOf(o.SpanContext); holds {
 		o.claim = claim
+		o.admitted = claim.Names(identity(w.t, w.v.GenerateName)) && lifeline.IsAdmitted(o.SpanContext)
 	}
 	if owner := object.ControllerOf(w.t.owners()); owner != nil && d.byController(w) {
 		o.owner, o.above = owner, d.current(owner.UID)
@@ -84,11 +87,12 @@ func (o *origination) link(why string) []span.Link {
 // below is the cause of a write whose context leads to the reconciliation r,
 // which may be in another trace than the context is.
 func (o *origination) below(r *reconciliation) cause {
-	c := cause{line: r.line, parent: r, evidence: span.ByAnnotation}
+	c := cause{line: r.line, parent: r, evidence: o.evidence()}
 	if o.TraceID() != r.line.id {
 		c.links = o.link(linkAnnotation)
+		return c
 	}
-	return c
+	return o.names(c)
 }
 
 // byAnnotation is rule C1, as far as P4 accepts the context; one that it does
@@ -104,6 +108,9 @@ func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
 	}
 	if why := d.foreign(o); why != "" {
 		return cause{}, false, o.link(why)
+	}
+	if o.begins() && d.itself(w) {
+		return cause{}, false, o.link(linkAnnotation)
 	}
 	l := d.lines[o.TraceID()]
 	if o.open && d.replaced(o) {
@@ -157,10 +164,12 @@ func (d *derivation) outsideLine(o *origination) *lineage {
 	return l
 }
 
-// outside is the cause of a write that a span outside made. The owner's
+// outside is the cause of a write that a span outside made, or that nothing made
+// which admission knew. The owner's
 // controller that starts a trace heals what had converged (rule C3).
 func (d *derivation) outside(o *origination, l *lineage) cause {
-	c := cause{line: l, above: o.SpanID(), remote: true, evidence: span.ByAnnotation}
+	above := o.parent()
+	c := o.names(cause{line: l, above: above, remote: above.IsValid(), evidence: o.evidence()})
 	if o.owner != nil && (o.above != nil || o.verb == created) {
 		d.heal(&c, o.write, o.above, o.owner)
 	}
@@ -174,15 +183,15 @@ func (d *derivation) outside(o *origination, l *lineage) cause {
 func (d *derivation) byKnown(o *origination, l *lineage) (cause, bool, []span.Link) {
 	own := d.current(o.t.ref.UID)
 	switch {
-	case !d.alive(l, o.write) && !l.named(o.SpanID()):
+	case !d.alive(l, o.write) && !l.named(o.parent()):
 		return cause{}, false, o.link(linkStale)
 	case own != nil && own.line == l && (!o.open || own.openAt(o.write, d.opts.Quiet)):
-		return cause{line: l, parent: own.parent, above: own.above, remote: own.remote, evidence: span.ByAnnotation}, true, nil
+		return o.names(cause{line: l, parent: own.parent, above: own.above, remote: own.remote, evidence: o.evidence()}), true, nil
 	case o.open && l.outside():
 		return cause{}, false, o.link(linkAnnotation)
 	case o.open:
 		return cause{}, false, o.link(linkUnverified)
-	case l.outside() && l.recs[0].akin(o.write), l.named(o.SpanID()):
+	case l.outside() && l.recs[0].akin(o.write), l.named(o.parent()):
 		return d.outside(o, l), true, nil
 	}
 	return cause{}, false, o.link(linkUnverified)

@@ -114,6 +114,7 @@ type contextStory struct {
 func contextStories() map[string]contextStory {
 	all := operatorStories()
 	maps.Copy(all, strangerStories())
+	maps.Copy(all, admittedStories())
 	return all
 }
 
@@ -197,9 +198,14 @@ func scattered(recorded []*observation.Observation, seed uint64) []*observation.
 				key = fmt.Sprint(key, st.Generation)
 			}
 			if _, drawn := on[key]; !drawn {
-				switch id, n := traces[r.IntN(3)], 1+r.IntN(6); r.IntN(4) {
+				switch id, n := traces[r.IntN(3)], 1+r.IntN(6); r.IntN(6) {
 				case 0:
 					on[key] = func(*observation.State) {}
+				case 2:
+					on[key] = once(admitted(id, n, lifeline.BasisRequest))
+				case 3:
+					fresh := fmt.Sprintf("%032x", r.Uint64()|1)
+					on[key] = once(admitted(fresh, 0, lifeline.BasisNone))
 				case 1:
 					on[key] = carrying(id, n, linkedTo(traces[r.IntN(3)], n))
 				default:
@@ -275,5 +281,19 @@ trace 1 converged
 `
 	if diff := cmp.Diff(want, outline(e.Related(id, s.now().Add(time.Minute)))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// once gives every version of an object what the first was given.
+func once(give func(*observation.State)) func(*observation.State) {
+	var first *observation.State
+	return func(st *observation.State) {
+		if first == nil {
+			give(st)
+			given := *st
+			first = &given
+			return
+		}
+		st.TraceParent, st.TraceState, st.TraceConvention = first.TraceParent, first.TraceState, first.TraceConvention
 	}
 }

@@ -201,7 +201,7 @@ func (r *reconciliation) outside() trace.SpanContext {
 	if !r.remote || v == nil {
 		return trace.SpanContext{}
 	}
-	if sc := parseContext(v.TraceParent, v.TraceState); sc.SpanID() == r.above {
+	if sc := parseContext(v.TraceParent, v.TraceState); sc.SpanID() == r.above || r.admitted {
 		return sc
 	}
 	return trace.SpanContext{}

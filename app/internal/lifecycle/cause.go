@@ -24,6 +24,9 @@ type cause struct {
 	evidence span.Evidence
 	links    []span.Link
 	heals    *timeline
+	// span is the ID that the reconciliation's span has been given already; zeros
+	// if it is to be derived.
+	span trace.SpanID
 }
 
 // cause applies the rules in their order; the first that holds names the
@@ -66,7 +69,7 @@ func (d *derivation) byRequest(w *write) (cause, bool) {
 	if l == nil {
 		return cause{}, false
 	}
-	c := cause{line: l, above: parseContext(l.run.TraceParent, "").SpanID(), evidence: span.ByRequest}
+	c := cause{line: l, above: parseContext(l.run.TraceParent, "").SpanID(), evidence: span.ByRequest, span: d.admittedIn(w, l.id)}
 	if w.v != nil && w.v.TraceParent != "" {
 		if sc := parseContext(w.v.TraceParent, w.v.TraceState); sc.IsValid() && sc.TraceID() != l.id && (w.prev == nil || w.prev.TraceParent != w.v.TraceParent) {
 			c.links = append(c.links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(linkAnnotation)})
@@ -132,11 +135,17 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 // adds a field or a label to an object whose reconciliation is open. That is a
 // step of the reconciliation and replaces nothing.
 func (d *derivation) byItself(w *write) (cause, bool) {
-	r := d.current(w.t.ref.UID)
-	if r == nil || w.verb != updated || r.verb == deleted || !r.openAt(w, d.opts.Quiet) || !ownController(w) {
+	if !d.itself(w) {
 		return cause{}, false
 	}
+	r := d.current(w.t.ref.UID)
 	return cause{line: r.line, parent: r.parent, above: r.above, remote: r.remote, evidence: r.evidence}, true
+}
+
+// itself reports whether w is such a step.
+func (d *derivation) itself(w *write) bool {
+	r := d.current(w.t.ref.UID)
+	return r != nil && w.verb == updated && r.verb != deleted && r.openAt(w, d.opts.Quiet) && ownController(w)
 }
 
 // ownController reports whether who made the write is who writes the object's

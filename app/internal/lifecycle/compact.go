@@ -276,7 +276,7 @@ func (t *taken) has(rv uint64) bool {
 func (l *lineage) originations() []uint64 {
 	var out []uint64
 	for _, r := range l.recs {
-		if r.evidence != span.ByAnnotation {
+		if r.evidence != span.ByAnnotation && !r.admitted {
 			continue
 		}
 		for _, w := range r.writes {

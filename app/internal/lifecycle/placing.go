@@ -42,6 +42,7 @@ func (d *derivation) placeDesired(w *write) {
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
 		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w},
+		spanID: c.span, admitted: c.span.IsValid(),
 	}
 	if now != nil {
 		now.next = w

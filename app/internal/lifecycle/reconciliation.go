@@ -68,6 +68,8 @@ type reconciliation struct {
 	// activity is when the reconciliation, or one that it caused, last wrote.
 	activity time.Time
 	spanID   trace.SpanID
+	// admitted says that spanID was given at admission, and is not derived.
+	admitted bool
 	children []*reconciliation
 	// ended and done are the conclusion: how it ended, if it has.
 	ended     end

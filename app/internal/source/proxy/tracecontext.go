@@ -12,39 +12,45 @@ import (
 )
 
 const (
-	// baggageKey is the baggage member that carries a write's context to where
-	// an API server that trusts nobody drops traceparent: into admission.
+	// baggageKey is the baggage member that carries a run's context to where an
+	// API server that trusts nobody drops traceparent: into admission.
 	baggageKey = "lifeline"
 	// maxBaggage is what W3C asks everybody to carry.
 	maxBaggage = 8192
 )
 
-// carry puts the write's context on its request and returns it. What the
-// command itself sent stays as it is: its traceparent, its tracestate, its
-// baggage. A traceparent of the command's names the write only if it is of the
-// run's trace.
+// carry puts the write's context on its request and returns it, and the run's
+// beside it as baggage: what admission makes of the write is below the run, as the
+// write is. What the command itself sent stays as it is: its traceparent, its
+// tracestate, its baggage. A traceparent of the command's names the write only if
+// it is of the run's trace.
 func (p *Proxy) carry(header http.Header) string {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(header))
 	sent := trace.SpanContextFromContext(ctx)
+	addBaggage(header, fields(p.opts.Trace)["traceparent"])
 	if sent.IsValid() && sent.TraceID() == p.opts.Trace.TraceID() {
-		p.addBaggage(header, header.Get("traceparent"))
 		return header.Get("traceparent")
 	}
-	own := p.opts.Trace.WithSpanID(newSpanID()).WithRemote(false)
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), own), carrier)
-	parent := carrier["traceparent"]
+	own := fields(p.opts.Trace.WithSpanID(newSpanID()).WithRemote(false))
+	parent := own["traceparent"]
 	if !sent.IsValid() {
 		header.Set("traceparent", parent)
-		if state := carrier["tracestate"]; state != "" && header.Get("tracestate") == "" {
+		if state := own["tracestate"]; state != "" && header.Get("tracestate") == "" {
 			header.Set("tracestate", state)
 		}
 	}
-	p.addBaggage(header, parent)
 	return parent
 }
 
-func (p *Proxy) addBaggage(header http.Header, value string) {
+// fields are the header fields of a context.
+func fields(sc trace.SpanContext) propagation.MapCarrier {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), carrier)
+	return carrier
+}
+
+// addBaggage adds our member after the caller's own.
+func addBaggage(header http.Header, value string) {
 	size := 0
 	for _, have := range header.Values("baggage") {
 		size += len(have)

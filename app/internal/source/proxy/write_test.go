@@ -201,6 +201,7 @@ func TestWrites(t *testing.T) {
 
 func TestTraceContextOnWrites(t *testing.T) {
 	ours := "00-" + theTrace.TraceID().String() + "-"
+	run := "lifeline=" + ours + theTrace.SpanID().String() + "-01"
 	same := ours + "00000000000000aa-01"
 	other := "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-00000000000000aa-01"
 	cases := map[string]struct {
@@ -211,10 +212,10 @@ func TestTraceContextOnWrites(t *testing.T) {
 		state   string
 		baggage string // a prefix
 	}{
-		"None":       {"a write gets a span of its own", nil, ours, ours, "", "lifeline=" + ours},
-		"SameTrace":  {"an instrumented command's own stays", map[string]string{"traceparent": same, "tracestate": "a=b"}, same, same, "a=b", "lifeline=" + same},
-		"OtherTrace": {"and so does another trace; the write is known by ours", map[string]string{"traceparent": other, "tracestate": "a=b"}, other, ours, "a=b", "lifeline=" + ours},
-		"Baggage":    {"ours comes after the caller's", map[string]string{"baggage": "k=v"}, ours, ours, "", "k=v, lifeline=" + ours},
+		"None":       {"a write gets a span of its own", nil, ours, ours, "", run},
+		"SameTrace":  {"an instrumented command's own stays", map[string]string{"traceparent": same, "tracestate": "a=b"}, same, same, "a=b", run},
+		"OtherTrace": {"and so does another trace; the write is known by ours", map[string]string{"traceparent": other, "tracestate": "a=b"}, other, ours, "a=b", run},
+		"Baggage":    {"ours comes after the caller's", map[string]string{"baggage": "k=v"}, ours, ours, "", "k=v, " + run},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// admitted gives the object a context at admission: of the trace, below span
+// parent of it (0 is none), as was known by basis.
+func admitted(id string, parent int, basis lifeline.Basis) func(*observation.State) {
+	return func(st *observation.State) {
+		claim := lifeline.Claim{
+			Object:     lifeline.Identity{Group: st.Group, Kind: st.Kind.Kind, Namespace: st.Namespace, Name: st.Name}.Hash(),
+			Generation: st.Generation, Time: epoch, Admitted: basis, Nonce: st.ResourceVersion,
+		}
+		if parent != 0 {
+			claim.Parent = spanContext(id, parent, nil).SpanID()
+		}
+		put(st, lifeline.Admit(spanContext(id, 1, nil), claim))
+	}
+}
+
+func put(st *observation.State, sc trace.SpanContext) {
+	st.TraceParent = fmt.Sprintf("00-%s-%s-01", sc.TraceID(), sc.SpanID())
+	st.TraceState, st.TraceConvention = sc.TraceState().String(), "default"
+}
+
+// copied carries the context of another object, as a Deployment's ReplicaSet does.
+func (s *story) copied(name string) func(*observation.State) {
+	return func(st *observation.State) {
+		from := s.objects[name]
+		st.TraceParent, st.TraceState, st.TraceConvention = from.TraceParent, from.TraceState, from.TraceConvention
+	}
+}
+
+// admittedStories are of contexts that objects were given at admission (P1, P3).
+func admittedStories() map[string]contextStory {
+	return map[string]contextStory{
+		"admitted": {
+			"nothing was known at admission: a trace begins, which the ReplicaSet's copy and the owner's context continue",
+			func(s *story) {
+				s.write("web", deployment(1), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("web-1", replicaSet("web", 1), s.copied("web"))
+				s.write("web-1-x", pod("web-1"), admitted(traceA, 5, lifeline.BasisOwner))
+				s.finish("web-1", "web")
+			},
+			`
+trace 0 unfinished: Pod web-1-x: waiting to be scheduled
+  reconcile Deployment web converged
+    reconcile ReplicaSet web-1 converged (annotation)
+      reconcile Pod web-1-x (owner)
+        schedule web-1-x
+`,
+		},
+		"admitted by request": {
+			"the request came with a context: it is the outside parent (L5), known by the request",
+			func(s *story) {
+				s.write("head", custom("Head"), admitted(traceA, 7, lifeline.BasisRequest))
+				s.write("second", custom("Head"), admitted(traceA, 7, lifeline.BasisRequest))
+				s.finish("head", "second")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged (request)
+  reconcile Head second converged (request)
+`,
+		},
+		"admitted in a run": {
+			"the run's own trace comes back at admission: one tree, as without",
+			func(s *story) {
+				s.run(runID, "kubectl create")
+				s.write("head", custom("Head"), admitted(runID, 255, lifeline.BasisRequest))
+				s.requested(runID, "create", 201)
+				s.write("child", childOf("Head", "head", "Child"), admitted(runID, 1, lifeline.BasisOwner))
+				s.finish("child", "head")
+				s.ran(runID, "kubectl create")
+			},
+			`
+trace 0 converged
+  run converged
+    reconcile Head head converged (request)
+      create Head head (request)
+      reconcile Child child converged (owner)
+`,
+		},
+		"admitted anew": {
+			"a new desired state is given a new context: the old trace is linked (L1)",
+			func(s *story) {
+				s.write("web", deployment(1), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("web", changed, admitted(traceB, 0, lifeline.BasisNone))
+				s.finish("web")
+			},
+			`
+trace 0 superseded
+  reconcile Deployment web superseded
+trace 1 converged
+  reconcile Deployment web converged ~previous
+`,
+		},
+		"admitted by its own controller": {
+			"admission cannot know an object's own controller; what that completes replaces nothing",
+			func(s *story) {
+				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("head", func(st *observation.State) {
+					st.Managers = append(st.Managers, observation.Manager{Name: "head-controller", Operation: "Update", Subresource: "status", Fields: 2})
+				})
+				s.write("head", changed, func(st *observation.State) {
+					st.Managers = append(st.Managers, observation.Manager{Name: "head-controller", Operation: "Update", Fields: 3})
+				}, admitted(traceB, 0, lifeline.BasisNone))
+				s.finish("head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged ~annotation
+`,
+		},
+		"admitted and healed": {
+			"the owner was held to be open, and had converged: healing is a trace of its own (C3)",
+			func(s *story) {
+				s.write("set", custom("Set"), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("one", childOf("Set", "set", "Part"), admitted(traceA, 5, lifeline.BasisOwner))
+				s.finish("one", "set")
+				s.wait(time.Minute)
+				s.gone("one")
+				s.write("two", childOf("Set", "set", "Part"), admitted(traceA, 5, lifeline.BasisOwner))
+				s.finish("two")
+			},
+			`
+trace 0 converged
+  reconcile Set set converged
+    reconcile Part one converged (owner)
+trace 1 deleted
+  reconcile Part one deleted ~previous
+trace 2 converged
+  reconcile Part two converged ~owner ~heals ~stale
+`,
+		},
+		"admitted, forged": {
+			"who names another's open trace joins nothing, whatever the claim says (P4)",
+			func(s *story) {
+				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("forged", custom("Head"), admitted(traceA, 1, lifeline.BasisRequest))
+				s.write("owned", custom("Head"), admitted(traceA, 1, lifeline.BasisOwner))
+				s.finish("forged", "owned", "head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+trace 1 converged
+  reconcile Head forged converged ~unverified
+trace 2 converged
+  reconcile Head owned converged ~unverified
+`,
+		},
+		"admitted, copied by hand": {
+			"a manifest saved from another object was not admitted as this one: its own trace (P4)",
+			func(s *story) {
+				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("copy", custom("Head"), s.copied("head"))
+				s.finish("copy", "head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+trace 1 converged
+  reconcile Head copy converged ~stale
+`,
+		},
+	}
+}
+
+// TestAdmittedSpans: the context that an object was given is that of its
+// reconciliation, whoever looks and whenever.
+func TestAdmittedSpans(t *testing.T) {
+	s := newStory()
+	s.run(runID, "kubectl create")
+	head := s.write("head", custom("Head"), admitted(runID, 255, lifeline.BasisRequest))
+	s.requested(runID, "create", 201)
+	child := s.write("child", childOf("Head", "head", "Child"), admitted(runID, 9, lifeline.BasisOwner))
+	of := func(seen []*observation.Observation, uid types.UID) (found *span.Span) {
+		for _, tr := range observe(seen).Traces(s.now().Add(time.Minute)) {
+			for _, sp := range tr.Spans {
+				if sp.Object.UID == uid && strings.HasPrefix(sp.Name, "reconcile ") {
+					found = sp
+				}
+			}
+		}
+		return found
+	}
+	for what, seen := range map[string][]*observation.Observation{"the run": s.seen, "who only watches": s.seen[1:]} {
+		for _, st := range []*observation.State{head, child} {
+			got := of(seen, st.UID)
+			if want := parseContext(st.TraceParent, ""); got.ID != want.SpanID() || got.TraceID != want.TraceID() {
+				t.Errorf("%s: %s is span %s, its context %s", what, st.Name, got.ID, want.SpanID())
+			}
+		}
+		root, below := of(seen, head.UID), of(seen, child.UID)
+		if root.Parent != spanContext(runID, 255, nil).SpanID() || below.Parent != root.ID || below.RemoteParent {
+			t.Errorf("%s: below %s and %s", what, root.Parent, below.Parent)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1), admitted(traceA, 0, lifeline.BasisNone))
+	s.write("web-1", replicaSet("web", 1), s.copied("web"))
+	e := observe(s.seen)
+	open := func() map[types.UID]string {
+		all := map[types.UID]string{}
+		for uid, sc := range e.Open(s.now()) {
+			all[uid] = sc.TraceID().String()
+		}
+		return all
+	}
+	if diff := cmp.Diff(map[types.UID]string{"uid-web": traceA, "uid-web-1": traceA}, open()); diff != "" {
+		t.Errorf("under way: -want +got:\n%s", diff)
+	}
+	for range e.Open(s.now()) {
+		break // whoever has seen enough may stop
+	}
+	s.finish("web-1", "web")
+	e = observe(s.seen)
+	s.wait(time.Minute)
+	if diff := cmp.Diff(map[types.UID]string{}, open()); diff != "" {
+		t.Errorf("converged: -want +got:\n%s", diff)
+	}
+}
