@@ -14,11 +14,11 @@ type Basis byte
 const (
 	// NotAdmitted is the basis of a context that was not given at admission.
 	NotAdmitted Basis = 0
-	// BasisNone: nothing was known that it follows from; a trace begins.
+	// BasisNone says that nothing was known that it follows from; a trace begins.
 	BasisNone Basis = 'n'
-	// BasisRequest: the request of the write carried the parent's context.
+	// BasisRequest says that the request of the write carried the parent's context.
 	BasisRequest Basis = 'r'
-	// BasisOwner: the parent is the reconciliation of the controller owner, which
+	// BasisOwner says that the parent is the reconciliation of the controller owner, which
 	// was under way.
 	BasisOwner Basis = 'o'
 )

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
@@ -38,6 +39,9 @@ type Answer struct {
 	Annotations map[string]string
 	// Context is the one that the object is given; invalid if it is given no new one.
 	Context trace.SpanContext
+	// Request is the context that the request came with, whether or not the object
+	// is given one; invalid if it came with none, or with one that does not count.
+	Request trace.SpanContext
 	// Evidence says how what Context follows from is known: ByRequest, ByOwner;
 	// empty if a trace begins here, and without a Context.
 	Evidence span.Evidence
@@ -76,7 +80,7 @@ func New(o Options) *Decider {
 // cause a write that would not have happened (P3).
 func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	if r.Subresource != "" || len(metadata(r.Object)) == 0 || !r.Create && r.Before == nil {
-		return Answer{}
+		return d.observe(r, now)
 	}
 	var answer Answer
 	a := supply.Admission{
@@ -97,7 +101,7 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	if !r.DryRun { // nothing is stored, so nothing begins
 		from := d.origin(r, owner, trusted, now)
 		a.Request = from.request
-		answer.Evidence, answer.Beside = from.evidence, from.beside
+		answer.Evidence, answer.Beside, answer.Request = from.evidence, from.beside, from.request
 		a.Offer = func(c lifeline.Child) trace.SpanContext { return d.mint(r, from, c, now) }
 	}
 	v, stale, ok := a.Decide()
@@ -114,6 +118,24 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	}
 	if carried := a.Context(after); carried.IsValid() && !r.DryRun {
 		d.recent.note(a.ID, carried, now)
+	}
+	return answer
+}
+
+// observe is for a request of which no object is given a context: a deletion, a
+// scale, an eviction. A Binding takes the time to its Pod, by its annotations.
+func (d *Decider) observe(r *Request, now time.Time) Answer {
+	var answer Answer
+	if r.DryRun {
+		return answer
+	}
+	answer.Request = d.origin(r, nil, d.opts.Trusts(r.User), now).request
+	if r.Create && r.Subresource == "binding" && r.Kind.Group == "" && r.Kind.Kind == "Binding" {
+		all := annotations(r.Object)
+		if _, there := all[object.AnnotationScheduled]; !there {
+			answer.Annotations = map[string]string{object.AnnotationScheduled: object.FormatScheduled(now)}
+			maps.Copy(answer.Annotations, all)
+		}
 	}
 	return answer
 }

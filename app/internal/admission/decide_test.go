@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
@@ -40,11 +41,11 @@ func sc(n byte, sampled bool) trace.SpanContext {
 
 // web is a Deployment; more are changes to it as JSON, merged into it.
 func web(more ...string) map[string]any {
-	return object(append([]string{`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "demo"},
+	return made(append([]string{`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "demo"},
 		"spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "app", "image": "app:1"}]}}}}`}, more...)...)
 }
 
-func object(texts ...string) map[string]any {
+func made(texts ...string) map[string]any {
 	out := map[string]any{}
 	for _, text := range texts {
 		var m map[string]any
@@ -106,14 +107,14 @@ func create(kind schema.GroupVersionKind, by User, object map[string]any) *Reque
 
 // owned is a Pod of a ReplicaSet, whose name the API server makes.
 func owned(by string) map[string]any {
-	return object(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-1-", "ownerReferences": [
+	return made(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-1-", "ownerReferences": [
 		{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "` + by + `", "uid": "uid-` + by + `", "controller": true}]}, "spec": {"nodeName": ""}}`)
 }
 
 func TestCreated(t *testing.T) {
 	under := sc(7, true)
 	open := func(id types.UID) (trace.SpanContext, bool) { return under, id == "uid-web-1" }
-	copied := object(`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "ownerReferences": [
+	copied := made(`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "ownerReferences": [
 		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}}`)
 	for name, c := range map[string]struct {
 		reason   string
@@ -156,7 +157,7 @@ func TestCreated(t *testing.T) {
 		"of an owner that is done": {reason: "what it heals is for the engine to say (C3)", request: create(pods, replicaset, owned("old-1")), stays: true},
 		"of the control plane":     {reason: "it does nothing of its own accord", request: create(deployments, replicaset, web()), stays: true},
 		"copied":                   {reason: "P3c: the Deployment's context comes by copy", request: create(replicaSets, replicaset, copied), with: func(r *Request) { r.Baggage = sc(1, true) }, stays: true},
-		"an Event":                 {reason: "P5", request: create(events, ann, object(`{"metadata": {"name": "e"}}`)), stays: true},
+		"an Event":                 {reason: "P5", request: create(events, ann, made(`{"metadata": {"name": "e"}}`)), stays: true},
 		"dry run":                  {reason: "nothing is stored", request: create(deployments, ann, web()), with: func(r *Request) { r.DryRun, r.Baggage = true, sc(1, true) }, stays: true},
 		"the writer's own": {
 			reason: "P3b", request: create(deployments, ann, carrying(web(), sc(3, true))), stays: true,
@@ -168,7 +169,7 @@ func TestCreated(t *testing.T) {
 		"no object":   {reason: "a hostile caller", request: create(deployments, ann, nil), stays: true},
 		"no metadata": {reason: "a hostile caller", request: create(deployments, ann, map[string]any{"metadata": "x"}), stays: true},
 		"a subresource": {
-			reason: "it has rules of its own", request: create(pods, ann, object(`{"metadata": {"name": "p"}}`)), with: func(r *Request) { r.Subresource = "binding" }, stays: true,
+			reason: "it has rules of its own", request: create(pods, ann, made(`{"metadata": {"name": "p"}}`)), with: func(r *Request) { r.Subresource = "status" }, stays: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +209,7 @@ func (a annotated) GetAnnotations() map[string]string { return a }
 // TestJustAdmitted: a Pod's creation may come before its ReplicaSet is seen.
 func TestJustAdmitted(t *testing.T) {
 	d := New(Options{})
-	set := carrying(object(`{"metadata": {"name": "web-1", "ownerReferences": [
+	set := carrying(made(`{"metadata": {"name": "web-1", "ownerReferences": [
 		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}}`), sc(5, true))
 	if a := d.Decide(create(replicaSets, replicaset, set), now); a.Annotations != nil {
 		t.Errorf("the copy: %+v", a)
@@ -303,5 +304,61 @@ func TestRecentIsBounded(t *testing.T) {
 	}
 	if _, known := d.recent.of(lifeline.Identity{Kind: "Pod", Name: fmt.Sprint("p", 3*maxRecent-1)}, now); !known {
 		t.Error("the last is forgotten")
+	}
+}
+
+// TestObserved: of a request whose object cannot carry a context, only what it
+// came with is told.
+func TestObserved(t *testing.T) {
+	scale := schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
+	for name, c := range map[string]struct {
+		reason  string
+		request Request
+		want    trace.SpanContext
+	}{
+		"scale":            {reason: "a Scale keeps no annotations", request: Request{Kind: scale, Subresource: "scale", User: ann, Object: web(), Before: web(), Baggage: sc(1, true)}, want: sc(1, true)},
+		"delete":           {reason: "what goes is not changed", request: Request{Kind: deployments, User: ann, Baggage: sc(1, true)}, want: sc(1, true)},
+		"delete, header":   {reason: "the API server trusts the caller", request: Request{Kind: deployments, User: ann, Trace: sc(2, true)}, want: sc(2, true)},
+		"by a controller":  {reason: "the header is the API server's own", request: Request{Kind: pods, User: replicaset, Trace: sc(2, true)}},
+		"by a stranger":    {reason: "who may not supply a context may not so either", request: Request{Kind: deployments, User: mallory, Baggage: sc(1, true)}},
+		"dry run":          {reason: "nothing happens", request: Request{Kind: deployments, User: ann, Baggage: sc(1, true), DryRun: true}},
+		"scaled by apply":  {reason: "P3e: the observation carries the context", request: Request{Kind: deployments, Name: "web", User: ann, Object: web(`{"spec": {"replicas": 9}}`), Before: web(), Baggage: sc(1, true)}, want: sc(1, true)},
+		"nothing to carry": {reason: "it came with none", request: Request{Kind: deployments, User: ann}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := New(Options{Trusts: func(u User) bool { return u.Name != "mallory" }})
+			a := d.Decide(&c.request, now)
+			if !supply.SameSpan(a.Request, c.want) || a.Annotations != nil || a.Context.IsValid() {
+				t.Errorf("%s: %+v", c.reason, a)
+			}
+		})
+	}
+}
+
+// TestBinding: a Binding's annotations are merged onto its Pod.
+func TestBinding(t *testing.T) {
+	bind := func(more ...string) *Request {
+		r := create(schema.GroupVersionKind{Version: "v1", Kind: "Binding"}, User{Name: "system:kube-scheduler"}, made(append([]string{`{"metadata": {"name": "p"}, "target": {"name": "n"}}`}, more...)...))
+		r.Subresource = "binding"
+		return r
+	}
+	noted := map[string]string{object.AnnotationScheduled: "2026-03-01T12:00:00Z"}
+	for name, c := range map[string]struct {
+		reason  string
+		request *Request
+		dry     bool
+		want    map[string]string
+	}{
+		"bare":      {reason: "the Pod gets the time with its Node", request: bind(), want: noted},
+		"annotated": {reason: "what the scheduler says stays", request: bind(`{"metadata": {"annotations": {"a": "b"}}}`), want: map[string]string{"a": "b", object.AnnotationScheduled: "2026-03-01T12:00:00Z"}},
+		"said":      {reason: "the first is right", request: bind(`{"metadata": {"annotations": {"` + object.AnnotationScheduled + `": "x"}}}`)},
+		"dry run":   {reason: "nothing is bound", request: bind(), dry: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.request.DryRun = c.dry
+			if a := New(Options{}).Decide(c.request, now); cmp.Diff(c.want, a.Annotations) != "" || a.Context.IsValid() {
+				t.Errorf("%s: %+v", c.reason, a)
+			}
+		})
 	}
 }

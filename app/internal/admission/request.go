@@ -27,7 +27,8 @@ type Request struct {
 	// UID tells calls apart. The same write may be asked about more than once, each
 	// time with another.
 	UID string
-	// Create says that the object does not exist yet; otherwise it is updated.
+	// Create says that the object does not exist yet; otherwise it is updated, or
+	// deleted if there is no Object.
 	Create bool
 	Kind   schema.GroupVersionKind
 	// Namespace and Name are the request's; the name is not known yet where the
@@ -88,13 +89,21 @@ func content(object map[string]any) supply.Content {
 	meta := metadata(object)
 	c := supply.Content{Desired: supply.State(object).Desired()}
 	c.Generation, _ = meta["generation"].(int64)
-	if all, ok := meta["annotations"].(map[string]any); ok {
-		c.Annotations = make(map[string]string, len(all))
-		for k, v := range all {
-			c.Annotations[k] = text(v)
-		}
-	}
+	c.Annotations = annotations(object)
 	return c
+}
+
+// annotations are those of an object, nil if it has none.
+func annotations(object map[string]any) map[string]string {
+	all, ok := metadata(object)["annotations"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	out := make(map[string]string, len(all))
+	for k, v := range all {
+		out[k] = text(v)
+	}
+	return out
 }
 
 // controller is the owner whose controller manages the object; nil if there is none.

@@ -35,6 +35,8 @@ func (o *origination) begins() bool {
 // evidence is how the context's parent is known.
 func (o *origination) evidence() span.Evidence {
 	switch {
+	case o.asked:
+		return span.ByRequest
 	case !o.admitted:
 		return span.ByAnnotation
 	case o.claim.Admitted == lifeline.BasisOwner:
@@ -61,6 +63,45 @@ func (d *derivation) admittedIn(w *write, id trace.TraceID) trace.SpanID {
 		return o.SpanID()
 	}
 	return trace.SpanID{}
+}
+
+// byAdmission is rule C2 for a write that gave its object no context, as a scale
+// or a deletion cannot: admission has seen which context its request carried, and
+// the audit log tells it. It explains what nothing else does, and what has not been
+// told without it.
+func (d *derivation) byAdmission(w *write) (cause, bool, []span.Link) {
+	o := d.asked(w)
+	if o == nil {
+		return cause{}, false, nil
+	}
+	l := d.lines[o.TraceID()]
+	if end, ended := d.engine.taken[o.TraceID()]; ended {
+		return d.byTaken(o, l, end)
+	}
+	if _, told := d.engine.taken[d.derivedID(w)]; told {
+		return cause{}, false, nil
+	}
+	if l == nil {
+		return d.byOutside(o)
+	}
+	return d.byKnown(o, l)
+}
+
+// asked returns the context that the request of w carried, by the audit log, if w
+// put none on its object; else nil.
+func (d *derivation) asked(w *write) *origination {
+	if w.originates() {
+		return nil
+	}
+	q := d.audited(w)
+	if q == nil || q.TraceParent == "" {
+		return nil
+	}
+	o := &origination{write: w, SpanContext: parseContext(q.TraceParent, ""), asked: true}
+	if !o.IsValid() {
+		return nil
+	}
+	return o
 }
 
 // Open yields the span contexts of the reconciliations that are under way, by the

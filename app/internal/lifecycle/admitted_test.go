@@ -147,6 +147,73 @@ trace 2 converged
   reconcile Part two converged ~owner ~heals ~stale
 `,
 		},
+		"asked": {
+			"a scale can carry no context: the audit log tells which its request came with (C2)",
+			func(s *story) {
+				s.write("web", deployment(1))
+				s.finish("web")
+				s.wait(time.Minute)
+				s.write("web", scaled(2))
+				s.audited("web", "update", came(traceA, 7))
+				s.finish("web")
+			},
+			`
+trace 0 converged
+  reconcile Deployment web converged
+trace 1 converged
+  reconcile Deployment web converged (request) ~previous
+    update Deployment web (request)
+`,
+		},
+		"asked to delete": {
+			"nor can what goes",
+			func(s *story) {
+				s.write("head", custom("Head"))
+				s.finish("head")
+				s.wait(time.Minute)
+				s.write("head", deleting)
+				s.audited("head", "delete", came(traceA, 7))
+				s.gone("head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+trace 1 deleted
+  reconcile Head head deleted (request) ~previous
+    delete Head head (request)
+`,
+		},
+		"asked for another's trace": {
+			"a context of a trace that has nothing to do with the object joins nothing, however it came (P4)",
+			func(s *story) {
+				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("web", deployment(1))
+				s.audited("web", "create", came(traceA, 7))
+				s.finish("web", "head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+trace 1 converged
+  reconcile Deployment web converged ~unverified
+    create Deployment web (request)
+`,
+		},
+		"asked by a controller": {
+			"what is known of the owner comes before what a request says",
+			func(s *story) {
+				s.write("head", custom("Head"))
+				s.write("child", childOf("Head", "head", "Child"))
+				s.audited("child", "create", came(traceA, 7))
+				s.finish("child", "head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+    reconcile Child child converged (owner)
+      create Child child (request)
+`,
+		},
 		"admitted, forged": {
 			"who names another's open trace joins nothing, whatever the claim says (P4)",
 			func(s *story) {
@@ -178,6 +245,55 @@ trace 1 converged
   reconcile Head copy converged ~stale
 `,
 		},
+	}
+}
+
+// came says which context the request came with.
+func came(id string, n int) func(*observation.Write) {
+	return func(w *observation.Write) { w.TraceParent = fmt.Sprintf("00-%s-%016x-01", id, n) }
+}
+
+// TestScheduledWasNoted: the time that admission notes on a Pod is when it was
+// bound, where that is possible.
+func TestScheduledWasNoted(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason      string
+		made, bound time.Duration // after the Pod was created; 0 is not noted
+		want        span.TimeSource
+	}{
+		"noted":               {reason: "exact", bound: 70 * time.Millisecond, want: span.TimeAdmission},
+		"not noted":           {reason: "the watch tells", want: span.TimeWatch},
+		"in the future":       {reason: "nobody knows that yet", bound: time.Hour, want: span.TimeWatch},
+		"before it was made":  {reason: "it was not there", bound: -time.Minute, want: span.TimeWatch},
+		"by who created it":   {reason: "it was there before it was bound", made: 70 * time.Millisecond, bound: 70 * time.Millisecond, want: span.TimeWatch},
+		"by who did, another": {reason: "a forged one is not replaced by one that counts", made: time.Millisecond, bound: 70 * time.Millisecond, want: span.TimeWatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			note := func(at time.Duration) func(*observation.State) {
+				when := s.now().Add(100*time.Millisecond + at)
+				return func(st *observation.State) {
+					if at != 0 {
+						st.Pod.Scheduled = when
+					}
+				}
+			}
+			made, bound := note(c.made), note(c.bound)
+			s.write("p", pod(""), made)
+			s.write("p", bind, bound)
+			for _, tr := range observe(s.seen).Traces(s.now()) {
+				for _, sp := range tr.Spans {
+					if sp.Name != "schedule" {
+						continue
+					}
+					if sp.End.Source != c.want || c.want == span.TimeAdmission && !sp.End.Equal(s.seen[0].Seen.Add(c.bound)) {
+						t.Errorf("%s: it ends at %s by %s, want by %s", c.reason, sp.End.Time, sp.End.Source, c.want)
+					}
+					return
+				}
+			}
+			t.Error("it was never scheduled")
+		})
 	}
 }
 
@@ -236,5 +352,39 @@ func TestOpen(t *testing.T) {
 	s.wait(time.Minute)
 	if diff := cmp.Diff(map[types.UID]string{}, open()); diff != "" {
 		t.Errorf("converged: -want +got:\n%s", diff)
+	}
+}
+
+// TestAskedLate: what the audit log tells after a trace was told begins no other.
+func TestAskedLate(t *testing.T) {
+	for name, busy := range map[string]bool{"alone": false, "needed by an open trace": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			s.write("web", deployment(1))
+			s.finish("web")
+			s.wait(time.Minute)
+			s.write("web", scaled(2))
+			s.audited("web", "update", came(traceA, 7))
+			late := s.seen[len(s.seen)-1]
+			s.seen = s.seen[:len(s.seen)-1]
+			s.finish("web")
+			s.wait(time.Minute)
+			if busy {
+				s.write("web-1", replicaSet("web", 1), func(st *observation.State) { st.Owners[0].UID = "uid-web" })
+				s.write("web-1", scaled(3), by("kubectl"))
+			}
+			e := observe(s.seen)
+			told := len(e.Take(s.now()))
+			if told != 2 {
+				t.Fatalf("%d traces were told", told)
+			}
+			e.Observe(late)
+			s.wait(time.Minute)
+			for _, tr := range e.Traces(s.now()) {
+				if tr.ID.String() == traceA {
+					t.Errorf("the same write is told again:\n%s", outline([]*span.Trace{tr}))
+				}
+			}
+		})
 	}
 }

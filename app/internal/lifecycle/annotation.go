@@ -37,7 +37,8 @@ const (
 // "annotation" rests on.
 const keyConvention = attribute.Key("lifeline.context.convention")
 
-// origination is a write together with the context that it put on its object.
+// origination is a write together with the context that it put on its object, or
+// that its request carried.
 type origination struct {
 	*write
 	trace.SpanContext
@@ -45,6 +46,8 @@ type origination struct {
 	claim lifeline.Claim
 	// admitted says that the context was given at admission, to this object.
 	admitted bool
+	// asked says that it is on no object: the request carried it.
+	asked bool
 	// owner is the controller owner, if the write may be its controller's, else
 	// nil; above is the owner's newest reconciliation, nil if there is none;
 	// open says that it is under way.

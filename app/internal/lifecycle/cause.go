@@ -57,6 +57,10 @@ func (d *derivation) cause(w *write) cause {
 		c, ok = d.byItself(w)
 	}
 	if !ok {
+		c, ok, link = d.byAdmission(w)
+		links = append(links, link...)
+	}
+	if !ok {
 		c = d.byNone(w)
 	}
 	c.links = append(c.links, links...)
@@ -213,13 +217,18 @@ func (d *derivation) byNone(w *write) cause { return cause{line: d.newLine(w)} }
 // newLine returns the lineage that w starts; its ID is the same in every
 // observer.
 func (d *derivation) newLine(w *write) *lineage {
-	id := span.DeriveTraceID(d.opts.Cluster, string(w.t.ref.UID), string(w.verb), w.which())
+	id := d.derivedID(w)
 	if l := d.lines[id]; l != nil {
 		return l
 	}
 	l := &lineage{id: id, first: w.rv}
 	d.lines[id] = l
 	return l
+}
+
+// derivedID is the ID of the trace that w starts, if it does.
+func (d *derivation) derivedID(w *write) trace.TraceID {
+	return span.DeriveTraceID(d.opts.Cluster, string(w.t.ref.UID), string(w.verb), w.which())
 }
 
 // openOwner returns the open reconciliation of the controller owner, or nil.

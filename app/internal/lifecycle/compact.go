@@ -273,14 +273,15 @@ func (t *taken) has(rv uint64) bool {
 
 // originations are the writes whose contexts made them part of the trace, in
 // order.
-func (l *lineage) originations() []uint64 {
+func (d *derivation) originations(l *lineage) []uint64 {
 	var out []uint64
 	for _, r := range l.recs {
-		if r.evidence != span.ByAnnotation && !r.admitted {
+		byRequest := r.evidence == span.ByRequest && l.run == nil
+		if r.evidence != span.ByAnnotation && !r.admitted && !byRequest {
 			continue
 		}
 		for _, w := range r.writes {
-			if w.originates() {
+			if w.originates() || byRequest && d.asked(w) != nil {
 				out = append(out, w.rv)
 			}
 		}

@@ -213,7 +213,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	e.lateEvents(d)
 	for _, l := range ended {
 		l.tell()
-		e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: l.originations()}
+		e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: d.originations(l)}
 	}
 	if len(ended) > 0 || now.Sub(e.compacted) > retention {
 		e.compact(d, now)

@@ -3,6 +3,8 @@
 package lifecycle
 
 import (
+	"time"
+
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -121,10 +123,7 @@ func (s *podStory) schedule() (*phase, moment) {
 		v := s.versions[i]
 		c := v.Condition(podScheduled)
 		if v.Pod.Node != "" {
-			p.end = s.d.stored(s.r.t, v)
-			if c != nil && c.Status == "True" {
-				p.end = p.end.within(c.Since)
-			}
+			p.end = s.bound(i)
 			p.attrs = append(p.attrs, span.KeyNode.String(v.Pod.Node))
 			break
 		}
@@ -142,6 +141,32 @@ func (s *podStory) schedule() (*phase, moment) {
 	}
 	return p, p.end
 }
+
+// bound is when the i-th version was stored, the first with a Node: by the audit
+// log, by what admission has noted on the Pod if that is possible, or else by the
+// condition.
+func (s *podStory) bound(i int) moment {
+	v := s.versions[i]
+	m := s.d.stored(s.r.t, v)
+	if m.exact != "" {
+		return m
+	}
+	if c := v.Condition(podScheduled); c != nil && c.Status == "True" {
+		m = m.within(c.Since)
+	}
+	at, made := time.Unix(0, v.Pod.Scheduled).UTC(), s.d.start(s.r)
+	switch {
+	case v.Pod.Scheduled == 0, i > 0 && s.versions[i-1].Pod.Scheduled != 0:
+		return m // it was there before it was bound
+	case at.After(v.seen.Add(skew)), at.Before(made.at().Time.Add(-skew)), m.live && m.hi.Sub(at) > unlikely:
+		return m
+	}
+	return moment{lo: at, hi: at, exact: span.TimeAdmission}
+}
+
+// unlikely is by how much later than admitted a binding may be seen, live: what
+// says more is not believed.
+const unlikely = 30 * time.Second
 
 func (s *podStory) unschedulable() bool {
 	c := s.versions[len(s.versions)-1].Condition(podScheduled)

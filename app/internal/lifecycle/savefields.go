@@ -105,6 +105,7 @@ func (c *coder) pod(p *podState) {
 	one(c, &c.phases, &p.podPhase, (*coder).podPhase)
 	group(c, &c.containerLists, &p.Init, (*coder).containerPointer)
 	group(c, &c.containerLists, &p.Containers, (*coder).containerPointer)
+	c.int64(&p.Scheduled)
 }
 
 func (c *coder) podSpec(s *podSpec) {

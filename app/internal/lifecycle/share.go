@@ -162,7 +162,10 @@ func (s *shared) pod(o *observation.Pod, before *podState) *podState {
 		Init:       shareList(s.containers, o.Init, before.Init, s.container),
 		Containers: shareList(s.containers, o.Containers, before.Containers, s.container),
 	}
-	if p.podSpec == before.podSpec && p.podPhase == before.podPhase && same(p.Init, before.Init) && same(p.Containers, before.Containers) {
+	if !o.Scheduled.IsZero() {
+		p.Scheduled = o.Scheduled.UnixNano()
+	}
+	if p.podSpec == before.podSpec && p.podPhase == before.podPhase && same(p.Init, before.Init) && same(p.Containers, before.Containers) && p.Scheduled == before.Scheduled {
 		return before
 	}
 	return &p

@@ -74,6 +74,9 @@ type podState struct {
 	*podPhase
 	Init       []*observation.Container
 	Containers []*observation.Container
+	// Scheduled is when its binding was admitted, in nanoseconds since 1970; 0 if
+	// no annotation tells.
+	Scheduled int64
 }
 
 // podSpec is what a Pod waits for before its containers count; binding changes

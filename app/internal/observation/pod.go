@@ -17,6 +17,10 @@ type Pod struct {
 	ReadinessGates  []string `json:"readinessGates,omitempty"`
 	SchedulingGates []string `json:"schedulingGates,omitempty"`
 	Volumes         int      `json:"volumes,omitempty"`
+	// Scheduled is when the request that bound it was admitted, by an annotation
+	// (object.AnnotationScheduled), which anybody may have written; zero if there is
+	// none.
+	Scheduled time.Time `json:"scheduled,omitzero"`
 
 	Phase   string `json:"phase,omitempty"`
 	Reason  string `json:"reason,omitempty"`

@@ -106,6 +106,8 @@ const (
 	TimeOTLP TimeSource = "otlp"
 	// TimeAudit: the API server's audit log told of the request; exact.
 	TimeAudit TimeSource = "audit"
+	// TimeAdmission: noted when the request was admitted; exact.
+	TimeAdmission TimeSource = "admission"
 	// TimeEvent: a Kubernetes Event's message gave an exact duration.
 	TimeEvent TimeSource = "event"
 	// TimeWatch: not later than its arrival over a live watch, usually within

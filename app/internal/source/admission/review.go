@@ -65,8 +65,10 @@ func parse(body []byte) (*call, error) {
 		before = nil
 	case admissionv1.Update:
 		whole = whole && known
+	case admissionv1.Delete:
+		object, before, whole = nil, nil, true // it cannot be patched
 	default:
-		return c, nil // what is deleted or connected to cannot be patched
+		return c, nil
 	}
 	if !whole {
 		return c, nil
@@ -109,6 +111,7 @@ func annotations(object map[string]any) map[string]string {
 const (
 	auditContext  = "context"
 	auditEvidence = "evidence"
+	auditRequest  = "request"
 	auditRefused  = "refused"
 )
 
@@ -123,7 +126,7 @@ func (c *call) reply(a admission.Answer) ([]byte, error) {
 		kind := admissionv1.PatchTypeJSONPatch
 		response.Patch, response.PatchType = patch, &kind
 	}
-	for key, value := range map[string]string{auditContext: traceparent(a.Context), auditEvidence: string(a.Evidence), auditRefused: traceparent(a.Refused)} {
+	for key, value := range map[string]string{auditContext: traceparent(a.Context), auditEvidence: string(a.Evidence), auditRequest: traceparent(a.Request), auditRefused: traceparent(a.Refused)} {
 		if value == "" {
 			continue
 		}

@@ -107,16 +107,19 @@ func TestReviews(t *testing.T) {
 		evidence span.Evidence
 		// bare: the object has no annotations yet.
 		bare bool
+		// request is what the audit log is to tell of the request itself.
+		request string
 	}{
 		"create":                   {body: body("CREATE", ""), given: true, bare: true},
 		"create, annotated":        {body: body("CREATE", `, "annotations": {"a": "b"}`), given: true},
-		"baggage":                  {body: body("CREATE", ""), header: []string{"Baggage", "x=y,lifeline=" + caller, "Traceparent", server}, given: true, bare: true, trace: caller[3:35], evidence: span.ByRequest},
-		"header":                   {body: body("CREATE", ""), header: []string{"Traceparent", server}, given: true, bare: true, trace: server[3:35], evidence: span.ByRequest},
+		"baggage":                  {body: body("CREATE", ""), header: []string{"Baggage", "x=y,lifeline=" + caller, "Traceparent", server}, given: true, bare: true, trace: caller[3:35], evidence: span.ByRequest, request: caller},
+		"header":                   {body: body("CREATE", ""), header: []string{"Traceparent", server}, given: true, bare: true, trace: server[3:35], evidence: span.ByRequest, request: server},
 		"header, malformed":        {body: body("CREATE", ""), header: []string{"Traceparent", "00-xx", "Baggage", "lifeline=zz,,"}, given: true, bare: true},
 		"update of nothing":        {body: body("UPDATE", "", was)},
 		"update":                   {body: strings.Replace(body("UPDATE", "", was), `"port": 80`, `"port": 81`, 1), given: true, bare: true},
 		"update, nothing before":   {body: body("UPDATE", "")},
 		"delete":                   {body: body("DELETE", "", was)},
+		"delete, traced":           {body: body("DELETE", "", was), header: []string{"Baggage", "lifeline=" + caller}, request: caller},
 		"connect":                  {body: body("CONNECT", "")},
 		"dry run":                  {body: body("CREATE", "", `, "dryRun": true`)},
 		"an object that is a list": {body: strings.Replace(body("CREATE", ""), `{"apiVersion": "v1", "kind": "Service"`, `[1], "else": {"x": "y"`, 1)},
@@ -126,8 +129,8 @@ func TestReviews(t *testing.T) {
 			r := answered(t, post(t, w, c.body, c.header...))
 			ops := paths(t, r)
 			if !c.given {
-				if ops != nil || r.AuditAnnotations != nil {
-					t.Fatalf("patch %v, audit annotations %v; want none", ops, r.AuditAnnotations)
+				if ops != nil || r.AuditAnnotations[auditRequest] != c.request || c.request == "" && r.AuditAnnotations != nil {
+					t.Fatalf("patch %v, audit annotations %v; want none but request %q", ops, r.AuditAnnotations, c.request)
 				}
 				return
 			}
@@ -140,6 +143,9 @@ func TestReviews(t *testing.T) {
 			want := map[string]string{auditContext: ops[contextPath]}
 			if c.evidence != "" {
 				want[auditEvidence] = string(c.evidence)
+			}
+			if c.request != "" {
+				want[auditRequest] = c.request
 			}
 			if diff := cmp.Diff(want, r.AuditAnnotations); diff != "" {
 				t.Errorf("audit annotations: -want +got:\n%s", diff)

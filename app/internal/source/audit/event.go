@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -13,14 +14,21 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
 )
 
-// event is the part of an audit.k8s.io/v1 Event that is read. Annotations are
-// not, for now: admission could put the context of a write there.
+// requestContext ends the key of the annotation in which Lifeline's own admission
+// webhooks tell which context a request carried: the API server puts the webhook's
+// name before it, and who may name a webhook so may do anything.
+const requestContext = ".webhook.lifeline.dev/request"
+
+// event is the part of an audit.k8s.io/v1 Event that is read.
 type event struct {
 	auditID, stage, uri, verb, agent string
 	user, impersonated               string
 	ref                              *objectRef
 	status                           status
 	received, answered               time.Time
+	// context is the W3C context that the request carried, as admission has seen
+	// it; empty if that is not known.
+	context string
 	// request and answer are the bodies, as far as they were logged: parts of
 	// the text that was read, valid as long as that.
 	request, answer []byte
@@ -127,6 +135,8 @@ func (d decoder) event() (*event, error) {
 			return d.user(&e.user)
 		case "impersonatedUser":
 			return d.user(&e.impersonated)
+		case "annotations":
+			return d.annotations(e)
 		case "objectRef":
 			return d.ref(e)
 		case "responseStatus":
@@ -151,6 +161,16 @@ func (d decoder) event() (*event, error) {
 		err = errShape
 	}
 	return e, err
+}
+
+// annotations reads the one that is known; another webhook's are of no interest.
+func (d decoder) annotations(e *event) error {
+	return d.Object(func(key []byte) error {
+		if bytes.HasSuffix(key, []byte(requestContext)) {
+			return d.Text(&e.context)
+		}
+		return d.Skip()
+	})
 }
 
 func (d decoder) user(name *string) error {

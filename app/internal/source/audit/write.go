@@ -4,12 +4,15 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -121,7 +124,7 @@ func (s *Source) write(e *event) draft {
 		Resource: object.Bound(r.Resource), Subresource: object.Bound(r.subresource), Verb: e.verb,
 		Start: e.received, End: e.answered, Code: int(e.status.code),
 		AuditID: object.Bound(e.auditID), UserAgent: object.Bound(e.agent), User: object.Bound(e.user),
-		Manager: manager(e.uri, e.agent),
+		Manager: manager(e.uri, e.agent), TraceParent: traceParent(e.context),
 	}
 	if e.impersonated != "" {
 		w.User, w.Impersonator = object.Bound(e.impersonated), w.User
@@ -151,6 +154,18 @@ func (s *Source) write(e *event) draft {
 		}
 	}
 	return draft{w}
+}
+
+// traceParent is s if it is a W3C context, and else empty.
+func traceParent(s string) string {
+	if s == "" {
+		return ""
+	}
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": s})
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ""
+	}
+	return strings.Clone(object.Bound(s))
 }
 
 // name finds the object's name and, of one that was not stored, its owner.

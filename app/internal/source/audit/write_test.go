@@ -95,6 +95,16 @@ func TestWrites(t *testing.T) {
 			base(func(w *observation.Write) {
 				w.Ref, w.UID, w.Resource, w.Subresource, w.Verb, w.Code = pod, "up", "pods", "binding", "create", 201
 			}), ""},
+		"Admitted": {"admission tells which context the request carried", told("objectRef",
+			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
+			"annotations", `{"authorization.k8s.io/decision":"allow","observed.webhook.lifeline.dev/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1}`),
+			base(func(w *observation.Write) {
+				w.UID, w.TraceParent = "u1", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+			}), ""},
+		"AdmittedBroken": {"what is no context is left out", told("objectRef",
+			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
+			"annotations", `{"observed.webhook.lifeline.dev/request":"00-zz-01","other.example.com/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`),
+			base(func(w *observation.Write) { w.UID = "u1" }), ""},
 		"Eviction": {"is a deletion", told("verb", `"create"`, "objectRef", ref("pods", `,"name":"p","subresource":"eviction"`), "responseStatus", `{"code":201}`),
 			base(func(w *observation.Write) {
 				w.Ref, w.Resource, w.Subresource, w.Verb, w.Code = pod, "pods", "eviction", "delete", 201

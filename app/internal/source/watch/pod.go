@@ -2,7 +2,10 @@
 
 package watch
 
-import "github.com/kube-lifeline/lifeline/app/internal/observation"
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
 
 // pod reads a Pod. Environment, commands and arguments of its containers are
 // never looked at.
@@ -17,6 +20,7 @@ func pod(obj fields) *observation.Pod {
 		ReadinessGates:  words(spec, "readinessGates", "conditionType"),
 		SchedulingGates: words(spec, "schedulingGates", "name"),
 		Volumes:         len(items(spec, "volumes")),
+		Scheduled:       object.ParseScheduled(raw(sub(sub(obj, "metadata"), "annotations"), object.AnnotationScheduled)),
 		Phase:           word(status, "phase"),
 		Reason:          word(status, "reason"),
 		Message:         text(status, "message"),
