@@ -52,6 +52,14 @@ func TestCommandLine(t *testing.T) {
 		"DoctorNothing": {"neither cluster nor server", "lifeline", "doctor --server none", 1, "", "lifeline: there is nothing to look at: no cluster (there is no kubeconfig)"},
 		"DoctorOutput":  {"", "lifeline", "doctor -o yaml", 1, "", "lifeline: unknown output \"yaml\""},
 		"DoctorArgs":    {"it looks at all there is", "lifeline", "doctor web", 1, "", "lifeline: unknown command \"web\""},
+		"WebhookPrint":  {"no cluster is asked", "lifeline", "webhook print -n tracing --exclude-namespace ci", 0, "# The admission webhook of lifeline, written by lifeline webhook print.\napiVersion: admissionregistration.k8s.io/v1\n", ""},
+		"WebhookBoth":   {"one server is asked", "lifeline", "webhook print --service a/b --url https://c", 1, "", "lifeline: --service and --url do not go together: one server is asked\n"},
+		"WebhookCA":     {"one authority is right", "lifeline", "webhook install --ca-file a --cert-manager b/c", 1, "", "lifeline: --ca-file and --cert-manager do not go together: one of them says which certificate is right\n"},
+		"WebhookNoFile": {"the file is named", "lifeline", "webhook install --ca-file /no/such/file", 1, "", "lifeline: cannot read the authorities (--ca-file): open /no/such/file: no such file or directory\n"},
+		"WebhookNone":   {"after the flags", "lifeline", "webhook install", 1, "", "lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n"},
+		"WebhookName":   {"", "lifeline", "webhook uninstall --name A/B", 1, "", "lifeline: --name \"A/B\": it is no name of an object: small letters, digits, '-' and '.'\n"},
+		"WebhookLeft":   {"", "lifeline", "webhook uninstall --convention x", 1, "", "lifeline: --convention \"x\": known are default, "},
+		"WebhookArgs":   {"", "lifeline", "webhook instal", 1, "", "lifeline: unknown command \"instal\" for \"lifeline webhook\""},
 		"Contexts":      {"what a kubeconfig names is completed", "lifeline", "__complete watch --kubeconfig testdata/kubeconfig.yaml --context ", 0, "blue\ngreen\n", ""},
 	}
 	for name, tc := range cases {

@@ -38,7 +38,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.AddCommand(
-		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newServe(streams), newRBAC(streams),
+		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newServe(streams), newWebhook(streams), newRBAC(streams),
 		newDoctor(streams), newRecord(streams), newReplay(streams), newVersion(streams),
 	)
 	return root

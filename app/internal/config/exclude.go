@@ -27,7 +27,7 @@ var (
 func (w WatchConfiguration) Excluded() []schema.GroupResource {
 	out := []schema.GroupResource{{Resource: "secrets"}}
 	for _, text := range w.Exclude {
-		gr, ok := parseExclude(text)
+		gr, ok := ParseExclude(text)
 		if !ok {
 			continue
 		}
@@ -39,8 +39,9 @@ func (w WatchConfiguration) Excluded() []schema.GroupResource {
 	return out
 }
 
-// parseExclude reads `resource`, `resource.group` or `*.group`.
-func parseExclude(text string) (schema.GroupResource, bool) {
+// ParseExclude reads `resource`, `resource.group` or `*.group`; not ok is none of these.
+// An empty Resource stands for the whole group.
+func ParseExclude(text string) (schema.GroupResource, bool) {
 	name, group, dotted := strings.Cut(text, ".")
 	if dotted && len(validation.IsDNS1123Subdomain(group)) > 0 {
 		return schema.GroupResource{}, false

@@ -92,7 +92,7 @@ func (v *validator) log(path *field.Path, c LogConfiguration) {
 func (v *validator) watch(path *field.Path, c WatchConfiguration) {
 	v.each(path.Child("namespaces"), c.Namespaces, v.label)
 	v.each(path.Child("exclude"), c.Exclude, func(at *field.Path, text string) {
-		if _, ok := parseExclude(text); !ok {
+		if _, ok := ParseExclude(text); !ok {
 			v.invalid(at, text, "must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com")
 		}
 	})

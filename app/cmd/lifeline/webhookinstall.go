@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook"
+)
+
+// webhookFlags are those that say what the configuration is to be.
+type webhookFlags struct {
+	*common
+	name, service, url   string
+	caFile, certManager  string
+	namespaces, excluded []string
+	observe, dryRun      bool
+}
+
+const webhookHelp = `Which certificate is right, the API server knows by --ca-file, from cert-manager
+(--cert-manager), or from the server itself, which writes it into the configuration
+where it manages its own certificate (the default). Nothing is asked about kube-system,
+kube-public, kube-node-lease and the server's namespace, nor about Events, Leases,
+Endpoints, EndpointSlices, Secrets, statuses, and writes of nodes.`
+
+func (f *webhookFlags) add(cmd *cobra.Command) {
+	f.addConfig(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("namespace").Usage = "namespace of the server, in which nothing is asked about; that of --service, or lifeline, if it is not given"
+	flags.StringVar(&f.name, "name", webhook.DefaultName, "name of the MutatingWebhookConfiguration")
+	flags.StringVar(&f.service, "service", "", fmt.Sprintf("Service that is asked, as NAMESPACE/NAME[:PORT]; %s:%d in the server's namespace if it is not given", webhook.DefaultService, webhook.DefaultPort))
+	flags.StringVar(&f.url, "url", "", "ask at this URL instead, such as https://192.0.2.1:9443"+webhook.Path)
+	flags.StringVar(&f.caFile, "ca-file", "", "file with the authorities, in PEM, that signed the server's certificate")
+	flags.StringVar(&f.certManager, "cert-manager", "", "have cert-manager write the authority of this Certificate, NAMESPACE/NAME")
+	flags.StringArrayVar(&f.namespaces, "exclude-namespace", nil, "ask about nothing in this namespace, either; may be repeated")
+	flags.StringArrayVar(&f.excluded, "exclude", nil, "ask about no objects of RESOURCE, RESOURCE.GROUP or *.GROUP, either; may be repeated")
+	flags.BoolVar(&f.observe, "observe", true, "also ask about what gets no context: deletions, scalings, evictions, resizings")
+}
+
+// complete makes options of the flags.
+func (f *webhookFlags) complete() (o webhook.Options, err error) {
+	o = webhook.Options{Name: f.name, Namespace: *f.config.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe}
+	switch {
+	case f.service != "" && f.url != "":
+		return o, errors.New("--service and --url do not go together: one server is asked")
+	case f.caFile != "" && f.certManager != "":
+		return o, errors.New("--ca-file and --cert-manager do not go together: one of them says which certificate is right")
+	case f.url != "":
+		if o.URL, err = webhook.ParseURL(f.url); err != nil {
+			return o, err
+		}
+	case f.service != "":
+		if o.Service, err = webhook.ParseService(f.service); err != nil {
+			return o, err
+		}
+	}
+	o.Namespace = cmp.Or(o.Namespace, o.Service.Namespace, "lifeline")
+	if f.url == "" && f.service == "" {
+		o.Service = webhook.Service{NamespacedName: types.NamespacedName{Namespace: o.Namespace, Name: webhook.DefaultService}, Port: webhook.DefaultPort}
+	}
+	if f.certManager != "" {
+		if o.Certificate, err = webhook.ParseCertificate(f.certManager); err != nil {
+			return o, err
+		}
+	}
+	if f.caFile != "" {
+		if o.CA, err = webhook.ReadCA(f.caFile); err != nil {
+			return o, err
+		}
+	}
+	if o.Exclude, err = webhook.ParseExcluded(f.excluded); err != nil {
+		return o, err
+	}
+	return o, o.Validate()
+}
+
+func newWebhookInstall(streams genericiooptions.IOStreams) *cobra.Command {
+	f := &webhookFlags{common: newCommon(streams)}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Register the admission webhook with a cluster",
+		Long: `Register the admission webhook with a cluster: apply the configuration that
+"lifeline webhook print" prints. It can be said again at any time, with other flags,
+too. The server is not installed by this.
+
+` + webhookHelp,
+		Example: `  lifeline webhook install
+  lifeline webhook install --service tracing/lifeline-webhook --cert-manager tracing/lifeline-webhook
+  lifeline webhook install --url https://192.0.2.1:9443/admission --ca-file ca.crt --dry-run`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.complete()
+			if err != nil {
+				return err
+			}
+			to, err := f.connected()
+			if err != nil {
+				return err
+			}
+			return execute(cmd.Context(), &webhook.Install{Options: o, REST: to.Kubeconfig.Current(), DryRun: f.dryRun, Out: streams.Out})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "have the API server check it, and store nothing")
+	return cmd
+}
+
+func newWebhookPrint(streams genericiooptions.IOStreams) *cobra.Command {
+	f := &webhookFlags{common: newCommon(streams)}
+	cmd := &cobra.Command{
+		Use:   "print",
+		Short: "Print the admission webhook's configuration, as a manifest",
+		Long: `Print the admission webhook's configuration, as a manifest to apply. No cluster is
+asked.
+
+` + webhookHelp,
+		Example: `  lifeline webhook print -n tracing > webhook.yaml
+  lifeline webhook print --exclude-namespace ci --exclude '*.noisy.example.com' | kubectl apply --server-side -f -`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.complete()
+			if err != nil {
+				return err
+			}
+			return execute(cmd.Context(), &webhook.Print{Options: o, Out: streams.Out})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newWebhookUninstall(streams genericiooptions.IOStreams) *cobra.Command {
+	f := newCommon(streams)
+	c := &webhook.Uninstall{Out: streams.Out}
+	var convention string
+	var known []string
+	for _, k := range lifeline.Conventions() {
+		known = append(known, k.String())
+	}
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take the admission webhook's configuration away",
+		Long: `Take the admission webhook's configuration away, so that the API server asks it
+nothing any more. Contexts stay on objects; how they are removed is said. That
+nothing is installed is no error.`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, k := range lifeline.Conventions() {
+				if k.String() == convention {
+					c.Convention = k
+				}
+			}
+			if c.Convention == (lifeline.Convention{}) {
+				return fmt.Errorf("--convention %.80q: known are %s", convention, strings.Join(known, ", "))
+			}
+			if err := webhook.CheckName(c.Name); err != nil {
+				return err
+			}
+			to, err := f.connected()
+			if err != nil {
+				return err
+			}
+			c.REST = to.Kubeconfig.Current()
+			return execute(cmd.Context(), c)
+		},
+	}
+	f.addConfig(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&c.Name, "name", webhook.DefaultName, "name of the MutatingWebhookConfiguration")
+	flags.StringVar(&convention, "convention", lifeline.Default.String(), "convention of the annotations that are left: "+strings.Join(known, ", "))
+	flags.BoolVar(&c.DryRun, "dry-run", false, "say what would be deleted")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("convention", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
