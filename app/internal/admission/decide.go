@@ -26,9 +26,11 @@ type Options struct {
 	Convention lifeline.Convention
 	// Trusts reports whether a user may supply a context; nil means everybody.
 	Trusts func(User) bool
-	// Open returns the context of an object's reconciliation, if one is known and
-	// under way; nil means that none is known.
-	Open func(types.UID) (trace.SpanContext, bool)
+	// Open returns the context of the reconciliation of an object in a namespace, if
+	// one is known and under way; nil means that none is known. The namespace must
+	// be the object's: whoever creates a dependant says what it belongs to, and
+	// could name any UID.
+	Open func(namespace string, uid types.UID) (trace.SpanContext, bool)
 	// Sample decides whether a trace that begins here is sampled; nil means yes.
 	Sample func(trace.TraceID) bool
 }
@@ -68,7 +70,7 @@ func New(o Options) *Decider {
 		o.Trusts = func(User) bool { return true }
 	}
 	if o.Open == nil {
-		o.Open = func(types.UID) (trace.SpanContext, bool) { return trace.SpanContext{}, false }
+		o.Open = func(string, types.UID) (trace.SpanContext, bool) { return trace.SpanContext{}, false }
 	}
 	if o.Sample == nil {
 		o.Sample = func(trace.TraceID) bool { return true }
@@ -181,7 +183,7 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 		o.parent, o.evidence = o.request, span.ByRequest
 		return o
 	case owner != nil:
-		above, open := d.opts.Open(owner.UID)
+		above, open := d.opts.Open(r.Namespace, owner.UID)
 		if !open {
 			above, open = d.recent.of(named(owner, r.Namespace), now)
 		}

@@ -113,7 +113,9 @@ func owned(by string) map[string]any {
 
 func TestCreated(t *testing.T) {
 	under := sc(7, true)
-	open := func(id types.UID) (trace.SpanContext, bool) { return under, id == "uid-web-1" }
+	open := func(namespace string, id types.UID) (trace.SpanContext, bool) {
+		return under, namespace == "demo" && id == "uid-web-1"
+	}
 	copied := made(`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "ownerReferences": [
 		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}}`)
 	for name, c := range map[string]struct {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -104,20 +104,20 @@ func (d *derivation) asked(w *write) *origination {
 	return o
 }
 
-// Open yields the span contexts of the reconciliations that are under way, by the
-// UIDs of their objects: what their controllers write belongs to them. Those of
+// Open yields the span contexts of the reconciliations that are under way, by their
+// objects: what their controllers write belongs to them. Those of
 // traces that Take has handed out are not among them, nor is a deletion, in which
 // nothing is made. The contexts say nothing of sampling.
-func (e *Engine) Open(now time.Time) iter.Seq2[types.UID, trace.SpanContext] {
+func (e *Engine) Open(now time.Time) iter.Seq2[object.Ref, trace.SpanContext] {
 	d := e.derive(now)
-	return func(yield func(types.UID, trace.SpanContext) bool) {
+	return func(yield func(object.Ref, trace.SpanContext) bool) {
 		for _, l := range d.untaken() {
 			for _, r := range l.recs {
 				if r.done || r.next != nil || r.verb == deleted {
 					continue
 				}
 				sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: l.id, SpanID: r.id(), Remote: true})
-				if !yield(r.t.ref.UID, sc) {
+				if !yield(r.t.ref, sc) {
 					return
 				}
 			}

@@ -214,6 +214,24 @@ trace 0 converged
       create Child child (request)
 `,
 		},
+		"owned from another namespace": {
+			"an owner is in the same namespace: who names another's UID joins nothing",
+			func(s *story) {
+				elsewhere := func(st *observation.State) { st.Namespace = "elsewhere" }
+				s.write("head", custom("Head"))
+				s.write("child", childOf("Head", "head", "Child"), elsewhere)
+				s.write("admitted", childOf("Head", "head", "Child"), elsewhere, admitted(traceA, 1, lifeline.BasisOwner))
+				s.finish("child", "admitted", "head")
+			},
+			`
+trace 0 converged
+  reconcile Head head converged
+trace 1 converged
+  reconcile Child child converged
+trace 2 converged
+  reconcile Child admitted converged (owner)
+`,
+		},
 		"admitted, forged": {
 			"who names another's open trace joins nothing, whatever the claim says (P4)",
 			func(s *story) {
@@ -336,8 +354,8 @@ func TestOpen(t *testing.T) {
 	e := observe(s.seen)
 	open := func() map[types.UID]string {
 		all := map[types.UID]string{}
-		for uid, sc := range e.Open(s.now()) {
-			all[uid] = sc.TraceID().String()
+		for ref, sc := range e.Open(s.now()) {
+			all[ref.UID] = sc.TraceID().String()
 		}
 		return all
 	}

@@ -76,7 +76,7 @@ func (d *derivation) origination(w *write) *origination {
 		o.claim = claim
 		o.admitted = claim.Names(identity(w.t, w.v.GenerateName)) && lifeline.IsAdmitted(o.SpanContext)
 	}
-	if owner := object.ControllerOf(w.t.owners()); owner != nil && d.byController(w) {
+	if owner := d.engine.controllerOf(w.t); owner != nil && d.byController(w) {
 		o.owner, o.above = owner, d.current(owner.UID)
 		o.open = o.above != nil && o.above.openAt(w, d.opts.Quiet)
 	}

@@ -85,7 +85,7 @@ func (d *derivation) byRequest(w *write) (cause, bool) {
 // byOwnersEnd is rule C3b: a dependant that goes after its owner.
 func (d *derivation) byOwnersEnd(w *write) (cause, bool) {
 	for _, o := range w.t.owners() {
-		if r := d.current(o.UID); r != nil && r.verb == deleted {
+		if r := d.current(o.UID); r != nil && r.verb == deleted && d.engine.owns(o, w.t) {
 			return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 		}
 	}
@@ -108,7 +108,7 @@ func (d *derivation) endingNamespace(w *write) *reconciliation {
 // byOwner is rule C3: the write was made by the controller of the controller
 // owner.
 func (d *derivation) byOwner(w *write) (cause, bool) {
-	o := object.ControllerOf(w.t.owners())
+	o := d.engine.controllerOf(w.t)
 	if o == nil || !d.byController(w) {
 		return cause{}, false
 	}
@@ -233,7 +233,7 @@ func (d *derivation) derivedID(w *write) trace.TraceID {
 
 // openOwner returns the open reconciliation of the controller owner, or nil.
 func (d *derivation) openOwner(w *write) *reconciliation {
-	o := object.ControllerOf(w.t.owners())
+	o := d.engine.controllerOf(w.t)
 	if o == nil {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (d *derivation) openOwner(w *write) *reconciliation {
 // that of the owner which is going, or which has adopted the object.
 func (d *derivation) ownershipCause(w *write) *reconciliation {
 	for _, o := range w.prev.Owners {
-		if r := d.current(o.UID); r != nil && r.verb == deleted {
+		if r := d.current(o.UID); r != nil && r.verb == deleted && d.engine.owns(o, w.t) {
 			return r
 		}
 	}

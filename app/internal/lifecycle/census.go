@@ -22,7 +22,7 @@ type headcount struct {
 func (d *derivation) census(owner types.UID) census {
 	c, counted := d.censuses[owner]
 	if !counted {
-		for _, t := range d.engine.dependants[owner] {
+		for _, t := range d.engine.dependantsOf(owner) {
 			c = t.livingIn(c)
 		}
 		slices.SortFunc(c, func(a, b headcount) int { return cmp.Compare(a.from, b.from) })

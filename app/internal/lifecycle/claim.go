@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"github.com/kube-lifeline/lifeline"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
 // foreign says by its claim why a context is not for this write, or is empty:
@@ -42,7 +41,7 @@ func (d *derivation) namesOwner(c lifeline.Claim, t *timeline) bool {
 				return true
 			}
 		}
-		up := object.ControllerOf(owners)
+		up := d.engine.controllerOf(t)
 		if up == nil {
 			return false
 		}

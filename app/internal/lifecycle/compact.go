@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -307,7 +306,7 @@ func (d *derivation) rememberLoss(t *timeline) {
 	if p == nil || !p.gone || !p.lost {
 		return
 	}
-	if o := object.ControllerOf(t.owners()); o != nil {
+	if o := d.engine.controllerOf(t); o != nil {
 		d.departed[o.UID] = append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: d.current(t.ref.UID), replaced: p.replaced})
 		slices.SortFunc(d.departed[o.UID], func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
 	}

@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -150,7 +149,7 @@ func (d *derivation) order(a, b *write) int {
 
 // depth is the number of controllers above t.
 func (d *derivation) depth(t *timeline, sofar int) int {
-	o := object.ControllerOf(t.owners())
+	o := d.engine.controllerOf(t)
 	if o == nil || sofar > 16 {
 		return sofar
 	}

@@ -158,7 +158,7 @@ func (r *reconciliation) endOfDeletion(d *derivation) (end, bool) {
 	if r.first().verb == deleted && r.first().rv == r.t.removal.rv && r.first().req != nil {
 		at = moment{lo: r.first().req.End, hi: r.first().req.End, exact: span.TimeRequest}
 	}
-	for _, dep := range d.engine.dependants[r.t.ref.UID] {
+	for _, dep := range d.engine.dependantsOf(r.t.ref.UID) {
 		if dep.removal == nil && owns(r.t.ref.UID, dep) {
 			return end{}, false
 		}

@@ -38,7 +38,7 @@ func (d *derivation) placed(w *write, born map[*timeline]*write) uint64 {
 		return max(w.stored(), 1)
 	}
 	w.place = max(w.rv, 1) // owners may go in a circle
-	for _, t := range d.engine.dependants[w.t.ref.UID] {
+	for _, t := range d.engine.dependantsOf(w.t.ref.UID) {
 		b := born[t]
 		switch {
 		case b == nil:

@@ -49,6 +49,31 @@ func (e *Engine) reown(t *timeline) {
 	}
 }
 
+// owns reports whether o, which t names as an owner, can be one: an owner is in the
+// same namespace, or in none. Who may write t could name any UID.
+func (e *Engine) owns(o object.Owner, t *timeline) bool {
+	up := e.objects[o.UID]
+	return up == nil || up.ref.Namespace == "" || up.ref.Namespace == t.ref.Namespace
+}
+
+// dependantsOf are the objects that name an object as an owner which it can be.
+func (e *Engine) dependantsOf(uid types.UID) []*timeline {
+	all, up := e.dependants[uid], e.objects[uid]
+	strange := func(t *timeline) bool { return t.ref.Namespace != up.ref.Namespace }
+	if up == nil || up.ref.Namespace == "" || !slices.ContainsFunc(all, strange) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), strange)
+}
+
+// controllerOf is the owner that is the controller of t, or nil.
+func (e *Engine) controllerOf(t *timeline) *object.Owner {
+	if o := object.ControllerOf(t.owners()); o != nil && e.owns(*o, t) {
+		return o
+	}
+	return nil
+}
+
 // disown takes t from the dependants of its owners.
 func (e *Engine) disown(t *timeline) {
 	for _, o := range t.above {

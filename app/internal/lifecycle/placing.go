@@ -2,8 +2,6 @@
 
 package lifecycle
 
-import "github.com/kube-lifeline/lifeline/app/internal/object"
-
 // place finds the reconciliation that w belongs to, or begins one.
 func (d *derivation) place(w *write) {
 	switch {
@@ -21,7 +19,7 @@ func (d *derivation) place(w *write) {
 
 // reconciled reports whether somebody acts on the object that w wrote.
 func (d *derivation) reconciled(w *write) bool {
-	if w.verb == deleted && (w.v != nil || len(d.engine.dependants[w.t.ref.UID]) > 0) {
+	if w.verb == deleted && (w.v != nil || len(d.engine.dependantsOf(w.t.ref.UID)) > 0) {
 		return true // it goes in steps, or takes others with it
 	}
 	if last := w.t.last(); last != nil {
@@ -155,7 +153,7 @@ func (d *derivation) stir(r *reconciliation, w *write) {
 	}
 	t := w.t
 	for range 16 {
-		o := object.ControllerOf(t.owners())
+		o := d.engine.controllerOf(t)
 		if o == nil {
 			return
 		}
@@ -169,7 +167,7 @@ func (d *derivation) stir(r *reconciliation, w *write) {
 // lose remembers a dependant that went, or failed for good, without its
 // controller's doing: its replacement will be healing (rule C3).
 func (d *derivation) lose(w *write) {
-	o := object.ControllerOf(w.t.owners())
+	o := d.engine.controllerOf(w.t)
 	if o == nil {
 		return
 	}

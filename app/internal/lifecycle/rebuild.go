@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -39,7 +38,7 @@ func (d *derivation) rebuildAll() {
 		return
 	}
 	for t := range d.engine.active {
-		owner := object.ControllerOf(t.owners())
+		owner := d.engine.controllerOf(t)
 		if !t.rebuildable() || owner != nil && d.engine.objects[owner.UID].rebuildable() {
 			continue
 		}
@@ -100,8 +99,8 @@ func (d *derivation) rebuild(t *timeline, owner *rebuild) *rebuild {
 // madeBy are the objects that t controls and that were found with it.
 func (d *derivation) madeBy(t *timeline) []*timeline {
 	var out []*timeline
-	for _, dep := range d.engine.dependants[t.ref.UID] {
-		if o := object.ControllerOf(dep.owners()); o != nil && o.UID == t.ref.UID && dep.rebuildable() {
+	for _, dep := range d.engine.dependantsOf(t.ref.UID) {
+		if o := d.engine.controllerOf(dep); o != nil && o.UID == t.ref.UID && dep.rebuildable() {
 			out = append(out, dep)
 		}
 	}
