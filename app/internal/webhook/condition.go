@@ -11,8 +11,8 @@ import (
 )
 
 // excluded is what no context is put on: facts and bookkeeping, which are the bulk of
-// all writes, what is not stored, what is secret, and what says who is admitted. An
-// empty Resource is the whole group.
+// all writes, what is not stored, what is secret, and what says who may do what, which
+// whoever had our key could change on its way. An empty Resource is the whole group.
 var excluded = []schema.GroupResource{
 	{Resource: "bindings"},
 	{Resource: "endpoints"},
@@ -21,10 +21,12 @@ var excluded = []schema.GroupResource{
 	{Group: "admissionregistration.k8s.io"},
 	{Group: "authentication.k8s.io"},
 	{Group: "authorization.k8s.io"},
+	{Group: "certificates.k8s.io"},
 	{Group: "coordination.k8s.io"},
 	{Group: "discovery.k8s.io"},
 	{Group: "events.k8s.io"},
 	{Group: "internal.apiserver.k8s.io"},
+	{Group: "rbac.authorization.k8s.io"},
 }
 
 // changed holds for an update that makes any difference that counts: the rule of what
