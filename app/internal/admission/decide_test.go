@@ -156,6 +156,10 @@ func TestCreated(t *testing.T) {
 			reason: "the API server's own span began with this very request", request: create(pods, replicaset, owned("web-1")),
 			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByOwner, trace: trace.TraceID{15: 7},
 		},
+		"of an owner in another namespace": {
+			reason: "its context is not for whoever names its UID", request: create(pods, ann, owned("web-1")),
+			with: func(r *Request) { r.Namespace = "other" }, stays: true,
+		},
 		"of an owner that is done": {reason: "what it heals is for the engine to say (C3)", request: create(pods, replicaset, owned("old-1")), stays: true},
 		"of the control plane":     {reason: "it does nothing of its own accord", request: create(deployments, replicaset, web()), stays: true},
 		"copied":                   {reason: "P3c: the Deployment's context comes by copy", request: create(replicaSets, replicaset, copied), with: func(r *Request) { r.Baggage = sc(1, true) }, stays: true},
