@@ -51,6 +51,9 @@ func (a Admission) Decide() (v Verdict, stale trace.SpanContext, ok bool) {
 		} else if a.repeatsUpdate(saved, had) {
 			return v, stale, false
 		}
+		if a.Copied && isCopy(saved, had) {
+			return v, stale, false
+		}
 		s := a.Rules
 		if a.Controlled {
 			s.Offer = Nothing // P3c
@@ -61,6 +64,16 @@ func (a Admission) Decide() (v Verdict, stale trace.SpanContext, ok bool) {
 		stale = saved
 	}
 	return v, stale, true
+}
+
+// isCopy reports whether what an update gives an object that carried had is its
+// owner's context, copied onto it. To put back what was there would be in vain: the
+// owner's controller would bring it again each time it looks. What is older than
+// what was there is no copy: somebody has replaced the object by a saved one.
+func isCopy(saved, had trace.SpanContext) bool {
+	now, holds := lifeline.ClaimOf(saved)
+	before, _ := lifeline.ClaimOf(had)
+	return holds && !now.Time.Before(before.Time)
 }
 
 // Nothing is an Offer of no context.

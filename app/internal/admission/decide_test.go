@@ -300,6 +300,51 @@ func TestUpdated(t *testing.T) {
 	}
 }
 
+// TestCopied: the Deployment controller brings what its Deployment carries onto a
+// ReplicaSet, old or new, and would bring it again each time it looks.
+func TestCopied(t *testing.T) {
+	controller := User{Name: "system:serviceaccount:kube-system:deployment-controller"}
+	context := func(by User, at time.Time, more ...string) Answer {
+		return New(Options{}).Decide(create(deployments, by, web(more...)), at)
+	}
+	older, newer := context(ann, now), context(ann, now.Add(time.Minute), `{"spec": {"minReadySeconds": 1}}`)
+	foreign := Answer{Annotations: lifeline.Default.Encode(sc(3, true), baggage.Baggage{})}
+	set := made(`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "demo", "ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, "spec": {"replicas": 0}}`)
+	for name, c := range map[string]struct {
+		reason    string
+		was, sent Answer
+		by        User
+		trusted   bool
+		stays     bool
+	}{
+		"newer over older":         {"an undo gives the old ReplicaSet the new context", older, newer, controller, true, true},
+		"ours over none":           {"the ReplicaSet is older than the webhook", Answer{}, newer, controller, true, true},
+		"ours over another's":      {"the Deployment was made anew over an orphan", foreign, newer, controller, true, true},
+		"another's over ours":      {"somebody has given the Deployment one (P3b)", older, foreign, controller, true, true},
+		"another's, few may":       {"that was decided at the Deployment", older, foreign, controller, false, true},
+		"another's, a user's":      {"a user who may not writes the ReplicaSet itself", older, foreign, mallory, false, false},
+		"older over newer":         {"somebody has replaced the ReplicaSet by a saved one (P3f)", newer, older, ann, true, false},
+		"dropped":                  {"P3f", newer, Answer{}, ann, true, false},
+		"dropped, by a controller": {"P3f: the Deployment has dropped it, the ReplicaSet keeps it", newer, Answer{}, controller, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := New(Options{Trusts: func(User) bool { return c.trusted }})
+			before, sent := stored(set, c.was, "uid-web-1", 1), stored(set, c.sent, "uid-web-1", 1)
+			a := d.Decide(&Request{UID: "call", Kind: replicaSets, Namespace: "demo", Name: "web-1", User: c.by, Object: sent, Before: before}, now.Add(time.Hour))
+			if c.stays {
+				if a.Annotations != nil || a.Context.IsValid() {
+					t.Errorf("%s: %+v", c.reason, a)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.was.Annotations, a.Annotations); diff != "" || a.Context.IsValid() {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
 func TestRecentIsBounded(t *testing.T) {
 	d := New(Options{})
 	for i := range 3 * maxRecent {
