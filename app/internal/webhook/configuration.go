@@ -19,11 +19,13 @@ const (
 	// label tells configurations of ours.
 	label, labelValue = "app.kubernetes.io/name", "lifeline"
 
-	// CAKey is the annotation that says who writes the configuration's authorities:
-	// the server that manages its certificate touches them only with CAManaged.
-	CAKey     = "webhook.lifeline.dev/ca"
+	// CAKey is the annotation that says who writes the configuration's authorities;
+	// nobody else touches them.
+	CAKey = "webhook.lifeline.dev/ca"
+	// CAManaged is for the server that manages its certificate.
 	CAManaged = "managed"
-	CAGiven   = "given"
+	// CAGiven is for who has installed the configuration.
+	CAGiven = "given"
 	// CertManagerKey has cert-manager write them.
 	CertManagerKey = "cert-manager.io/inject-ca-from"
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// backdate is how far clocks may be behind that of who makes a certificate.
+const backdate = time.Hour
+
+// pair is a certificate and its key, in PEM, and what it says.
+type pair struct {
+	cert, key []byte
+	leaf      *x509.Certificate
+}
+
+// makePair makes a certificate for names, from now on.
+func makePair(names []string, now time.Time, life time.Duration) (*pair, error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a key: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a serial number: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "lifeline webhook"},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(life),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a certificate: %w", err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write a key: %w", err)
+	}
+	return readPair(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+	)
+}
+
+// readPair reads what makePair has made; an error says why it is of no use. What else
+// could be in a Secret is none of ours.
+func readPair(cert, key []byte) (*pair, error) {
+	both, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	if len(both.Certificate) != 1 || both.Leaf.CheckSignature(both.Leaf.SignatureAlgorithm, both.Leaf.RawTBSCertificate, both.Leaf.Signature) != nil {
+		return nil, errors.New("it is not its own authority")
+	}
+	return &pair{cert, key, both.Leaf}, nil
+}
+
+// tls is the pair as it is served.
+func (p *pair) tls() *tls.Certificate {
+	key, err := tls.X509KeyPair(p.cert, p.key)
+	if err != nil { // it was read before
+		return nil
+	}
+	return &key
+}
+
+// good reports whether it is valid at a time, for all names.
+func (p *pair) good(names []string, now time.Time) bool {
+	if p == nil || now.Before(p.leaf.NotBefore) || !now.Before(p.leaf.NotAfter) {
+		return false
+	}
+	for _, name := range names {
+		if p.leaf.VerifyHostname(name) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// old reports whether two thirds of its life are over.
+func (p *pair) old(now time.Time) bool {
+	begin := p.begin()
+	return now.Sub(begin) >= p.leaf.NotAfter.Sub(begin)*2/3
+}
+
+// begin is when it was made.
+func (p *pair) begin() time.Time { return p.leaf.NotBefore.Add(backdate) }
+
+// names are those that it is for.
+func (p *pair) names() []string {
+	names := p.leaf.DNSNames
+	for _, ip := range p.leaf.IPAddresses {
+		names = append(names[:len(names):len(names)], ip.String())
+	}
+	return names
+}
