@@ -186,7 +186,7 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 		return o
 	case owner != nil:
 		above, open := d.opts.Open(r.Namespace, owner.UID)
-		if !open {
+		if !open && owner.Kind != "CronJob" { // whose runs come by the clock
 			above, open = d.recent.of(named(owner, r.Namespace), now)
 		}
 		if open {

@@ -242,6 +242,23 @@ func TestJustAdmitted(t *testing.T) {
 	}
 }
 
+// TestRunOfACronJob: a run comes by the clock, however short before somebody has
+// made the CronJob.
+func TestRunOfACronJob(t *testing.T) {
+	d := New(Options{})
+	cronJobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	if a := d.Decide(create(cronJobs, ann, made(`{"metadata": {"name": "nightly"}, "spec": {"schedule": "0 0 1 1 *"}}`)), now); !a.Context.IsValid() {
+		t.Fatalf("the CronJob: %+v", a)
+	}
+	run := made(`{"metadata": {"name": "nightly-1", "ownerReferences": [
+		{"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "uid-nightly", "controller": true}]}, "spec": {"parallelism": 1}}`)
+	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	controller := User{Name: "system:serviceaccount:kube-system:cronjob-controller"}
+	if a := d.Decide(create(jobs, controller, run), now.Add(time.Second)); a.Context.IsValid() {
+		t.Errorf("its run: %+v", a)
+	}
+}
+
 // TestUpdated: an update of what was created here.
 func TestUpdated(t *testing.T) {
 	d := New(Options{Trusts: func(u User) bool { return u.Name != "mallory" }})
