@@ -7,5 +7,6 @@
 // and prints the Report. What could not be found out is said to be unknown, with
 // the reason, and never guessed. Nothing of a cluster is changed, and nothing is
 // read of it but versions, labels of nodes, the flags of control planes that are
-// Pods, the tracing that kubelets were told to do, and rights.
+// Pods, the tracing that kubelets were told to do, how the admission webhook is
+// registered, and rights.
 package doctor

@@ -57,6 +57,45 @@ type Cluster struct {
 	// Rights are the resources that are to be watched, and those of them that the
 	// caller may not.
 	Rights Known[Rights] `json:"rights"`
+	// Webhook is our admission webhook as it is registered; nil if it is not.
+	Webhook Known[*Webhook] `json:"webhook"`
+}
+
+// Webhook is the admission webhook as the API server knows it.
+type Webhook struct {
+	Name string `json:"name"`
+	// Where is who is asked: a URL, or a Service as lifeline/lifeline-webhook:443.
+	Where string `json:"where"`
+	// Differs says in what the configuration was changed.
+	Differs []string `json:"differs,omitempty"`
+	// Authority is who writes the authorities: managed, given, cert-manager, or nothing
+	// if that is not said. Authorities is how many there are, and Until when the last of
+	// them ends.
+	Authority   string    `json:"authority,omitempty"`
+	Authorities int       `json:"authorities"`
+	Until       time.Time `json:"until,omitzero"`
+	// Ready says how many of those that are asked are ready, Unknown if it is not a
+	// Service, or its endpoints may not be read.
+	Ready Known[int] `json:"ready"`
+	// Served is what answers there, seen from this machine; Unknown if that does not
+	// reach it.
+	Served Known[Served] `json:"served"`
+	// Calls are those that the API server that answered has made since its start, and
+	// Failed of them came to nothing.
+	Calls Known[Calls] `json:"calls"`
+}
+
+// Served is the certificate of who answers.
+type Served struct {
+	// Wrong says why the API server would not take it; empty if it would.
+	Wrong string    `json:"wrong,omitempty"`
+	Until time.Time `json:"until"`
+}
+
+// Calls are counts.
+type Calls struct {
+	All    float64 `json:"all"`
+	Failed float64 `json:"failed"`
 }
 
 // Skew is by how much the API server's clock is ahead of this machine's: at least

@@ -74,6 +74,7 @@ func gatherCluster(ctx context.Context, conf *rest.Config, now func() time.Time,
 	all.Go(func() { c.Clock = g.clock(ctx) })
 	all.Go(func() { c.Audited = g.audited(ctx) })
 	all.Go(func() { c.Rights = g.rights(ctx) })
+	all.Go(func() { c.Webhook = g.webhook(ctx) })
 	all.Go(func() { c.APIServers, c.Etcds = g.controlPlane(ctx) })
 	all.Go(func() {
 		c.Nodes = g.nodes(ctx)

@@ -36,6 +36,10 @@ func whole() Facts {
 			}}}),
 			Etcds:   known([]Process{{Node: "n1", Version: "3.6.13-0", Flags: map[string]string{"enable-distributed-tracing": "true"}}}),
 			Audited: known(1200.0), Rights: known(Rights{Resources: 42}),
+			Webhook: known(&Webhook{
+				Name: "lifeline", Where: "lifeline/lifeline-webhook:443", Authority: "managed", Authorities: 1, Until: noon.Add(60 * 24 * time.Hour),
+				Ready: known(2), Served: unknown[Served]("this machine does not reach it"), Calls: known(Calls{All: 4200, Failed: 3}),
+			}),
 		}),
 		Server: known(Server{
 			Version: "v0.1.0", Mode: "single", Local: true, AsOf: noon, Stats: api.Stats{Traces: 12, Open: 1}, Configuration: config.Default(),
@@ -134,11 +138,31 @@ var reports = map[string]struct {
 	"no-cluster": {"a server alone", func(_ *Cluster, _ *Server, f *Facts) { f.Cluster = unknown[Cluster]("there is no kubeconfig") }, false},
 	"clocks":     {"this machine's clock", func(c *Cluster, _ *Server, _ *Facts) { c.Clock = known(Skew{Low: -4.2, High: -3.1}) }, false},
 	"flood":      {"more than there is room for", func(_ *Cluster, s *Server, _ *Facts) { s.From.Joining.Evicted = 12 }, false},
+	"no-webhook": {"nobody has to have it", func(c *Cluster, _ *Server, _ *Facts) { c.Webhook = known[*Webhook](nil) }, false},
+	"webhook-unseen": {"a right is lacking", func(c *Cluster, _ *Server, _ *Facts) {
+		c.Webhook = unknown[*Webhook]("you may not list mutatingwebhookconfigurations")
+	}, false},
+	"webhook-nobody": {"a Service without Pods", webhookCase(func(w *Webhook) { w.Ready = known(0) }), true},
+	"webhook-untold": {"the server has no right to write, or is not told to", webhookCase(func(w *Webhook) { w.Authorities, w.Until = 0, time.Time{} }), true},
+	"webhook-ended":  {"what is known has ended", webhookCase(func(w *Webhook) { w.Until = noon }), true},
+	"webhook-other": {"another certificate is served", webhookCase(func(w *Webhook) {
+		w.Authority, w.Served = "given", known(Served{Wrong: "x509: certificate signed by unknown authority", Until: noon.Add(90 * 24 * time.Hour)})
+	}), true},
+	"webhook-near":    {"it ends soon", webhookCase(func(w *Webhook) { w.Authority, w.Until = "cert-manager", noon.Add(3*24*time.Hour) }), false},
+	"webhook-failing": {"some calls fail", webhookCase(func(w *Webhook) { w.Calls.Value.Failed = 900 }), false},
+	"webhook-changed": {"somebody made it dangerous", webhookCase(func(w *Webhook) {
+		w.Differs = []string{"objects.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write"}
+	}), true},
 	"hostile": {"names are anybody's", func(c *Cluster, s *Server, _ *Facts) {
 		c.Version, c.Nodes.Value[0].Name = "v1.36.3\x1b[31m", "n\u202e1"
 		s.From.Watch.Unreadable = []string{"a\nok       all is well"}
 		s.From.Received.Components[3].Hosts = s.From.Received.Components[3].Hosts[1:]
 	}, true},
+}
+
+// webhookCase is a cluster whose webhook is otherwise.
+func webhookCase(change func(*Webhook)) func(*Cluster, *Server, *Facts) {
+	return func(c *Cluster, _ *Server, _ *Facts) { change(c.Webhook.Value) }
 }
 
 // managedCase is a cluster of a provider's.

@@ -29,6 +29,9 @@ const (
 	// CertManagerKey has cert-manager write them.
 	CertManagerKey = "cert-manager.io/inject-ca-from"
 
+	// namespaceLabel is on every namespace, with its name.
+	namespaceLabel = "kubernetes.io/metadata.name"
+
 	// timeout is how many seconds a write is held up at most.
 	timeout = 1
 )
@@ -80,7 +83,7 @@ func (o *Options) webhook(name string, rules []admissionregistrationv1.RuleWithO
 		// change nothing, and cost one more.
 		ReinvocationPolicy: ptr(admissionregistrationv1.NeverReinvocationPolicy),
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: slices.Compact(namespaces),
+			Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn, Values: slices.Compact(namespaces),
 		}}},
 		ObjectSelector:  &metav1.LabelSelector{},
 		MatchConditions: conditions(o.Exclude),

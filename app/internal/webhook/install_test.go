@@ -168,3 +168,40 @@ func TestLeft(t *testing.T) {
 		t.Errorf("it says:\n%s", &out)
 	}
 }
+
+func TestDiffers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*admissionregistrationv1.MutatingWebhookConfiguration)
+		want   []string
+	}{
+		"ours": {"", func(*admissionregistrationv1.MutatingWebhookConfiguration) {}, nil},
+		"fail": {"the worst that could be", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
+			c.Webhooks[1].FailurePolicy, c.Webhooks[0].TimeoutSeconds = ptr(admissionregistrationv1.Fail), ptr(int32(10))
+		}, []string{
+			"objects.webhook.lifeline.dev: timeoutSeconds is not 1: a slow server holds up every write for so long",
+			"observed.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write",
+		}},
+		"wide": {"what protects the control plane", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
+			c.Webhooks[0].NamespaceSelector, c.Webhooks[0].MatchConditions = nil, c.Webhooks[0].MatchConditions[1:]
+			c.Webhooks[0].SideEffects, c.Webhooks[0].ReinvocationPolicy = nil, ptr(admissionregistrationv1.IfNeededReinvocationPolicy)
+			c.Webhooks = c.Webhooks[:1]
+		}, []string{
+			"objects.webhook.lifeline.dev: sideEffects is not None: dry runs are refused",
+			"objects.webhook.lifeline.dev: reinvocationPolicy is not Never: writes are asked about twice",
+			"objects.webhook.lifeline.dev: namespace kube-node-lease is not excluded",
+			"objects.webhook.lifeline.dev: namespace kube-public is not excluded",
+			"objects.webhook.lifeline.dev: namespace kube-system is not excluded",
+			"objects.webhook.lifeline.dev: the condition not-of-nodes-or-the-api-server is not there",
+		}},
+		"strange": {"others have joined", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
+			c.Webhooks[0].Name = "a.b.c"
+		}, []string{"webhook a.b.c is not ours", "webhook objects.webhook.lifeline.dev is not there"}},
+	} {
+		c := Configuration(valid())
+		tc.change(c)
+		if diff := cmp.Diff(tc.want, Differs(c)); diff != "" {
+			t.Errorf("%s: %s: -want +got:\n%s", name, tc.reason, diff)
+		}
+	}
+}
