@@ -3,18 +3,12 @@
 package main
 
 import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/run"
 	"github.com/kube-lifeline/lifeline/app/internal/serve"
 )
 
@@ -47,7 +41,7 @@ there.`,
 			if err != nil {
 				return err
 			}
-			return f.serve(cmd.Context(), o)
+			return untilSignal(cmd.Context(), o, serve.Run)
 		},
 	}
 	flags := cmd.Flags()
@@ -63,12 +57,7 @@ there.`,
 func (f *serveFlags) complete() (serve.Options, error) {
 	o := serve.Options{File: f.file, Overrides: []config.Override{f.override}, Connect: f.connect, Version: buildVersion(), Log: f.streams.ErrOut}
 	var err error
-	if f.file != "" {
-		o.Config, err = config.Load(f.file, o.Overrides...)
-	} else {
-		o.Config, err = config.Parse(nil, o.Overrides...)
-	}
-	if err != nil {
+	if o.Config, err = loaded(f.file, o.Overrides); err != nil {
 		return o, err
 	}
 	c, err := f.connected() // what is wrong with the kubeconfig is said at once
@@ -81,13 +70,9 @@ func (f *serveFlags) complete() (serve.Options, error) {
 
 // override sets what flags have said.
 func (f *serveFlags) override(c *config.ServerConfiguration) {
-	for flag, field := range map[*string]*string{
+	overrule(map[*string]*string{
 		&f.dataDir: &c.DataDir, &f.api: &c.API.Address, &f.telemetry: &c.Telemetry.Address, &f.otlp: &c.OTLP.Endpoint,
-	} {
-		if *flag != "" {
-			*field = *flag
-		}
-	}
+	})
 }
 
 func (f *serveFlags) connect() (*rest.Config, error) {
@@ -96,21 +81,4 @@ func (f *serveFlags) connect() (*rest.Config, error) {
 		return nil, err
 	}
 	return o.Kubeconfig.Current(), nil
-}
-
-// serve serves until the first signal; the second ends the process at once.
-func (f *serveFlags) serve(ctx context.Context, o serve.Options) error {
-	if f.file != "" { // without one, it ends the process as ever
-		hangups := make(chan os.Signal, 1)
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
-		o.Reload = hangups
-	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-	if err := serve.Run(ctx, o); err != nil {
-		return &exit{code: run.CodeError, err: err}
-	}
-	return nil
 }

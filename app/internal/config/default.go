@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-lifeline/lifeline"
 )
 
 // Default is what a server does that is told nothing: a new value each time, which is valid and which the caller may change.
@@ -18,6 +20,7 @@ func Default() *ServerConfiguration {
 		Telemetry:  TelemetryConfiguration{Address: "127.0.0.1:7071"},
 		Log:        LogConfiguration{Level: LevelInfo, Format: FormatText},
 		Watch:      WatchConfiguration{Namespaces: []string{}, Exclude: []string{}},
+		Webhook:    WebhookConfiguration{Convention: lifeline.Default.String(), Suppliers: SuppliersAnyone, SupplierGroups: []string{}},
 		Engine:     EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
 		Joining:    JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
 		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},

@@ -12,7 +12,7 @@ import (
 )
 
 // reloadable are the fields and sections that can change while a server runs.
-var reloadable = []string{"log.level", "sampling", "retention", "otlp.outbox"}
+var reloadable = []string{"log.level", "sampling", "retention", "otlp.outbox", "webhook.suppliers", "webhook.supplierGroups"}
 
 // Diff names the fields in which two configurations differ, by path and in the
 // order of the documentation: those that a running server can take over, and

@@ -35,7 +35,7 @@ type OTLPReceiverConfiguration struct {
 	HTTP EndpointConfiguration `json:"http"`
 }
 
-// EndpointConfiguration is the section `receivers.otlp.grpc`, `receivers.otlp.http` or `receivers.audit.webhook`.
+// EndpointConfiguration is the section `receivers.otlp.grpc`, `receivers.otlp.http`, `receivers.audit.webhook` or `webhook.endpoint`.
 type EndpointConfiguration struct {
 	// The address to listen on, as `host:port`; empty receives nothing. Without TLS it must be of loopback, such as `127.0.0.1:4317`, unless
 	// `insecure` is set. Port 0 takes a free port.

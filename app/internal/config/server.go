@@ -41,6 +41,9 @@ type ServerConfiguration struct {
 	// What is received from the components of the cluster, beside what is watched.
 	Receivers ReceiversConfiguration `json:"receivers"`
 
+	// The admission webhook, by which the API server asks which context an object is given when it is written.
+	Webhook WebhookConfiguration `json:"webhook"`
+
 	// How traces are built.
 	Engine EngineConfiguration `json:"engine"`
 

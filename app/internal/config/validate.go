@@ -40,6 +40,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.receiver(field.NewPath("receivers", "otlp", "grpc"), c.Receivers.OTLP.GRPC)
 	v.receiver(field.NewPath("receivers", "otlp", "http"), c.Receivers.OTLP.HTTP)
 	v.receiver(field.NewPath("receivers", "audit", "webhook"), c.Receivers.Audit.Webhook)
+	v.webhook(field.NewPath("webhook"), c.Webhook)
 	v.engine(field.NewPath("engine"), c.Engine)
 	v.joining(field.NewPath("joining"), c.Joining)
 	v.sampling(field.NewPath("sampling"), c.Sampling)

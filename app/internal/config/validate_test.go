@@ -20,7 +20,7 @@ func TestValidate(t *testing.T) {
 		want string
 	}{
 		"Default":      {"", func(*ServerConfiguration) {}, ""},
-		"Zero":         {"everything that a value needs is missed", func(c *ServerConfiguration) { *c = ServerConfiguration{} }, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format engine.settle joining.mode joining.unjoined joining.window retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod"},
+		"Zero":         {"everything that a value needs is missed", func(c *ServerConfiguration) { *c = ServerConfiguration{} }, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod"},
 		"Addresses":    {"", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = "[::1]:0", "lifeline.example:80" }, ""},
 		"EveryAddress": {"", func(c *ServerConfiguration) { c.API.Address = ":7070" }, ""},
 		"SameFreePort": {"port 0 is another each time", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = ":0", ":0" }, ""},
@@ -46,6 +46,21 @@ func TestValidate(t *testing.T) {
 			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: ":4317", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}
 			c.Receivers.OTLP.HTTP = EndpointConfiguration{TLS: TLSConfiguration{ClientCAFile: "c", CertFile: "a"}}
 		}, "receivers.otlp.http.address receivers.otlp.http.tls.keyFile"},
+		"Webhook": {"", func(c *ServerConfiguration) {
+			c.Webhook = WebhookConfiguration{
+				Endpoint: EndpointConfiguration{Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}, Convention: "kep-5915",
+				Suppliers: SuppliersGroups, SupplierGroups: []string{"system:masters", "a group"},
+			}
+		}, ""},
+		"WebhookOpenly":    {"it must be asked for", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" }, "webhook.endpoint.address"},
+		"WebhookTLS":       {"", func(c *ServerConfiguration) { c.Webhook.Endpoint.TLS.CertFile = "a" }, "webhook.endpoint.address webhook.endpoint.tls.keyFile"},
+		"Convention":       {"without a place for a claim no context could be told from another's", func(c *ServerConfiguration) { c.Webhook.Convention = "jaeger" }, "webhook.convention"},
+		"Suppliers":        {"", func(c *ServerConfiguration) { c.Webhook.Suppliers = "everyone" }, "webhook.suppliers"},
+		"SuppliersUnnamed": {"nobody is meant by another word", func(c *ServerConfiguration) { c.Webhook.Suppliers = SuppliersGroups }, "webhook.supplierGroups"},
+		"SuppliersUnused":  {"they would have no effect", func(c *ServerConfiguration) { c.Webhook.SupplierGroups = []string{"ci"} }, "webhook.supplierGroups"},
+		"SupplierGroups": {"", func(c *ServerConfiguration) {
+			c.Webhook.Suppliers, c.Webhook.SupplierGroups = SuppliersGroups, []string{"", "a", "a", " b"}
+		}, "webhook.supplierGroups[0] webhook.supplierGroups[2] webhook.supplierGroups[3]"},
 		"Joining": {"", func(c *ServerConfiguration) {
 			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
 		}, "joining.unjoined joining.window"},

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 )
 
 // certificates reads an endpoint's files anew at each handshake, and makes a
@@ -22,15 +23,19 @@ type certificates struct {
 	mu     sync.Mutex
 	read   [3][]byte // as config was made of
 	config *tls.Config
-	// said is what was logged of the files as they are now.
-	said string
+	// from and until are when the certificate of config is valid.
+	from, until time.Time
+	// said is what was logged of the files as they are now, invalid what was of
+	// the certificate.
+	said, invalid string
+	now           func() time.Time
 }
 
 func newCertificates(files TLS, p Purpose) *certificates {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	return &certificates{files: files, purpose: p}
+	return &certificates{files: files, purpose: p, now: time.Now}
 }
 
 // follow returns a configuration that is always as the files are. An error says
@@ -39,6 +44,7 @@ func (c *certificates) follow() (*tls.Config, error) {
 	if err := c.renew(); err != nil {
 		return nil, err
 	}
+	c.judge()
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: c.purpose.Protocols,
@@ -62,7 +68,25 @@ func (c *certificates) current() *tls.Config {
 		}
 	}
 	c.said = said
+	c.judge()
 	return c.config
+}
+
+// judge logs, once for each certificate, that it is not valid now. It is shown all
+// the same: whether that matters is for whoever connects.
+func (c *certificates) judge() {
+	invalid, now := "", c.now()
+	switch {
+	case now.After(c.until):
+		invalid = "it has expired on " + c.until.UTC().Format(time.RFC3339)
+	case now.Before(c.from):
+		invalid = "it is valid from " + c.from.UTC().Format(time.RFC3339) + " on; see the clock of this machine"
+	}
+	if invalid != "" && invalid != c.invalid {
+		c.purpose.Log.Error("the certificate is not valid, so clients that check it do not connect; put a valid one in its place, it is read at the next connection",
+			"for", c.purpose.Name, "file", c.files.CertFile, "error", invalid)
+	}
+	c.invalid = invalid
 }
 
 func (c *certificates) renew() error {
@@ -92,6 +116,6 @@ func (c *certificates) renew() error {
 			return fmt.Errorf("cannot admit clients by %s: it has no certificate in PEM", c.files.ClientCAFile)
 		}
 	}
-	c.read, c.config = read, config
+	c.read, c.config, c.from, c.until = read, config, cert.Leaf.NotBefore, cert.Leaf.NotAfter
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
@@ -192,6 +193,51 @@ func TestRenewal(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "for=spans") {
 		t.Errorf("it is not said what for:\n%s", log.String())
+	}
+}
+
+// TestNotValid: a certificate that is not valid now is shown, for nobody else is to
+// decide on it, and told of once.
+func TestNotValid(t *testing.T) {
+	server := listentest.New(t)
+	files := server.Files(t, nil)
+	renew := func(serial int64, until time.Time) {
+		cert, key := server.PairUntil(t, serial, until)
+		listentest.Write(t, files.KeyFile, key)
+		listentest.Write(t, files.CertFile, cert)
+	}
+	renew(10, time.Now().Add(-time.Minute))
+	var log logged
+	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: files}, listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), "it has expired on") || !strings.Contains(log.String(), "file="+files.CertFile) {
+		t.Errorf("at the beginning it is said:\n%s", log.String())
+	}
+	serve(t, ln)
+	careless := server.Trusting()
+	careless.InsecureSkipVerify = true
+	for _, step := range []struct {
+		name   string
+		until  time.Time // of a new one; zero for the last
+		client *tls.Config
+		in     bool
+		said   string
+		times  int
+	}{
+		{"expired", time.Time{}, server.Trusting(), false, "it has expired on", 1},
+		{"who does not check", time.Time{}, careless, true, "it has expired on", 1},
+		{"to come", time.Now().Add(3 * time.Hour), server.Trusting(), false, "it is valid from", 1},
+		{"renewed", time.Now().Add(time.Hour), server.Trusting(), true, "the certificate is not valid", 2},
+		{"expired again", time.Now().Add(-time.Hour), server.Trusting(), false, "it has expired on", 2},
+	} {
+		if !step.until.IsZero() {
+			renew(11, step.until)
+		}
+		if _, err := greeted(t, ln, step.client); (err == nil) != step.in {
+			t.Errorf("%s: got %v", step.name, err)
+		}
+		if got := strings.Count(log.String(), step.said); got != step.times {
+			t.Errorf("%s: it was said %d times, want %d:\n%s", step.name, got, step.times, log.String())
+		}
 	}
 }
 

@@ -41,12 +41,15 @@ func (t TLS) enabled() bool { return t != TLS{} }
 type Purpose struct {
 	// Name is how errors and the log call it: "OTLP over gRPC".
 	Name string
-	// MaxConnections bounds the connections at a time; further ones wait. It is
-	// more than 0.
+	// MaxConnections bounds the connections at a time. It is more than 0.
 	MaxConnections int
+	// Refused is told of connections beyond that, which are closed at once; if it
+	// is nil they wait.
+	Refused func()
 	// Protocols are offered to clients over TLS (ALPN), the best first.
 	Protocols []string
-	// Log is told of certificates that cannot be renewed; nil is silent.
+	// Log is told of certificates that cannot be renewed or are not valid now; nil
+	// is silent.
 	Log *slog.Logger
 }
 
@@ -111,7 +114,11 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 		_ = ln.Close() // "localhost" was something else
 		return nil, e.errOpen(p.Name)
 	}
-	ln = netutil.LimitListener(ln, p.MaxConnections)
+	if p.Refused != nil {
+		ln = newRefusing(ln, p.MaxConnections, p.Refused)
+	} else {
+		ln = netutil.LimitListener(ln, p.MaxConnections)
+	}
 	if config != nil {
 		ln = tls.NewListener(ln, config)
 	}

@@ -73,6 +73,7 @@ func (s *server) recorderOptions() recorderOptions {
 		Sampling: s.sampling,
 		Share:    s.share,
 		Sends:    s.sends,
+		Opened:   s.publishOpen(),
 		Stored:   s.stored,
 		Warn:     s.log.Warn,
 	}

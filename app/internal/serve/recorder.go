@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -81,6 +83,9 @@ type recorderOptions struct {
 	Joining *joining
 	// Outbox is told of what has finished; may be nil.
 	Outbox outbox
+	// Opened is told, at each look, which reconciliations are open, and in which
+	// traces; may be nil.
+	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
 	// Stored is told of each look once it is stored; may be nil.
 	Stored func(*look)
 	// Warn tells what went wrong and was gone round.
@@ -251,6 +256,9 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 // conclude puts into the batch what the engine has made of what it was told.
 func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	finished, late, open := r.engine.Take(now), r.engine.Amendments(), r.engine.Traces(now)
+	if r.Opened != nil {
+		r.Opened(r.engine.Open(now), open)
+	}
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(append(late, r.joining.late(now)...), r.unclaimed.release(r.share)...)

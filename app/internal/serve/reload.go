@@ -58,7 +58,9 @@ func (s *server) reload(c *config.ServerConfiguration, fields []string) error {
 	}
 	s.conf.Store(c)
 	s.level.Set(level)
-	s.outbox.SetLimits(c.OTLP.Outbox.MaxSpans, c.OTLP.Outbox.MaxAge.Duration)
+	if s.outbox != nil {
+		s.outbox.SetLimits(c.OTLP.Outbox.MaxSpans, c.OTLP.Outbox.MaxAge.Duration)
+	}
 	s.metrics.ConfigReloads.Inc(reloaded)
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "configuration taken over", slog.String("changed", strings.Join(fields, ", ")))
 	return nil

@@ -62,6 +62,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 		t.OpenTraces.Set(float64(st.open))
 		t.JournalBytes.Set(float64(st.journal))
 	})
+	s.refreshAdmitter()
 	if !s.running.Load() {
 		return
 	}

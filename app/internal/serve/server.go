@@ -20,6 +20,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/admitter"
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
@@ -57,6 +58,10 @@ type server struct {
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]
 	auditing atomic.Pointer[auditing]
+	// admitter answers the API server's admission calls; nil if that is not
+	// configured. opened is what it knows of the loop.
+	admitter *admitter.Admitter
+	opened   opened
 	// joined is what had been joined at the last look.
 	joined atomic.Pointer[joiningStats]
 	// received counts what comes in.
@@ -99,6 +104,21 @@ func (s *state) set(f func(*state)) {
 }
 
 func newServer(o Options) (*server, error) {
+	s, err := newBase(o)
+	if err != nil {
+		return nil, err
+	}
+	s.state.waitsFor = "the API server"
+	s.health.Live("loop", s.alive)
+	s.health.Ready("watch", s.watching)
+	s.health.Ready("store", s.storing)
+	s.health.Note("API server", s.reaching)
+	s.health.Note("backend", s.delivering)
+	return s, nil
+}
+
+// newBase makes what every server has, whatever it does.
+func newBase(o Options) (*server, error) {
 	out := io.Writer(os.Stderr)
 	if o.Log != nil {
 		out = o.Log
@@ -111,12 +131,7 @@ func newServer(o Options) (*server, error) {
 	s.opts.Version = cmp.Or(o.Version, "devel")
 	s.conf.Store(o.Config)
 	s.metrics = telemetry.NewMetrics(s.refresh)
-	s.state.waitsFor = "the API server"
-	s.health.Live("loop", s.alive)
-	s.health.Ready("watch", s.watching)
-	s.health.Ready("store", s.storing)
-	s.health.Note("API server", s.reaching)
-	s.health.Note("backend", s.delivering)
+	s.admitter = s.newAdmitter()
 	telemetry.RouteKlog(log)
 	slog.SetDefault(log) // for what logs without being told where to
 	return s, nil
@@ -166,12 +181,11 @@ func (s *server) run(ctx context.Context) (err error) {
 	up := newTasks(ctx, s.fail)
 	s.lifetime = up.ctx
 	defer up.end()
-	up.start("telemetry", func(ctx context.Context) error {
-		c := s.conf.Load().Telemetry
-		h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.metrics, Health: &s.health, Pprof: c.Pprof})
-		return api.Serve(ctx, telemetryListener, api.GuardHost(bounded(h), hostOf(c.Address)))
-	})
+	s.tell(up, telemetryListener)
 	up.start("API", func(ctx context.Context) error { return api.Serve(ctx, apiListener, &s.gate) })
+	if err := s.admit(up); err != nil {
+		return err
+	}
 	conf, cluster, err := s.identify(ctx)
 	if err != nil {
 		return over(ctx, err)
@@ -189,6 +203,15 @@ func (s *server) run(ctx context.Context) (err error) {
 		return err
 	}
 	return s.work(ctx, up, recorder, conf)
+}
+
+// tell serves metrics and health.
+func (s *server) tell(up *tasks, ln net.Listener) {
+	up.start("telemetry", func(ctx context.Context) error {
+		c := s.conf.Load().Telemetry
+		h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.metrics, Health: &s.health, Pprof: c.Pprof})
+		return api.Serve(ctx, ln, api.GuardHost(bounded(h), hostOf(c.Address)))
+	})
 }
 
 // work watches until ctx ends.

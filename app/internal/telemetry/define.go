@@ -9,10 +9,11 @@ import (
 
 const namespace = "lifeline"
 
-// Buckets of histograms, in seconds: of work in this process, and of what a
-// user waits for.
+// Buckets of histograms, in seconds: of work in this process, of what the API
+// server waits for, and of what a user does.
 var (
 	work  = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+	brief = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
 	delay = []float64{.05, .1, .25, .5, 1, 2, 3, 5, 10, 30, 60, 300, 1800}
 )
 
@@ -25,6 +26,7 @@ func NewMetrics(refresh func(*Metrics)) *Metrics {
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	d.seen(m)
 	d.received(m)
+	d.admitted(m)
 	d.made(m)
 	d.sent(m)
 	d.kept(m)
@@ -78,6 +80,23 @@ func (d definer) received(m *Metrics) {
 		"Bytes in the store of copies of spans that wait for their change, so that they outlive the process. At 16 MiB: older ones give way.")
 	m.SpansUncopied = d.total("joining_uncopied_spans_total",
 		"Spans whose copies gave way to newer ones while they still waited: a process that is killed then loses them. Any: lower the components' sampling rates, or joining.window.")
+}
+
+func (d definer) admitted(m *Metrics) {
+	m.AdmissionReviews = d.total("admission_reviews_total",
+		"Calls of the API server that were answered. If it stands still while the cluster works: the webhook is not installed, or not reached; see lifeline doctor.")
+	m.AdmissionContexts = d.total("admission_contexts_total",
+		"Contexts that objects were given at admission, by how it is known what they follow from: the context of the request (request), the open reconciliation of the owner (owner), or nothing (none), with which a trace begins.", "evidence")
+	m.AdmissionRefused = d.total("admission_refused_contexts_total",
+		"Contexts that were replaced because their writer may not supply one, as webhook.suppliers says. Any: the log says whose.")
+	m.AdmissionMalformed = d.total("admission_malformed_total",
+		"Requests to the webhook that were no admission reviews. Any: somebody else than the API server reaches it.")
+	m.AdmissionBusy = d.total("admission_busy_total",
+		"Calls that were not answered because there were too many connections, or large reviews, at a time; those writes went on without. Any: the process is short of CPU, or somebody else than the API server reaches it.")
+	m.AdmissionFailed = d.total("admission_failed_total",
+		"Calls that met a bug of Lifeline; those writes went on without. Any: please report it with the stack from the log.")
+	m.AdmissionSeconds = d.histogram("admission_seconds",
+		"Seconds from when a call's header had come until it was answered. Above 0.1: the process is short of CPU, and every write waits for it, a second at most.", brief)
 }
 
 func (d definer) made(m *Metrics) {

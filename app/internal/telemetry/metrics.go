@@ -41,6 +41,15 @@ type Metrics struct {
 	CopiesBytes      prometheus.Gauge
 	SpansUncopied    *Total
 
+	// What the API server asks when objects are written.
+	AdmissionReviews   *Total
+	AdmissionContexts  *Total // evidence
+	AdmissionRefused   *Total
+	AdmissionMalformed *Total
+	AdmissionBusy      *Total
+	AdmissionFailed    *Total
+	AdmissionSeconds   prometheus.Histogram
+
 	// What is made of it.
 	ConvergenceToStored prometheus.Histogram // a trace's last end → visible
 	OpenTraces          prometheus.Gauge

@@ -32,6 +32,7 @@ func touched() *Metrics {
 	m.SpansJoined.Inc("with")
 	m.AuditEvents.Inc("write")
 	m.SpansUnjoined.Inc("noise")
+	m.AdmissionContexts.Inc("owner")
 	m.TracesFinished.Inc("converged")
 	m.SpansDropped.Inc("age")
 	m.Request("/api/v1/info", 200)

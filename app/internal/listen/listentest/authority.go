@@ -32,7 +32,7 @@ type Authority struct {
 func New(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{key: newKey(t)}
-	a.cert = a.sign(t, 1, a.key, true)
+	a.cert = a.sign(t, 1, a.key, true, time.Now().Add(time.Hour))
 	return a
 }
 
@@ -45,11 +45,11 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-func (a *Authority) sign(t testing.TB, serial int64, key *ecdsa.PrivateKey, ca bool) *x509.Certificate {
+func (a *Authority) sign(t testing.TB, serial int64, key *ecdsa.PrivateKey, ca bool, until time.Time) *x509.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, IsCA: ca, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: until.Add(-2 * time.Hour), NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -78,12 +78,18 @@ func inPEM(cert *x509.Certificate) []byte {
 // Pair is a certificate of that serial number and its key, in PEM.
 func (a *Authority) Pair(t testing.TB, serial int64) (cert, key []byte) {
 	t.Helper()
+	return a.PairUntil(t, serial, time.Now().Add(time.Hour))
+}
+
+// PairUntil is Pair with a certificate that is valid for the two hours before until.
+func (a *Authority) PairUntil(t testing.TB, serial int64, until time.Time) (cert, key []byte) {
+	t.Helper()
 	k := newKey(t)
 	raw, err := x509.MarshalPKCS8PrivateKey(k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inPEM(a.sign(t, serial, k, false)), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+	return inPEM(a.sign(t, serial, k, false, until)), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
 // Trusting is the configuration of a client that believes servers of a, and has

@@ -43,7 +43,7 @@ func decider() *admission.Decider {
 // post sends a body as the API server does.
 func post(t testing.TB, w http.Handler, text string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/admit", strings.NewReader(text))
+	r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(text))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -201,7 +201,7 @@ func TestNoReview(t *testing.T) {
 	}
 	w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
 	out := httptest.NewRecorder()
-	w.ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/", nil))
+	w.ServeHTTP(out, httptest.NewRequest(http.MethodGet, Path, nil))
 	if out.Code != http.StatusMethodNotAllowed || out.Header().Get("Allow") != http.MethodPost {
 		t.Errorf("GET: %d, %v", out.Code, out.Header())
 	}
@@ -212,14 +212,14 @@ func TestFaultOfItsOwn(t *testing.T) {
 	var told []any
 	w := New(Options{
 		Decide: func(*admission.Request, time.Time) admission.Answer { panic("a bug") },
-		Now:    func() time.Time { return now }, Failed: func(v any) { told = append(told, v) },
+		Now:    func() time.Time { return now }, Failed: func(v any, stack []byte) { told = append(told, v, string(stack)) },
 	})
 	for range 2 { // and goes on
 		if r := answered(t, post(t, w, body("CREATE", ""))); r.Patch != nil {
 			t.Errorf("patch %s", r.Patch)
 		}
 	}
-	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(told) != 2 || told[0] != "a bug" {
+	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(told) != 4 || told[0] != "a bug" || !strings.Contains(fmt.Sprint(told[1]), "TestFaultOfItsOwn") {
 		t.Errorf("it counts %+v, and tells %v", st, told)
 	}
 }
@@ -248,7 +248,7 @@ func FuzzReview(f *testing.F) {
 	f.Add([]byte(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": {"metadata": {"annotations": null}}}}`), "", "")
 	f.Fuzz(func(t *testing.T, text []byte, traceparent, bag string) {
 		failed := false
-		w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }, Failed: func(any) { failed = true }})
+		w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }, Failed: func(any, []byte) { failed = true }})
 		out := post(t, w, string(text), "Traceparent", traceparent, "Baggage", bag)
 		if failed {
 			t.Error("it failed")

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/serve"
+)
+
+// webhookServeFlags are the flags of lifeline webhook serve. They overrule the
+// configuration file.
+type webhookServeFlags struct {
+	streams                           genericiooptions.IOStreams
+	file                              string
+	address, cert, key, ca, telemetry string
+}
+
+func newWebhookServe(streams genericiooptions.IOStreams) *cobra.Command {
+	f := &webhookServeFlags{streams: streams}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer the API server's admission calls, and nothing else",
+		Long: `Answer the API server's admission calls, and nothing else: without a store and
+without a connection to the cluster. lifeline serve does so, too, and knows more:
+which owners' reconciliations are open. Any number of replicas may run; they share
+nothing.
+
+It can be told by flags, or by a configuration file as lifeline serve has it, of
+which it uses webhook, telemetry, log and sampling. Files of certificates are read
+again when they change. SIGHUP reads the configuration file again; Ctrl-C or
+SIGTERM answers what is under way, and ends it.`,
+		Example: `  lifeline webhook serve --address :9443 --tls-cert-file tls.crt --tls-key-file tls.key
+  lifeline webhook serve --config lifeline.yaml`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.complete()
+			if err != nil {
+				return err
+			}
+			return untilSignal(cmd.Context(), o, serve.RunWebhook)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.file, "config", "", "configuration file")
+	flags.StringVar(&f.address, "address", "", "host:port on which the API server calls (webhook.endpoint.address)")
+	flags.StringVar(&f.cert, "tls-cert-file", "", "file with the certificate to show (webhook.endpoint.tls.certFile)")
+	flags.StringVar(&f.key, "tls-key-file", "", "file with its private key (webhook.endpoint.tls.keyFile)")
+	flags.StringVar(&f.ca, "tls-client-ca-file", "", "file with the authorities that API servers must have their certificates from (webhook.endpoint.tls.clientCAFile)")
+	flags.StringVar(&f.telemetry, "telemetry-address", "", "host:port of metrics and health (telemetry.address)")
+	return cmd
+}
+
+func (f *webhookServeFlags) complete() (serve.Options, error) {
+	o := serve.Options{File: f.file, Overrides: []config.Override{f.override, serve.WebhookOnly}, Version: buildVersion(), Log: f.streams.ErrOut}
+	var err error
+	o.Config, err = loaded(f.file, o.Overrides)
+	return o, err
+}
+
+// override sets what flags have said.
+func (f *webhookServeFlags) override(c *config.ServerConfiguration) {
+	e := &c.Webhook.Endpoint
+	overrule(map[*string]*string{
+		&f.address: &e.Address, &f.cert: &e.TLS.CertFile, &f.key: &e.TLS.KeyFile, &f.ca: &e.TLS.ClientCAFile, &f.telemetry: &c.Telemetry.Address,
+	})
+}
+
+// loaded is the configuration of a file, or what holds without one.
+func loaded(file string, overrides []config.Override) (*config.ServerConfiguration, error) {
+	if file != "" {
+		return config.Load(file, overrides...)
+	}
+	return config.Parse(nil, overrides...)
+}
+
+// overrule sets the fields whose flags have said something.
+func overrule(flags map[*string]*string) {
+	for flag, field := range flags {
+		if *flag != "" {
+			*field = *flag
+		}
+	}
+}
+
+// untilSignal serves until the first signal; the second ends the process at once.
+func untilSignal(ctx context.Context, o serve.Options, serves func(context.Context, serve.Options) error) error {
+	if o.File != "" { // without one, it ends the process as ever
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+		o.Reload = hangups
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	if err := serves(ctx, o); err != nil {
+		return &exit{code: run.CodeError, err: err}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package listen
+
+import (
+	"net"
+	"sync"
+)
+
+// refusing is a listener that closes connections beyond so many at a time: whoever
+// can do without an answer is better off with none at once than with a late one.
+type refusing struct {
+	net.Listener
+	room    chan struct{}
+	refused func()
+}
+
+func newRefusing(ln net.Listener, most int, refused func()) *refusing {
+	return &refusing{Listener: ln, room: make(chan struct{}, most), refused: refused}
+}
+
+// Accept implements net.Listener.
+func (r *refusing) Accept() (net.Conn, error) {
+	for {
+		conn, err := r.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case r.room <- struct{}{}:
+			return &counted{Conn: conn, leave: sync.OnceFunc(func() { <-r.room })}, nil
+		default:
+			_ = conn.Close()
+			r.refused()
+		}
+	}
+}
+
+// counted is a connection that gives up its room when it is closed.
+type counted struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	err := c.Conn.Close()
+	c.leave()
+	return err
+}
