@@ -120,7 +120,8 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	if !maps.Equal(sent, after) {
 		answer.Annotations = after
 	}
-	if carried := a.Context(after); carried.IsValid() && !r.DryRun {
+	// What an update leaves as it was may have been reached long ago.
+	if carried := a.Context(after); carried.IsValid() && !r.DryRun && !supply.SameSpan(carried, a.Context(a.Before.Annotations)) {
 		d.recent.note(a.ID, carried, now)
 	}
 	return answer

@@ -259,6 +259,37 @@ func TestRunOfACronJob(t *testing.T) {
 	}
 }
 
+// TestJustUpdated: what comes of an update follows from the context that it brought,
+// and not from one that was there before: a ReplicaSet is scaled, long after.
+func TestJustUpdated(t *testing.T) {
+	was := carrying(made(`{"metadata": {"name": "web-1", "uid": "uid-web-1", "ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, "spec": {"replicas": 2}}`), sc(5, true))
+	for name, c := range map[string]struct {
+		reason string
+		sent   map[string]any
+		trace  trace.TraceID // of the Pod's; zero if it is given none
+	}{
+		"scaled":      {reason: "the engine tells what that follows from", sent: made(jsonOf(was), `{"spec": {"replicas": 5}}`)},
+		"rolled back": {reason: "the Deployment's context is copied", sent: carrying(made(jsonOf(was)), sc(6, true)), trace: trace.TraceID{15: 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := New(Options{})
+			d.Decide(&Request{UID: "scale", Kind: replicaSets, Namespace: "demo", Name: "web-1", User: replicaset, Object: c.sent, Before: was}, now)
+			if a := d.Decide(create(pods, replicaset, owned("web-1")), now.Add(time.Second)); a.Context.TraceID() != c.trace {
+				t.Errorf("%s: %v", c.reason, a.Context)
+			}
+		})
+	}
+}
+
+func jsonOf(of map[string]any) string {
+	text, err := json.Marshal(of)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
 // TestUpdated: an update of what was created here.
 func TestUpdated(t *testing.T) {
 	d := New(Options{Trusts: func(u User) bool { return u.Name != "mallory" }})
