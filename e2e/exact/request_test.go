@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exact
+
+import (
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// TestRequests: a scale and a deletion can put no context on an object, and still
+// the server tells them in the trace of the command that made them: admission sees
+// what their requests came with, and the audit log brings it.
+func TestRequests(t *testing.T) {
+	s := serve(t)
+	install(t)
+	ns := bench.Namespace(t)
+	bench.MustKubectl(t, deployment(ns), "apply", "-f", "-")
+	created := traceOf(t, s, ns)
+	for _, c := range []struct {
+		name, outcome string
+		command       []string
+	}{
+		{"scale", "converged", []string{"scale", "deployment", "web", "--replicas=3"}},
+		{"delete", "deleted", []string{"delete", "deployment", "web"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := harness.Parse(t, bench.Do(t, harness.Call{Args: append([]string{"run", "-o", "json", "--", "kubectl", "-n", ns}, c.command...)}))
+			if r.Code != 0 || len(r.Traces) == 0 {
+				t.Fatalf("exit code %d, %d traces\n%s", r.Code, len(r.Traces), r.Stderr)
+			}
+			var told *harness.Trace
+			harness.Eventually(t, "the server's trace of the command", func() bool {
+				told = s.Traces(t, ns)[r.Traces[0].ID]
+				return told != nil
+			})
+			known(t, told)
+			spans := told.Find("reconcile Deployment", "web")
+			if told.ID == created.ID || len(spans) != 1 || spans[0].Attributes["lifeline.evidence"] != "request" || spans[0].Outcome() != c.outcome {
+				t.Errorf("the server says:\n%s", harness.Names{}.Outline(told))
+			}
+		})
+	}
+}
