@@ -73,14 +73,15 @@ func (o *opened) publish(open iter.Seq2[object.Ref, trace.SpanContext], traces [
 }
 
 // of returns the context of the reconciliation of an owner, if it was open, of
-// something in the namespace. An owner is in the same one, or in none.
+// something in the same namespace. One that is in none is owner to all namespaces:
+// its context would be handed to whoever names its UID.
 func (o *opened) of(namespace string, uid types.UID, now time.Time) (trace.SpanContext, bool) {
 	t := o.table.Load()
 	if t == nil || now.Sub(t.at) > openFor {
 		return trace.SpanContext{}, false
 	}
 	s, known := t.by[uid]
-	if !known || s.namespace != "" && s.namespace != namespace {
+	if !known || s.namespace != namespace {
 		return trace.SpanContext{}, false
 	}
 	return trace.NewSpanContext(trace.SpanContextConfig{
