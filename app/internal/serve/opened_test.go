@@ -3,8 +3,11 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // openOnes yields reconciliations of n objects in a namespace, each of a trace of its own.
@@ -112,6 +116,60 @@ func TestOpenedAtOnce(t *testing.T) {
 		o.publish(openOnes("demo", 100), nil, sampling{}, now)
 	}
 	asking.Wait()
+}
+
+// TestOpenedAtLooks: while a change is under way, each look tells which span an
+// object's reconciliation is, for the owners of Pods among them, and in the end that
+// none is.
+func TestOpenedAtLooks(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
+	st := openSQLite(t, filepath.Join(t.TempDir(), "test.db"))
+	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return st, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o opened
+	var now time.Time
+	known := map[string]int{}
+	r := newRecorder(l, recorderOptions{
+		Sampling: func() sampling { return sampling{ratePerMillion: 1_000_000} }, Warn: quietly,
+		Opened: func(open iter.Seq2[object.Ref, trace.SpanContext], traces []*span.Trace) {
+			o.publish(open, traces, sampling{ratePerMillion: 1_000_000}, now)
+			for ref := range open {
+				sc, is := o.of(ref.Namespace, ref.UID, now)
+				if !is || !sc.IsSampled() || !tells(traces, sc, ref) {
+					t.Errorf("%s: %v, %v is told of nowhere", ref, sc, is)
+				}
+				known[ref.Kind.Kind]++
+			}
+		},
+	})
+	look := func(at time.Time) {
+		now = at
+		if err := r.look(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range seen {
+		if s.Seen.Sub(now) > 200*time.Millisecond {
+			look(s.Seen)
+		}
+		r.observe(s)
+	}
+	look(now.Add(time.Hour))
+	if known["Deployment"] == 0 || known["ReplicaSet"] == 0 {
+		t.Errorf("what was open: %v", known)
+	}
+	if left := o.table.Load().by; len(left) > 0 {
+		t.Errorf("open in the end: %v", left)
+	}
+}
+
+// tells reports whether a span of the traces is of the object and has that context.
+func tells(traces []*span.Trace, sc trace.SpanContext, ref object.Ref) bool {
+	return slices.ContainsFunc(traces, func(t *span.Trace) bool {
+		return t.ID == sc.TraceID() && slices.ContainsFunc(t.Spans, func(s *span.Span) bool { return s.ID == sc.SpanID() && s.Object.UID == ref.UID })
+	})
 }
 
 // BenchmarkOpened is what a look does for admission while 100,000 reconciliations
