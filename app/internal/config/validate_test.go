@@ -52,12 +52,20 @@ func TestValidate(t *testing.T) {
 				Suppliers: SuppliersGroups, SupplierGroups: []string{"system:masters", "a group"},
 			}
 		}, ""},
-		"WebhookOpenly":    {"it must be asked for", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" }, "webhook.endpoint.address"},
-		"WebhookTLS":       {"", func(c *ServerConfiguration) { c.Webhook.Endpoint.TLS.CertFile = "a" }, "webhook.endpoint.address webhook.endpoint.tls.keyFile"},
-		"Convention":       {"without a place for a claim no context could be told from another's", func(c *ServerConfiguration) { c.Webhook.Convention = "jaeger" }, "webhook.convention"},
-		"Suppliers":        {"", func(c *ServerConfiguration) { c.Webhook.Suppliers = "everyone" }, "webhook.suppliers"},
-		"SuppliersUnnamed": {"nobody is meant by another word", func(c *ServerConfiguration) { c.Webhook.Suppliers = SuppliersGroups }, "webhook.supplierGroups"},
-		"SuppliersUnused":  {"they would have no effect", func(c *ServerConfiguration) { c.Webhook.SupplierGroups = []string{"ci"} }, "webhook.supplierGroups"},
+		"Certificate": {"it is TLS without files", func(c *ServerConfiguration) {
+			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed, c.Webhook.Certificate.Names = ":9443", true, []string{"a.b.svc", "192.0.2.1"}
+		}, ""},
+		"CertificateTwice": {"", func(c *ServerConfiguration) {
+			c.Webhook.Endpoint = EndpointConfiguration{Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}
+			c.Webhook.Certificate.Managed, c.Webhook.Certificate.Names = true, []string{"a b"}
+		}, "webhook.certificate.names[0] webhook.endpoint.tls"},
+		"CertificateUnused": {"", func(c *ServerConfiguration) { c.Webhook.Certificate = CertificateConfiguration{Managed: true} }, "webhook.certificate.name webhook.certificate.configuration webhook.endpoint.address"},
+		"WebhookOpenly":     {"it must be asked for", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" }, "webhook.endpoint.address"},
+		"WebhookTLS":        {"", func(c *ServerConfiguration) { c.Webhook.Endpoint.TLS.CertFile = "a" }, "webhook.endpoint.address webhook.endpoint.tls.keyFile"},
+		"Convention":        {"without a place for a claim no context could be told from another's", func(c *ServerConfiguration) { c.Webhook.Convention = "jaeger" }, "webhook.convention"},
+		"Suppliers":         {"", func(c *ServerConfiguration) { c.Webhook.Suppliers = "everyone" }, "webhook.suppliers"},
+		"SuppliersUnnamed":  {"nobody is meant by another word", func(c *ServerConfiguration) { c.Webhook.Suppliers = SuppliersGroups }, "webhook.supplierGroups"},
+		"SuppliersUnused":   {"they would have no effect", func(c *ServerConfiguration) { c.Webhook.SupplierGroups = []string{"ci"} }, "webhook.supplierGroups"},
 		"SupplierGroups": {"", func(c *ServerConfiguration) {
 			c.Webhook.Suppliers, c.Webhook.SupplierGroups = SuppliersGroups, []string{"", "a", "a", " b"}
 		}, "webhook.supplierGroups[0] webhook.supplierGroups[2] webhook.supplierGroups[3]"},

@@ -3,9 +3,12 @@
 package config
 
 import (
+	"fmt"
+	"net"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kube-lifeline/lifeline"
@@ -25,6 +28,9 @@ type WebhookConfiguration struct {
 	// serve` answers alone, without a store or a connection to the cluster; of this file it uses `webhook`, `telemetry`, `log` and `sampling`.
 	Endpoint EndpointConfiguration `json:"endpoint"`
 
+	// The certificate of `endpoint`, if the server manages it itself.
+	Certificate CertificateConfiguration `json:"certificate"`
+
 	// By which convention contexts are put on objects: `default` (`trace.kubernetes.io/context`), `kep-5915`, `azure-operatortrace`,
 	// `tekton-taskrun`, `tekton-pipelinerun`, `agent-sandbox` or `w3c`. Use that of the operators in the cluster, for what they supply by
 	// another is not found here.
@@ -38,6 +44,52 @@ type WebhookConfiguration struct {
 	// The groups of users whose members may if `suppliers` is `groups`, such as `system:masters` or `system:serviceaccounts:ci`. Name those of
 	// operators that copy annotations to other objects, too: they would write again and again what is replaced each time.
 	SupplierGroups []string `json:"supplierGroups"`
+}
+
+// CertificateConfiguration is the section `webhook.certificate`.
+type CertificateConfiguration struct {
+	// Whether the server makes the certificate, in place of `endpoint.tls`: it keeps it in a Secret, renews it without a restart, and writes it into
+	// the configuration that `lifeline webhook install` has made. It takes rights, which `lifeline rbac --config` prints. `lifeline webhook serve`
+	// has no connection to the cluster, and cannot.
+	Managed bool `json:"managed"`
+
+	// The name of the Secret in the server's namespace. It is made if it is not there, and shared by the servers of an installation.
+	Name string `json:"name"`
+
+	// The DNS names and IP addresses by which the API server calls. None means Service `lifeline-webhook` in the server's namespace.
+	Names []string `json:"names"`
+
+	// The name of the MutatingWebhookConfiguration.
+	Configuration string `json:"configuration"`
+}
+
+// maxNames is how many names a certificate may have.
+const maxNames = 20
+
+func (v *validator) certificate(path *field.Path, c CertificateConfiguration, e EndpointConfiguration) {
+	if !c.Managed {
+		return
+	}
+	for _, f := range []struct{ name, value string }{{"name", c.Name}, {"configuration", c.Configuration}} {
+		if len(validation.IsDNS1123Subdomain(f.value)) > 0 {
+			v.invalid(path.Child(f.name), f.value, "must be the name of an object")
+		}
+	}
+	names := path.Child("names")
+	if len(c.Names) > maxNames {
+		v.invalid(names, len(c.Names), fmt.Sprintf("must be %d at most", maxNames))
+	}
+	v.each(names, c.Names, func(at *field.Path, name string) {
+		if net.ParseIP(name) == nil && len(validation.IsDNS1123Subdomain(name)) > 0 {
+			v.invalid(at, name, "must be a DNS name or an IP address")
+		}
+	})
+	switch {
+	case e.Address == "":
+		v.wrong = append(v.wrong, field.Required(field.NewPath("webhook", "endpoint", "address"), "must be set if webhook.certificate is managed"))
+	case e.TLS != (TLSConfiguration{}):
+		v.wrong = append(v.wrong, field.Forbidden(field.NewPath("webhook", "endpoint", "tls"), "must be left out if webhook.certificate is managed"))
+	}
 }
 
 // Supplies reports whether a user who is in those groups may supply a context. The
@@ -73,7 +125,10 @@ func suppliable() []lifeline.Convention {
 const maxGroup = 1024
 
 func (v *validator) webhook(path *field.Path, c WebhookConfiguration) {
-	v.receiver(path.Child("endpoint"), c.Endpoint)
+	shown := c.Endpoint
+	shown.Insecure = shown.Insecure || c.Certificate.Managed // it is not plaintext
+	v.receiver(path.Child("endpoint"), shown)
+	v.certificate(path.Child("certificate"), c.Certificate, c.Endpoint)
 	var names []string
 	for _, known := range suppliable() {
 		names = append(names, known.String())

@@ -4,12 +4,14 @@ package listen_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +89,39 @@ func TestHandshake(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManaged: who keeps the certificate is asked at each handshake.
+func TestManaged(t *testing.T) {
+	first, second := listentest.New(t), listentest.New(t)
+	var now atomic.Pointer[tls.Certificate]
+	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if c := now.Load(); c != nil {
+			return c, nil
+		}
+		return nil, errors.New("there is none yet")
+	}}, listen.Purpose{})
+	serve(t, ln)
+	keep := func(a *listentest.Authority) {
+		cert, key := a.Pair(t, 7)
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now.Store(&pair)
+	}
+	check := func(when string, a *listentest.Authority, in bool) {
+		t.Helper()
+		if _, err := greeted(t, ln, a.Trusting()); (err == nil) != in {
+			t.Errorf("%s: got %v", when, err)
+		}
+	}
+	check("before", first, false)
+	keep(first)
+	check("first", first, true)
+	keep(second)
+	check("renewed", second, true)
+	check("the one before", first, false)
 }
 
 // TestPlaintext to an endpoint with TLS is not answered.

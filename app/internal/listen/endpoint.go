@@ -23,6 +23,9 @@ type Endpoint struct {
 	Insecure bool
 	// TLS says with which certificate; the zero value is plaintext.
 	TLS TLS
+	// Certificate is asked at each handshake for the certificate, in place of the files
+	// of TLS, of which there are none then; nil if there is nobody to ask.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 }
 
 // TLS names the files, in PEM, that an endpoint identifies itself and others
@@ -70,6 +73,12 @@ func (e Endpoint) Validate(name string) error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("cannot listen for %s on %.80q: its port is not 0 to 65535", name, e.Address)
 	}
+	if e.Certificate != nil {
+		if e.TLS.enabled() {
+			return fmt.Errorf("cannot listen for %s on %.80q: there are TLS files, and a certificate that is managed", name, e.Address)
+		}
+		return nil
+	}
 	if e.TLS.enabled() {
 		if e.TLS.CertFile == "" || e.TLS.KeyFile == "" {
 			return fmt.Errorf("cannot listen for %s on %.80q: TLS needs both a certificate and its key", name, e.Address)
@@ -100,7 +109,10 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen for %s: there is no address", p.Name)
 	}
 	var config *tls.Config
-	if e.TLS.enabled() {
+	switch {
+	case e.Certificate != nil:
+		config = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: p.Protocols, SessionTicketsDisabled: true, GetCertificate: e.Certificate}
+	case e.TLS.enabled():
 		var err error
 		if config, err = newCertificates(e.TLS, p).follow(); err != nil {
 			return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
@@ -110,7 +122,7 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen for %s (choose a free address, or end what has it): %w", p.Name, err)
 	}
-	if local, ok := ln.Addr().(*net.TCPAddr); ok && !local.IP.IsLoopback() && !e.TLS.enabled() && !e.Insecure {
+	if local, ok := ln.Addr().(*net.TCPAddr); ok && !local.IP.IsLoopback() && config == nil && !e.Insecure {
 		_ = ln.Close() // "localhost" was something else
 		return nil, e.errOpen(p.Name)
 	}

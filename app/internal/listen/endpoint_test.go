@@ -4,6 +4,7 @@ package listen_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -16,12 +17,15 @@ import (
 
 func TestValidate(t *testing.T) {
 	pair := listen.TLS{CertFile: "c", KeyFile: "k"}
+	none := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("there is none") }
 	cases := map[string]struct {
 		reason   string
 		endpoint listen.Endpoint
 		err      string // empty for none
 	}{
 		"nowhere":          {reason: "it is not asked for"},
+		"managed":          {reason: "it is TLS", endpoint: listen.Endpoint{Address: ":9443", Certificate: none}},
+		"managed twice":    {reason: "one of them is meant", endpoint: listen.Endpoint{Address: ":9443", Certificate: none, TLS: pair}, err: "there are TLS files, and a certificate that is managed"},
 		"loopback":         {reason: "it may be plaintext", endpoint: listen.Endpoint{Address: "127.0.0.1:4317"}},
 		"another loopback": {reason: "all of 127/8 is", endpoint: listen.Endpoint{Address: "127.9.9.9:4317"}},
 		"IPv6":             {reason: "loopback, too", endpoint: listen.Endpoint{Address: "[::1]:4317"}},

@@ -30,6 +30,8 @@ func TestDeploy(t *testing.T) {
 		"base":    {reason: "one server", configuration: "base/lifeline.yaml", rights: "base/rbac.yaml"},
 		"standby": {reason: "what two need beside that", configuration: "standby/config.yaml", rights: "standby/rbac.yaml", without: base},
 
+		"webhook": {reason: "what a certificate of its own needs beside that", configuration: "webhook/config.yaml", rights: "webhook/rbac.yaml", without: base},
+
 		"collectors on nodes":  {reason: "to receive spans takes no right", configuration: "collector/daemonset/lifeline.yaml", rights: "base/rbac.yaml"},
 		"collector as sidecar": {reason: "to receive spans takes no right", configuration: "collector/sidecar/lifeline.yaml", rights: "base/rbac.yaml"},
 		"collector as gateway": {reason: "it is two servers", configuration: "collector/gateway/lifeline.yaml", rights: "standby/rbac.yaml", without: base},

@@ -30,13 +30,15 @@ type Options struct {
 }
 
 // longestName leaves room for what is added to Options.Name.
-const longestName = 63 - len("-"+identity)
+const longestName = 63 - len("-"+certificate)
 
 // Parts of names.
 const (
 	identity = "identity"
 	leases   = "leases"
 	extra    = "extra"
+
+	certificate = "certificate"
 )
 
 // Write writes the manifests as YAML that kubectl can apply, the same bytes for
@@ -61,6 +63,10 @@ func Write(w io.Writer, o Options) error {
 	}
 	if rules := leaseRules(o.Config.Replicas); rules != nil {
 		p.role(named{leases, cmp.Or(o.Config.Replicas.Namespace, o.Namespace)}, "The Leases by which servers share the work.", rules)
+	}
+	if c := o.Config.Webhook.Certificate; c.Managed {
+		p.role(named{certificate, o.Namespace}, "The certificate of the admission webhook, which servers share.", secretRules(c))
+		p.role(named{certificate, ""}, "The registration of the admission webhook.", registrationRules(c))
 	}
 	_, err := io.WriteString(w, p.b.String())
 	if err != nil {
@@ -91,7 +97,11 @@ func isResource(r watch.Offered) bool {
 }
 
 func (p *printer) head(o Options) {
-	p.comment("", "The rights of lifeline serve, written by lifeline rbac: to read what it watches, and no Secrets, which it never asks for.")
+	never := "no Secrets, which it never asks for."
+	if o.Config.Webhook.Certificate.Managed {
+		never = "of Secrets only that of its own certificate, which it writes."
+	}
+	p.comment("", "The rights of lifeline serve, written by lifeline rbac: to read what it watches, and "+never)
 	if len(o.Config.Watch.Namespaces) == 0 {
 		p.comment("", "Kinds that come later: write this again, or label a ClusterRole that reads them "+AggregateLabel+`: "true".`)
 	} else {

@@ -44,6 +44,9 @@ func TestWrite(t *testing.T) {
 		"shards": {"Leases in a namespace of their own", func(c *config.ServerConfiguration) {
 			c.Replicas.Mode, c.Replicas.Namespace = config.ModeShards, "leases"
 		}, []watch.Offered{offered("", "pods", true)}},
+		"certificate": {"one Secret and one configuration, by name", func(c *config.ServerConfiguration) {
+			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed = ":9443", true
+		}, []watch.Offered{offered("", "pods", true)}},
 		"custom": {"what a server offers under no name of a resource is left out, and so are Secrets", func(c *config.ServerConfiguration) {
 			c.Watch.Exclude = []string{"*.noisy.example.com", "heads.example.com"}
 		}, []watch.Offered{
@@ -75,7 +78,7 @@ func TestWrite(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 			for _, role := range decode(t, got.String()) {
-				least(t, role)
+				least(t, role, c.Webhook.Certificate)
 			}
 		})
 	}
@@ -129,14 +132,18 @@ func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
 }
 
 // least checks that nothing but Leases is written, that Secrets are not read,
-// and that there is no wildcard.
-func least(t *testing.T, rules []rbacv1.PolicyRule) {
+// and that there is no wildcard. A certificate that is managed is read and written,
+// by its name alone.
+func least(t *testing.T, rules []rbacv1.PolicyRule, c config.CertificateConfiguration) {
 	t.Helper()
 	for _, r := range rules {
 		for _, all := range [][]string{r.APIGroups, r.Resources, r.Verbs} {
 			if len(all) == 0 || slices.Contains(all, "*") {
 				t.Errorf("empty, or a wildcard: %v", r)
 			}
+		}
+		if c.Managed && own(r, c) {
+			continue
 		}
 		if slices.Contains(r.Resources, "secrets") {
 			t.Errorf("Secrets: %v", r)
@@ -150,11 +157,23 @@ func least(t *testing.T, rules []rbacv1.PolicyRule) {
 	}
 }
 
+// own reports whether a rule is one that a managed certificate takes.
+func own(r rbacv1.PolicyRule, c config.CertificateConfiguration) bool {
+	is := func(resource, name string, verbs ...string) bool {
+		var names []string
+		if name != "" {
+			names = []string{name}
+		}
+		return slices.Equal(r.Resources, []string{resource}) && slices.Equal(r.ResourceNames, names) && slices.Equal(r.Verbs, verbs)
+	}
+	return is("secrets", "", "create") || is("secrets", c.Name, "get", "update") || is("mutatingwebhookconfigurations", c.Configuration, "get", "patch")
+}
+
 func TestWriteRefuses(t *testing.T) {
 	cases := map[string]struct{ name, namespace, want string }{
 		"Name":      {"a: b", "x", `cannot make manifests with the name "a: b": it must be a DNS label, small letters, digits and '-'`},
 		"Namespace": {"a", "", `cannot make manifests with the namespace "": it must be a DNS label, small letters, digits and '-'`},
-		"Long":      {strings.Repeat("a", 60), "x", `cannot make manifests with the name "` + strings.Repeat("a", 60) + `": it must not be longer than 54 characters`},
+		"Long":      {strings.Repeat("a", 60), "x", `cannot make manifests with the name "` + strings.Repeat("a", 60) + `": it must not be longer than 51 characters`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

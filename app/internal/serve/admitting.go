@@ -4,17 +4,21 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/kube-lifeline/lifeline/app/internal/admitter"
+	"github.com/kube-lifeline/lifeline/app/internal/certificate"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
 // newAdmitter makes what answers the API server's admission calls; nil if that is
@@ -41,13 +45,46 @@ func (s *server) admit(up *tasks) error {
 	if s.admitter == nil {
 		return nil
 	}
-	ln, err := s.admitter.Listen(up.ctx, endpoint(s.conf.Load().Webhook.Endpoint))
+	at := endpoint(s.conf.Load().Webhook.Endpoint)
+	if s.conf.Load().Webhook.Certificate.Managed {
+		k, err := s.newKeeper()
+		if err != nil {
+			return err
+		}
+		at.Certificate = k.GetCertificate
+		up.start("certificate", k.Run)
+	}
+	ln, err := s.admitter.Listen(up.ctx, at)
 	if err != nil {
 		return fmt.Errorf("%w (webhook.endpoint)", err)
 	}
 	s.log.Info("admission reviews are answered", "address", ln.Addr().String())
 	up.start("webhook", func(ctx context.Context) error { return s.admitter.Serve(ctx, ln) })
 	return nil
+}
+
+// newKeeper makes what keeps the certificate of the webhook. Until the cluster has been
+// reached there is none, and handshakes fail: the API server goes on without.
+func (s *server) newKeeper() (*certificate.Keeper, error) {
+	if s.opts.Connect == nil {
+		return nil, errors.New("there is no connection to the cluster to keep a certificate in: leave out webhook.certificate.managed, and set webhook.endpoint.tls")
+	}
+	conf, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(conf)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client for the webhook's certificate: %w", err)
+	}
+	c := s.conf.Load().Webhook.Certificate
+	names := c.Names
+	if len(names) == 0 {
+		names = []string{webhook.DefaultService + "." + s.namespace() + ".svc"}
+	}
+	return certificate.New(certificate.Options{
+		Client: client, Namespace: s.namespace(), Secret: c.Name, Configuration: c.Configuration, Names: names, Log: s.log,
+	})
 }
 
 // publishOpen is recorderOptions.Opened; nil if nobody asks.

@@ -33,6 +33,7 @@ func RunWebhook(ctx context.Context, o Options) error {
 	if s.admitter == nil {
 		return errors.New("there is no address on which the API server could call: set webhook.endpoint.address in the configuration file, or --address")
 	}
+	s.opts.Connect = nil
 	c := s.conf.Load()
 	ln, err := bind(ctx, "telemetry.address", c.Telemetry.Address)
 	if err != nil {

@@ -189,18 +189,20 @@ func TestAloneNot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason   string
 		endpoint config.EndpointConfiguration
+		managed  bool
 		want     string
 	}{
-		"no address": {"there is nothing to do", config.EndpointConfiguration{}, "set webhook.endpoint.address in the configuration file, or --address"},
-		"taken":      {"", config.EndpointConfiguration{Address: taken.Addr().String()}, "(webhook.endpoint)"},
+		"no cluster": {"a certificate is kept in one", config.EndpointConfiguration{Address: "127.0.0.1:0"}, true, "leave out webhook.certificate.managed, and set webhook.endpoint.tls"},
+		"no address": {"there is nothing to do", config.EndpointConfiguration{}, false, "set webhook.endpoint.address in the configuration file, or --address"},
+		"taken":      {"", config.EndpointConfiguration{Address: taken.Addr().String()}, false, "(webhook.endpoint)"},
 		"no file": {
 			"", config.EndpointConfiguration{Address: "127.0.0.1:0", TLS: config.TLSConfiguration{CertFile: "/no/such/file", KeyFile: "x"}},
-			"cannot read TLS file: open /no/such/file: no such file or directory (webhook.endpoint)",
+			false, "cannot read TLS file: open /no/such/file: no such file or directory (webhook.endpoint)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config.Default()
-			c.Webhook.Endpoint, c.Telemetry.Address = tc.endpoint, "127.0.0.1:0"
+			c.Webhook.Endpoint, c.Telemetry.Address, c.Webhook.Certificate.Managed = tc.endpoint, "127.0.0.1:0", tc.managed
 			if err := RunWebhook(t.Context(), Options{Config: c, Log: io.Discard}); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}
