@@ -5,19 +5,16 @@ package kit
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
@@ -79,7 +76,7 @@ func readLedger(t *testing.T) ledger {
 	if l.writes, err = audit.Read(bench.AuditLog()); err != nil {
 		t.Fatal(err)
 	}
-	l.writes = attributed(t, l.writes)
+	l.writes = stored.Attributed(l.writes)
 	in := bufio.NewReaderSize(bytes.NewReader(text), 1<<20)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -113,39 +110,6 @@ func tail(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// attributed leaves out writes of an object as a whole that changed nothing of
-// it but its status: these were no-ops, answered with what somebody else's write
-// of the status stored, before that one was answered itself. Beside the status
-// the Deployment controller writes annotations of its own in that way.
-func attributed(t *testing.T, all []audit.Write) []audit.Write {
-	t.Helper()
-	last := map[string]map[string]any{}
-	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b audit.Write) int {
-		return cmp.Or(cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)), cmp.Compare(a.ResourceVersion, b.ResourceVersion))
-	})
-	return slices.DeleteFunc(order, func(w audit.Write) bool {
-		var now map[string]any
-		if w.Object == nil || json.Unmarshal(w.Object, &now) != nil {
-			return false
-		}
-		delete(now, "status")
-		if meta, ok := now["metadata"].(map[string]any); ok {
-			delete(meta, "resourceVersion")
-			delete(meta, "managedFields")
-			if annotations, ok := meta["annotations"].(map[string]any); ok {
-				maps.DeleteFunc(annotations, func(k string, _ any) bool { return strings.HasPrefix(k, "deployment.kubernetes.io/") })
-				if len(annotations) == 0 {
-					delete(meta, "annotations")
-				}
-			}
-		}
-		same := reflect.DeepEqual(now, last[w.UID])
-		last[w.UID] = now
-		return same && w.Subresource == "" && w.Resource == "deployments"
-	})
 }
 
 // withoutBodies cuts the largest part out of an event.
