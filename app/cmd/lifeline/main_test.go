@@ -60,6 +60,8 @@ func TestCommandLine(t *testing.T) {
 		"WebhookName":   {"", "lifeline", "webhook uninstall --name A/B", 1, "", "lifeline: --name \"A/B\": it is no name of an object: small letters, digits, '-' and '.'\n"},
 		"WebhookLeft":   {"", "lifeline", "webhook uninstall --convention x", 1, "", "lifeline: --convention \"x\": known are default, "},
 		"WebhookArgs":   {"", "lifeline", "webhook instal", 1, "", "lifeline: unknown command \"instal\" for \"lifeline webhook\""},
+		"WebhookServe":  {"there is nothing that could call", "lifeline", "webhook serve", 1, "", "set webhook.endpoint.address in the configuration file, or --address\n"},
+		"WebhookOpen":   {"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "", "webhook.endpoint.address: Invalid value: \":9443\": must be of loopback"},
 		"Contexts":      {"what a kubeconfig names is completed", "lifeline", "__complete watch --kubeconfig testdata/kubeconfig.yaml --context ", 0, "blue\ngreen\n", ""},
 	}
 	for name, tc := range cases {
