@@ -32,6 +32,12 @@ func (o *origination) begins() bool {
 	return o.admitted && o.claim.Admitted == lifeline.BasisNone
 }
 
+// owned reports whether the context is to be of the owner's trace, as admission took
+// it to be: if what has been stored does not say so, it is of none.
+func (o *origination) owned() bool {
+	return o.admitted && o.claim.Admitted == lifeline.BasisOwner
+}
+
 // evidence is how the context's parent is known.
 func (o *origination) evidence() span.Evidence {
 	switch {
@@ -39,7 +45,7 @@ func (o *origination) evidence() span.Evidence {
 		return span.ByRequest
 	case !o.admitted:
 		return span.ByAnnotation
-	case o.claim.Admitted == lifeline.BasisOwner:
+	case o.owned():
 		return span.ByOwner
 	case o.claim.Admitted == lifeline.BasisRequest:
 		return span.ByRequest

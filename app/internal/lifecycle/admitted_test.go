@@ -229,7 +229,7 @@ trace 0 converged
 trace 1 converged
   reconcile Child child converged
 trace 2 converged
-  reconcile Child admitted converged (owner)
+  reconcile Child admitted converged ~unverified
 `,
 		},
 		"admitted, forged": {
@@ -247,6 +247,24 @@ trace 1 converged
   reconcile Head forged converged ~unverified
 trace 2 converged
   reconcile Head owned converged ~unverified
+`,
+		},
+		"admitted below what was refused": {
+			"the owner's change was admitted and then not stored: nothing is told of its trace",
+			func(s *story) {
+				s.write("set", custom("Set"), admitted(traceA, 0, lifeline.BasisNone))
+				s.write("one", childOf("Set", "set", "Part"), admitted(traceA, 5, lifeline.BasisOwner))
+				s.finish("one", "set")
+				s.wait(time.Minute)
+				s.write("two", childOf("Set", "set", "Part"), admitted(traceB, 5, lifeline.BasisOwner))
+				s.finish("two")
+			},
+			`
+trace 0 converged
+  reconcile Set set converged
+    reconcile Part one converged (owner)
+trace 1 converged
+  reconcile Part two converged ~owner ~unverified
 `,
 		},
 		"admitted, copied by hand": {

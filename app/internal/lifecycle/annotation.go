@@ -125,6 +125,9 @@ func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
 		}
 		return cause{}, false, o.link(linkStale)
 	}
+	if o.owned() {
+		return cause{}, false, o.link(linkUnverified)
+	}
 	if end, ended := d.engine.taken[o.TraceID()]; ended {
 		return d.byTaken(o, l, end)
 	}
