@@ -145,14 +145,19 @@ func (d *Decider) observe(r *Request, now time.Time) Answer {
 	return answer
 }
 
-// withoutForeign takes away a context that the writer has put there and that is
-// neither ours nor what was there before.
+// withoutForeign takes away a context that the writer has put there and that is not
+// what was there before: whatever its claim says, for anybody can write one. What was
+// given to this object before, as in a saved manifest, is not told of as refused.
 func (d *Decider) withoutForeign(rules supply.Rules, sent, before map[string]string) (map[string]string, trace.SpanContext) {
-	had := rules.Context(before)
-	if _, chosen := rules.Chosen(sent, had); !chosen {
+	has := rules.Context(sent)
+	if !has.IsValid() || supply.SameSpan(has, rules.Context(before)) {
 		return sent, trace.SpanContext{}
 	}
-	return rules.With(sent, nil), rules.Context(sent)
+	refused := has
+	if claim, _ := lifeline.ClaimOf(has); lifeline.IsAdmitted(has) && claim.Names(rules.ID) {
+		refused = trace.SpanContext{}
+	}
+	return rules.With(sent, nil), refused
 }
 
 // origin is what a write follows from.

@@ -111,6 +111,12 @@ func owned(by string) map[string]any {
 		{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "` + by + `", "uid": "uid-` + by + `", "controller": true}]}, "spec": {"nodeName": ""}}`)
 }
 
+// claimed is a context with a claim that it was made just now, for a Deployment.
+func claimed(sc trace.SpanContext, name string) trace.SpanContext {
+	id := lifeline.Identity{Group: "apps", Kind: "Deployment", Namespace: "demo", Name: name}
+	return lifeline.Claimed(sc, lifeline.Claim{Object: id.Hash(), Time: now})
+}
+
 func TestCreated(t *testing.T) {
 	under := sc(7, true)
 	open := func(namespace string, id types.UID) (trace.SpanContext, bool) {
@@ -171,6 +177,10 @@ func TestCreated(t *testing.T) {
 		"a writer who may not": {
 			reason: "it is replaced", request: create(deployments, mallory, carrying(web(), sc(3, true))),
 			with: func(r *Request) { r.Baggage = sc(1, true) }, begins: true, refused: sc(3, true),
+		},
+		"a writer who may not, with a claim": {
+			reason:  "a claim that is made up makes nothing ours",
+			request: create(deployments, mallory, carrying(web(), claimed(sc(3, true), "web"))), begins: true, refused: sc(3, true),
 		},
 		"no object":   {reason: "a hostile caller", request: create(deployments, ann, nil), stays: true},
 		"no metadata": {reason: "a hostile caller", request: create(deployments, ann, map[string]any{"metadata": "x"}), stays: true},
