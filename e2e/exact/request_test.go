@@ -3,8 +3,10 @@
 package exact
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
@@ -40,5 +42,28 @@ func TestRequests(t *testing.T) {
 				t.Errorf("the server says:\n%s", harness.Names{}.Outline(told))
 			}
 		})
+	}
+}
+
+// TestFallsBack: where nobody answers the API server's calls, a change is told all the
+// same, from what is stored.
+func TestFallsBack(t *testing.T) {
+	s, ca := serveAt(t, "127.0.0.1:0")
+	register(t, ca) // at an address where nobody listens
+	ns := bench.Namespace(t)
+	bench.MustKubectl(t, deployment(ns), "apply", "-f", "-")
+	tr := traceOf(t, s, ns)
+	if len(s.Traces(t, ns)) != 1 || len(tr.Roots()) != 1 || len(tr.Orphans()) > 0 {
+		t.Errorf("it is not one tree:\n%s", harness.Names{}.Outline(tr))
+	}
+	for name, how := range map[string]string{"reconcile Deployment": "", "reconcile ReplicaSet": "owner", "reconcile Pod": "owner"} {
+		for _, span := range tr.Find(name, "") {
+			if got := span.Attributes["lifeline.evidence"]; got != how {
+				t.Errorf("%s is known by %q, want %q", name, got, how)
+			}
+		}
+	}
+	if out := bench.MustKubectl(t, "", "-n", ns, "get", "deployment", "web", "-o", "yaml"); strings.Contains(out, lifeline.ContextKey) {
+		t.Errorf("who gave it a context?\n%s", out)
 	}
 }

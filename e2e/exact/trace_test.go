@@ -51,28 +51,42 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// serve starts a server that answers the API server's calls.
+// serve starts a server that answers the API server's calls, and has it call.
 func serve(t *testing.T) *harness.Server {
 	t.Helper()
-	cert, key, ca, err := bench.ServingCert()
+	s, ca := serveAt(t, calls)
+	register(t, ca)
+	return s
+}
+
+// serveAt starts a server that answers admission calls at an address, and returns the
+// file of its authority.
+func serveAt(t *testing.T, address string) (s *harness.Server, ca string) {
+	t.Helper()
+	cert, key, authority, err := bench.ServingCert()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string][]byte{"cert": cert, "key": key, "ca": ca} {
+	for name, text := range map[string][]byte{"cert": cert, "key": key, "ca": authority} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`
+	s = bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`
 webhook: {endpoint: {address: %q, tls: {certFile: %q, keyFile: %q}}}
 receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}
-`, calls, filepath.Join(dir, "cert"), filepath.Join(dir, "key"), receiver, bench.AuditLog())})
+`, address, filepath.Join(dir, "cert"), filepath.Join(dir, "key"), receiver, bench.AuditLog())})
 	s.Start(t)
 	t.Cleanup(func() { s.Stop(t) })
-	lifelineCommand(t, "webhook", "install", "--url", "https://"+calls+"/admission", "--ca-file", filepath.Join(dir, "ca"))
+	return s, filepath.Join(dir, "ca")
+}
+
+// register has the API server call the webhook at calls, until the test ends.
+func register(t *testing.T, ca string) {
+	t.Helper()
+	lifelineCommand(t, "webhook", "install", "--url", "https://"+calls+"/admission", "--ca-file", ca)
 	t.Cleanup(func() { lifelineCommand(t, "webhook", "uninstall") })
-	return s
 }
 
 func lifelineCommand(t *testing.T, args ...string) {
