@@ -34,7 +34,11 @@ func TestRequests(t *testing.T) {
 			var told *harness.Trace
 			harness.Eventually(t, "the server's trace of the command", func() bool {
 				told = s.Traces(t, ns)[r.Traces[0].ID]
-				return told != nil
+				spans := []*harness.Span{}
+				if told != nil {
+					spans = told.Find("reconcile Deployment", "web")
+				}
+				return len(spans) == 1 && spans[0].Outcome() == c.outcome
 			})
 			known(t, told)
 			spans := told.Find("reconcile Deployment", "web")

@@ -5,6 +5,7 @@ package exact
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,8 +173,11 @@ func oneTrace(t *testing.T, s *harness.Server, who string, run bool, tracing map
 func traceOf(t *testing.T, s *harness.Server, ns string) (found *harness.Trace) {
 	t.Helper()
 	harness.Eventually(t, "a finished trace of the Deployment", func() bool {
-		for _, tr := range s.Traces(t, ns) {
-			if len(tr.Find("reconcile Deployment", "web")) > 0 && len(tr.Find("reconcile Pod", "")) == 2 {
+		for _, sum := range s.List(t, url.Values{"namespace": {ns}}) {
+			if sum.Open {
+				continue
+			}
+			if tr := s.Trace(t, sum.TraceID); len(tr.Find("reconcile Deployment", "web")) > 0 && len(tr.Find("reconcile Pod", "")) == 2 {
 				found = tr
 			}
 		}
