@@ -34,8 +34,8 @@ type review struct {
 		Operation   admissionv1.Operation     `json:"operation"`
 		UserInfo    authenticationv1.UserInfo `json:"userInfo"`
 		DryRun      bool                      `json:"dryRun"`
-		Object      json.RawMessage           `json:"object"`
-		OldObject   json.RawMessage           `json:"oldObject"`
+		Object      any                       `json:"object"`
+		OldObject   any                       `json:"oldObject"`
 	} `json:"request"`
 }
 
@@ -48,10 +48,10 @@ type call struct {
 	annotations map[string]string
 }
 
-// parse reads a review. An object that cannot be read is left as it is.
+// parse reads a review. What is to be no object is left as it is.
 func parse(body []byte) (*call, error) {
 	var r review
-	if err := json.Unmarshal(body, &r); err != nil {
+	if err := utiljson.Unmarshal(body, &r); err != nil {
 		return nil, &problem{http.StatusBadRequest, "the body is no JSON of an AdmissionReview"}
 	}
 	if r.Kind != "AdmissionReview" || r.APIVersion != admissionv1.SchemeGroupVersion.String() || r.Request == nil || r.Request.UID == "" {
@@ -84,14 +84,11 @@ func parse(body []byte) (*call, error) {
 	return c, nil
 }
 
-// values are those of a JSON object.
-func values(raw []byte) (map[string]any, bool) {
-	var m map[string]any
-	if len(raw) == 0 || utiljson.Unmarshal(raw, &m) != nil || m == nil {
-		return nil, false
-	}
+// values are those of a JSON object; false if it is none.
+func values(object any) (map[string]any, bool) {
+	m, ok := object.(map[string]any)
 	supply.DropNulls(m)
-	return m, true
+	return m, ok
 }
 
 func annotations(object map[string]any) map[string]string {
