@@ -26,7 +26,7 @@ type hook struct {
 }
 
 // newHook is a webhook that does not run, and of which nobody knows.
-func newHook(t *testing.T) *hook {
+func newHook(t testing.TB) *hook {
 	t.Helper()
 	dir := t.TempDir()
 	h := &hook{
@@ -42,14 +42,14 @@ func newHook(t *testing.T) *hook {
 }
 
 // files gives the webhook another certificate, and another authority to install.
-func (h *hook) files(t *testing.T, cert, key, ca []byte) {
+func (h *hook) files(t testing.TB, cert, key, ca []byte) {
 	t.Helper()
 	for path, text := range map[string][]byte{h.cert: cert, h.key: key, h.cafile: ca} {
 		write(t, path, text)
 	}
 }
 
-func write(t *testing.T, path string, text []byte) {
+func write(t testing.TB, path string, text []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func write(t *testing.T, path string, text []byte) {
 }
 
 // start starts it, or starts it again, and waits until it listens.
-func (h *hook) start(t *testing.T) {
+func (h *hook) start(t testing.TB) {
 	t.Helper()
 	h.process = bench.Begin(t, harness.Call{Args: []string{
 		"webhook", "serve", "--address", h.address, "--tls-cert-file", h.cert, "--tls-key-file", h.key, "--telemetry-address", "127.0.0.1:0",
@@ -72,35 +72,35 @@ func (h *hook) start(t *testing.T) {
 }
 
 // kill ends it as a crash would.
-func (h *hook) kill(t *testing.T) {
+func (h *hook) kill(t testing.TB) {
 	t.Helper()
 	h.process.Signal(t, syscall.SIGKILL)
 	h.process.Wait(t)
 }
 
 // install tells the API server, and waits until that asks. The test ends it.
-func (h *hook) install(t *testing.T) {
+func (h *hook) install(t testing.TB) {
 	t.Helper()
 	h.register(t)
 	harness.Eventually(t, "the API server asking the webhook", func() bool { return stamped(t) })
 }
 
 // register tells the API server.
-func (h *hook) register(t *testing.T) {
+func (h *hook) register(t testing.TB) {
 	t.Helper()
 	mustLifeline(t, "webhook", "install", "--url", "https://"+h.address+"/admission", "--ca-file", h.cafile)
 	t.Cleanup(func() { mustLifeline(t, "webhook", "uninstall") })
 }
 
 // uninstall takes that back, and waits until the API server asks nobody.
-func uninstall(t *testing.T) {
+func uninstall(t testing.TB) {
 	t.Helper()
 	mustLifeline(t, "webhook", "uninstall")
 	harness.Eventually(t, "the API server asking nobody", func() bool { return !stamped(t) })
 }
 
 // stamped reports whether an object that is created gets a context.
-func stamped(t *testing.T) bool {
+func stamped(t testing.TB) bool {
 	t.Helper()
 	name := fmt.Sprintf("probe-%08x", rand.Uint32())
 	out := bench.MustKubectl(t, "", "-n", "default", "create", "configmap", name, "-o", "yaml")
@@ -108,7 +108,7 @@ func stamped(t *testing.T) bool {
 	return strings.Contains(out, lifeline.ContextKey)
 }
 
-func mustLifeline(t *testing.T, args ...string) {
+func mustLifeline(t testing.TB, args ...string) {
 	t.Helper()
 	if r := bench.Do(t, harness.Call{Args: args}); r.Code != 0 {
 		t.Fatalf("lifeline %s: exit code %d\n%s%s", strings.Join(args, " "), r.Code, r.Stdout, r.Stderr)

@@ -37,7 +37,7 @@ type liar struct {
 type answer func(out http.ResponseWriter, uid string)
 
 // newLiar starts a liar, which the test ends.
-func newLiar(t *testing.T, say answer) *liar {
+func newLiar(t testing.TB, say answer) *liar {
 	t.Helper()
 	l := &liar{hook: newHook(t)}
 	pair, err := tls.LoadX509KeyPair(l.cert, l.key)
@@ -59,7 +59,7 @@ func newLiar(t *testing.T, say answer) *liar {
 }
 
 // install tells the API server, and waits until that asks.
-func (l *liar) install(t *testing.T) {
+func (l *liar) install(t testing.TB) {
 	t.Helper()
 	l.register(t)
 	harness.Eventually(t, "the API server asking the liar", func() bool {

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 			// There are no metrics; what is left to it comes at once.
 			"--horizontal-pod-autoscaler-sync-period=1s", "--horizontal-pod-autoscaler-downscale-stabilization=1s",
 			// Its limit would be what takes time.
-			"--kube-api-qps=200", "--kube-api-burst=400",
+			"--kube-api-qps=5000", "--kube-api-burst=10000",
 		}},
 	}, &bench))
 }

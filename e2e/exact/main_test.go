@@ -35,7 +35,5 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(harness.Main(m, lab.Options{
 		Nodes: lab.NodesKWOK, Users: []lab.User{{Name: alice}},
-		// Its limit would be what takes time.
-		ExtraArgs: map[lab.Component][]string{lab.ControllerManager: {"--kube-api-qps=5000", "--kube-api-burst=10000", "--concurrent-replicaset-syncs=10"}},
 	}, &bench))
 }
