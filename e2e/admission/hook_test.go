@@ -79,16 +79,16 @@ func (h *hook) kill(t testing.TB) {
 }
 
 // install tells the API server, and waits until that asks. The test ends it.
-func (h *hook) install(t testing.TB) {
+func (h *hook) install(t testing.TB, flags ...string) {
 	t.Helper()
-	h.register(t)
+	h.register(t, flags...)
 	harness.Eventually(t, "the API server asking the webhook", func() bool { return stamped(t) })
 }
 
 // register tells the API server.
-func (h *hook) register(t testing.TB) {
+func (h *hook) register(t testing.TB, flags ...string) {
 	t.Helper()
-	mustLifeline(t, "webhook", "install", "--url", "https://"+h.address+"/admission", "--ca-file", h.cafile)
+	mustLifeline(t, append([]string{"webhook", "install", "--url", "https://" + h.address + "/admission", "--ca-file", h.cafile}, flags...)...)
 	t.Cleanup(func() { mustLifeline(t, "webhook", "uninstall") })
 }
 
