@@ -52,6 +52,42 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
+// TestLinksTheAPIServer: an API server that does not trust its caller begins a trace of
+// its own, and where it sends that elsewhere the write in ours links to it.
+func TestLinksTheAPIServer(t *testing.T) {
+	elsewhere, err := harness.NewCollector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(elsewhere.Stop)
+	on := map[lab.Component]lab.Tracing{lab.APIServer: {Endpoint: elsewhere.Endpoint, SamplingRatePerMillion: rate}}
+	if err := bench.Reconfigure(t.Context(), func(o *lab.Options) { o.Tracing = on }); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t)
+	install(t)
+	ns := bench.Namespace(t)
+	r := harness.Parse(t, bench.Do(t, harness.Call{
+		Args: []string{"run", "-o", "json", "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns))}, Kubeconfig: as(t, ns, "user"),
+	}))
+	if r.Code != 0 || len(r.Traces) != 1 {
+		t.Fatalf("exit code %d, %d traces\n%s", r.Code, len(r.Traces), r.Stderr)
+	}
+	tr := traceOf(t, s, ns)
+	known(t, tr)
+	writes := tr.Find("create Deployment", "web")
+	if tr.ID != r.Traces[0].ID || len(writes) != 1 {
+		t.Fatalf("the server says:\n%s", harness.Names{}.Outline(tr))
+	}
+	links := slices.DeleteFunc(slices.Clone(writes[0].Links), func(l harness.Link) bool { return l.Why != "server" })
+	if len(links) != 1 || links[0].Trace == tr.ID {
+		t.Fatalf("the links of the write are %v", writes[0].Links)
+	}
+	harness.Eventually(t, "the span that is linked", func() bool {
+		return len(elsewhere.Spans(func(s *harness.Span) bool { return s.Trace == links[0].Trace && s.ID == links[0].Span })) == 1
+	})
+}
+
 // serve starts a server that answers the API server's calls, and has it call.
 func serve(t *testing.T) *harness.Server {
 	t.Helper()

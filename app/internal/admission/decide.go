@@ -47,8 +47,8 @@ type Answer struct {
 	// Evidence says how what Context follows from is known: ByRequest, ByOwner;
 	// empty if a trace begins here, and without a Context.
 	Evidence span.Evidence
-	// Beside is the API server's own span, to be linked: it is of the same request
-	// as Context, and of another trace. Invalid if there is none.
+	// Beside is the API server's own span of the request, to be linked: its trace is
+	// another than that of Request. Invalid if there is none, or none that is sent.
 	Beside trace.SpanContext
 	// Stale is a context of ours that came with the object and stands for another
 	// desired state; Refused is one that its writer may not supply.
@@ -115,7 +115,7 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 		answer.Context, answer.Stale = v.Context, stale
 	}
 	if !v.Context.IsValid() {
-		answer.Evidence, answer.Beside = "", trace.SpanContext{}
+		answer.Evidence = ""
 	}
 	if !maps.Equal(sent, after) {
 		answer.Annotations = after
@@ -134,7 +134,8 @@ func (d *Decider) observe(r *Request, now time.Time) Answer {
 	if r.DryRun {
 		return answer
 	}
-	answer.Request = d.origin(r, nil, d.opts.Trusts(r.User), now).request
+	from := d.origin(r, nil, d.opts.Trusts(r.User), now)
+	answer.Request, answer.Beside = from.request, from.beside
 	if r.Create && r.Subresource == "binding" && r.Kind.Group == "" && r.Kind.Kind == "Binding" {
 		all := annotations(r.Object)
 		if _, there := all[object.AnnotationScheduled]; !there {
@@ -182,7 +183,7 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 	var o origin
 	if trusted && r.Baggage.IsValid() {
 		o.request = r.Baggage
-		if r.Trace.IsValid() && r.Trace.TraceID() != r.Baggage.TraceID() {
+		if r.Trace.IsSampled() && r.Trace.TraceID() != r.Baggage.TraceID() {
 			o.beside = r.Trace
 		}
 	}

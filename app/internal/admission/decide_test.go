@@ -149,6 +149,10 @@ func TestCreated(t *testing.T) {
 			reason: "of an ordinary caller the API server begins another trace", request: create(deployments, ann, web()),
 			with: func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1}, beside: sc(2, true),
 		},
+		"baggage, and the API server's own is not sent": {
+			reason: "a link would lead nowhere", request: create(deployments, ann, web()),
+			with: func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, false) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1},
+		},
 		"header": {
 			reason: "the caller's, or the API server's, which is the first span of it all", request: create(deployments, ann, web()),
 			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 2},

@@ -210,6 +210,32 @@ func TestAuditedWrites(t *testing.T) {
 	}
 }
 
+// TestAuditServer: the API server's own span, of which admission has told, is linked
+// by the request, if it is of another trace.
+func TestAuditServer(t *testing.T) {
+	const server = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for name, told := range map[string]string{"": "", "00-zz": "", server: "4bf92f3577b34da6a3ce929d0e0e4736/00f067aa0ba902b7 server"} {
+		s := newStory()
+		s.write("web", deployment(0))
+		s.audited("web", "create", func(w *observation.Write) { w.Server = name })
+		s.write("web", arrived)
+		traces, got := observe(s.seen).Traces(s.now().Add(time.Minute)), ""
+		for _, tr := range traces {
+			for _, sp := range tr.Spans {
+				for _, l := range sp.Links {
+					got += fmt.Sprintf("%s/%s %s", l.TraceID, l.SpanID, l.Attributes[0].Value.AsString())
+					if !sp.IsWrite() {
+						t.Errorf("%s links it", sp.Name)
+					}
+				}
+			}
+		}
+		if got != told {
+			t.Errorf("server %q: it is linked as %q, want %q", name, got, told)
+		}
+	}
+}
+
 // TestAuditAfterTake tells of writes when their trace has been handed out: what
 // was not told becomes an amendment, what was is not repeated.
 func TestAuditAfterTake(t *testing.T) {

@@ -61,6 +61,9 @@ func auditSpan(l *lineage, q *observation.Write) *span.Span {
 	s.Service = authorOf(q)
 	s.Start.Source, s.End.Source = span.TimeAudit, span.TimeAudit
 	s.Attributes = append(s.Attributes, userOf(q)...)
+	if sc := parseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.id {
+		s.Links = append(s.Links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(span.LinkServer)})
+	}
 	return s
 }
 

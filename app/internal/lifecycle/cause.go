@@ -302,5 +302,5 @@ func parseContext(parent, state string) trace.SpanContext {
 }
 
 func linkReason(why string) []attribute.KeyValue {
-	return []attribute.KeyValue{attribute.String("lifeline.link", why)}
+	return []attribute.KeyValue{span.KeyLink.String(why)}
 }

@@ -88,6 +88,7 @@ func (c *coder) request(w *observation.Write) {
 	c.bool(&w.Removes)
 	text(c, &w.Controller)
 	text(c, &w.TraceParent)
+	text(c, &w.Server)
 }
 
 func (c *coder) run(r *observation.Run) {

@@ -113,6 +113,9 @@ type Write struct {
 	// TraceParent is the W3C context that the request carried to the API
 	// server: its span ID names this write's span.
 	TraceParent string `json:"traceParent,omitempty"`
+	// Server is the W3C context of a span of the API server's own for the request,
+	// as admission has seen it, if its trace is another.
+	Server string `json:"server,omitempty"`
 }
 
 // Failed reports whether the API server refused the write.

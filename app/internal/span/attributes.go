@@ -12,6 +12,10 @@ import (
 // SchemaURL names the version of Lifeline's span names and attributes.
 const SchemaURL = lifeline.SchemaURL
 
+// LinkServer is the KeyLink of a link to the API server's own span of a request, whose
+// trace is another.
+const LinkServer = "server"
+
 // Attribute keys of Lifeline's own. k8s.* and container.* keys of
 // OpenTelemetry's semantic conventions stand beside them.
 const (
@@ -35,6 +39,8 @@ const (
 	KeyVerb          = attribute.Key("lifeline.write.verb")
 	KeyReason        = attribute.Key("lifeline.reason")
 	KeyMessage       = attribute.Key("lifeline.message")
+	// KeyLink is in which a link says why it is there.
+	KeyLink = attribute.Key("lifeline.link")
 
 	// KeyOriginTrace says of a span of another component in which trace it was
 	// made, KeyOriginSpan under which ID and KeyOriginParent under which parent,

@@ -159,7 +159,7 @@ func (j *joint) trace() *span.Trace {
 		out.Spans = j.linked(own)
 		return &out
 	}
-	out.Spans = span.TreeOrder(append(j.adopt(own), j.joined()...))
+	out.Spans = span.TreeOrder(append(j.unlinked(j.adopt(own)), j.joined()...))
 	return &out
 }
 
@@ -252,6 +252,26 @@ func (j *joint) adopt(own []*span.Span) []*span.Span {
 	return own
 }
 
+// unlinked is own without the links to a trace of the API server's that has been
+// joined: nobody else knows it by that ID.
+func (j *joint) unlinked(own []*span.Span) []*span.Span {
+	joined := make(map[trace.TraceID]bool, len(j.members))
+	for _, n := range j.members {
+		joined[n.key.trace] = true
+	}
+	gone := func(l span.Link) bool {
+		return joined[l.TraceID] && text(l.Attributes, span.KeyLink) == span.LinkServer
+	}
+	for i, s := range own {
+		if slices.ContainsFunc(s.Links, gone) {
+			without := *s
+			without.Links = slices.DeleteFunc(slices.Clone(s.Links), gone)
+			own[i] = &without
+		}
+	}
+	return own
+}
+
 // below reports whether n is below s, a span of ours, in the trace.
 func (j *joint) below(n *node, s *span.Span) bool {
 	for n.home.below != nil {
@@ -282,7 +302,7 @@ func (j *joint) linked(own []*span.Span) []*span.Span {
 		if n.home.below == nil {
 			links[n.home.at] = append(links[n.home.at], span.Link{
 				TraceID: n.key.trace, SpanID: n.key.span,
-				Attributes: []attribute.KeyValue{keyLinkKind.String(linkJoined), span.KeyEvidence.String(string(n.home.evidence))},
+				Attributes: []attribute.KeyValue{span.KeyLink.String(linkJoined), span.KeyEvidence.String(string(n.home.evidence))},
 			})
 		}
 	}

@@ -38,6 +38,43 @@ func TestJoinChangesNothingGiven(t *testing.T) {
 	}
 }
 
+// TestServerLink: a write's link to the API server's own span goes when that is part
+// of the trace, and stays where it is somewhere else.
+func TestServerLink(t *testing.T) {
+	theirs := by{1, 1}
+	for name, c := range map[string]struct {
+		mode stitch.Mode
+		to   by
+		want []string
+	}{
+		"joined":    {stitch.Rewrite, theirs, nil},
+		"elsewhere": {stitch.Rewrite, by{2, 1}, []string{"server"}},
+		"linked":    {stitch.Link, theirs, []string{"server", "joined"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ours, _, _ := web()
+			write := find(t, ours.Trace, "create Deployment", false)
+			write.Links = []span.Link{{TraceID: c.to.traceID(), SpanID: c.to.spanID(), Attributes: []attribute.KeyValue{span.KeyLink.String(span.LinkServer)}}}
+			var f foreign
+			f.request(theirs, "POST deployments", "audit-deployment", 1, 4)
+			var got []string
+			for _, l := range find(t, join(stitch.Options{Mode: c.mode}, &f, ours.Trace)[0], "create Deployment", false).Links {
+				for _, kv := range l.Attributes {
+					if kv.Key == span.KeyLink {
+						got = append(got, kv.Value.AsString())
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("its links are %q, want %q", got, c.want)
+			}
+			if len(write.Links) != 1 {
+				t.Errorf("what was given has changed: %v", write.Links)
+			}
+		})
+	}
+}
+
 // TestOneIDTwoSpans: of spans that came with the same IDs the same one stays,
 // whichever came first.
 func TestOneIDTwoSpans(t *testing.T) {

@@ -64,9 +64,6 @@ type home struct {
 	evidence span.Evidence
 }
 
-// keyLinkKind is the attribute in which a link says why it is there.
-const keyLinkKind = attribute.Key("lifeline.link")
-
 // linkObject is said by a link of the operator kit to the context of the object
 // that is reconciled, in link mode.
 const linkObject = "object"
@@ -89,7 +86,7 @@ func calledBy(s *span.Span) (up key, edge span.Evidence) {
 		if !l.TraceID.IsValid() || !l.SpanID.IsValid() {
 			continue
 		}
-		if kind(s) == trace.SpanKindServer && len(s.Links) == 1 || text(l.Attributes, keyLinkKind) == linkObject {
+		if kind(s) == trace.SpanKindServer && len(s.Links) == 1 || text(l.Attributes, span.KeyLink) == linkObject {
 			return key{l.TraceID, l.SpanID}, span.ByRequest
 		}
 	}

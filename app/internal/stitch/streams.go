@@ -248,7 +248,7 @@ func (s *Stitcher) linkedTo(n *node) *span.Link {
 		return nil
 	}
 	return &span.Link{TraceID: other.trace, SpanID: other.span, Attributes: []attribute.KeyValue{
-		keyLinkKind.String(linkStream), span.KeyEvidence.String(string(span.ByTime)),
+		span.KeyLink.String(linkStream), span.KeyEvidence.String(string(span.ByTime)),
 	}}
 }
 

@@ -25,9 +25,6 @@ type Cause struct {
 	Reason   string
 }
 
-// keyLink is the attribute in which a link says why it is there.
-const keyLink = "lifeline.link"
-
 // CausesOf returns the edges from s: to its parent first, then its links.
 func CausesOf(s *span.Span) []Cause {
 	out := make([]Cause, 0, 1+len(s.Links))
@@ -38,7 +35,7 @@ func CausesOf(s *span.Span) []Cause {
 		said := &span.Span{Attributes: l.Attributes}
 		out = append(out, Cause{
 			TraceID: s.TraceID, SpanID: s.ID, OfTrace: l.TraceID, OfSpan: l.SpanID,
-			Evidence: span.Evidence(insight.Attribute(said, span.KeyEvidence)), Reason: insight.Attribute(said, keyLink),
+			Evidence: span.Evidence(insight.Attribute(said, span.KeyEvidence)), Reason: insight.Attribute(said, span.KeyLink),
 		})
 	}
 	return out

@@ -110,6 +110,7 @@ const (
 	auditEvidence = "evidence"
 	auditRequest  = "request"
 	auditRefused  = "refused"
+	auditServer   = "server"
 )
 
 // reply is the review that answers c.
@@ -123,7 +124,10 @@ func (c *call) reply(a admission.Answer) ([]byte, error) {
 		kind := admissionv1.PatchTypeJSONPatch
 		response.Patch, response.PatchType = patch, &kind
 	}
-	for key, value := range map[string]string{auditContext: traceparent(a.Context), auditEvidence: string(a.Evidence), auditRequest: traceparent(a.Request), auditRefused: traceparent(a.Refused)} {
+	for key, value := range map[string]string{
+		auditContext: traceparent(a.Context), auditEvidence: string(a.Evidence), auditRefused: traceparent(a.Refused),
+		auditRequest: traceparent(a.Request), auditServer: traceparent(a.Beside),
+	} {
 		if value == "" {
 			continue
 		}

@@ -107,12 +107,12 @@ func TestReviews(t *testing.T) {
 		evidence span.Evidence
 		// bare: the object has no annotations yet.
 		bare bool
-		// request is what the audit log is to tell of the request itself.
-		request string
+		// request and server are what the audit log is to tell of the request itself.
+		request, server string
 	}{
 		"create":                   {body: body("CREATE", ""), given: true, bare: true},
 		"create, annotated":        {body: body("CREATE", `, "annotations": {"a": "b"}`), given: true},
-		"baggage":                  {body: body("CREATE", ""), header: []string{"Baggage", "x=y,lifeline=" + caller, "Traceparent", server}, given: true, bare: true, trace: caller[3:35], evidence: span.ByRequest, request: caller},
+		"baggage":                  {body: body("CREATE", ""), header: []string{"Baggage", "x=y,lifeline=" + caller, "Traceparent", server}, given: true, bare: true, trace: caller[3:35], evidence: span.ByRequest, request: caller, server: server},
 		"header":                   {body: body("CREATE", ""), header: []string{"Traceparent", server}, given: true, bare: true, trace: server[3:35], evidence: span.ByRequest, request: server},
 		"header, malformed":        {body: body("CREATE", ""), header: []string{"Traceparent", "00-xx", "Baggage", "lifeline=zz,,"}, given: true, bare: true},
 		"update of nothing":        {body: body("UPDATE", "", was)},
@@ -120,6 +120,7 @@ func TestReviews(t *testing.T) {
 		"update, nothing before":   {body: body("UPDATE", "")},
 		"delete":                   {body: body("DELETE", "", was)},
 		"delete, traced":           {body: body("DELETE", "", was), header: []string{"Baggage", "lifeline=" + caller}, request: caller},
+		"delete, both traced":      {body: body("DELETE", "", was), header: []string{"Baggage", "lifeline=" + caller, "Traceparent", server}, request: caller, server: server},
 		"connect":                  {body: body("CONNECT", "")},
 		"dry run":                  {body: body("CREATE", "", `, "dryRun": true`)},
 		"an object that is a list": {body: strings.Replace(body("CREATE", ""), `{"apiVersion": "v1", "kind": "Service"`, `[1], "else": {"x": "y"`, 1)},
@@ -129,8 +130,8 @@ func TestReviews(t *testing.T) {
 			r := answered(t, post(t, w, c.body, c.header...))
 			ops := paths(t, r)
 			if !c.given {
-				if ops != nil || r.AuditAnnotations[auditRequest] != c.request || c.request == "" && r.AuditAnnotations != nil {
-					t.Fatalf("patch %v, audit annotations %v; want none but request %q", ops, r.AuditAnnotations, c.request)
+				if ops != nil || r.AuditAnnotations[auditRequest] != c.request || r.AuditAnnotations[auditServer] != c.server || c.request == "" && r.AuditAnnotations != nil {
+					t.Fatalf("patch %v, audit annotations %v; want none but request %q and server %q", ops, r.AuditAnnotations, c.request, c.server)
 				}
 				return
 			}
@@ -146,6 +147,9 @@ func TestReviews(t *testing.T) {
 			}
 			if c.request != "" {
 				want[auditRequest] = c.request
+			}
+			if c.server != "" {
+				want[auditServer] = c.server
 			}
 			if diff := cmp.Diff(want, r.AuditAnnotations); diff != "" {
 				t.Errorf("audit annotations: -want +got:\n%s", diff)

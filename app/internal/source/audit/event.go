@@ -14,10 +14,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
 )
 
-// requestContext ends the key of the annotation in which Lifeline's own admission
-// webhooks tell which context a request carried: the API server puts the webhook's
-// name before it, and who may name a webhook so may do anything.
-const requestContext = ".webhook.lifeline.dev/request"
+// These end the keys of the annotations in which Lifeline's own admission webhooks
+// tell which context a request carried, and which is the API server's own span of it:
+// the API server puts the webhook's name before it, and who may name a webhook so may
+// do anything.
+const (
+	requestContext = ".webhook.lifeline.dev/request"
+	serverContext  = ".webhook.lifeline.dev/server"
+)
 
 // event is the part of an audit.k8s.io/v1 Event that is read.
 type event struct {
@@ -29,6 +33,8 @@ type event struct {
 	// context is the W3C context that the request carried, as admission has seen
 	// it; empty if that is not known.
 	context string
+	// server is that of the API server's own span, if it is of another trace.
+	server string
 	// request and answer are the bodies, as far as they were logged: parts of
 	// the text that was read, valid as long as that.
 	request, answer []byte
@@ -163,11 +169,14 @@ func (d decoder) event() (*event, error) {
 	return e, err
 }
 
-// annotations reads the one that is known; another webhook's are of no interest.
+// annotations reads those that are known; another webhook's are of no interest.
 func (d decoder) annotations(e *event) error {
 	return d.Object(func(key []byte) error {
-		if bytes.HasSuffix(key, []byte(requestContext)) {
+		switch {
+		case bytes.HasSuffix(key, []byte(requestContext)):
 			return d.Text(&e.context)
+		case bytes.HasSuffix(key, []byte(serverContext)):
+			return d.Text(&e.server)
 		}
 		return d.Skip()
 	})

@@ -124,7 +124,7 @@ func (s *Source) write(e *event) draft {
 		Resource: object.Bound(r.Resource), Subresource: object.Bound(r.subresource), Verb: e.verb,
 		Start: e.received, End: e.answered, Code: int(e.status.code),
 		AuditID: object.Bound(e.auditID), UserAgent: object.Bound(e.agent), User: object.Bound(e.user),
-		Manager: manager(e.uri, e.agent), TraceParent: traceParent(e.context),
+		Manager: manager(e.uri, e.agent), TraceParent: traceParent(e.context), Server: traceParent(e.server),
 	}
 	if e.impersonated != "" {
 		w.User, w.Impersonator = object.Bound(e.impersonated), w.User

@@ -97,9 +97,10 @@ func TestWrites(t *testing.T) {
 			}), ""},
 		"Admitted": {"admission tells which context the request carried", told("objectRef",
 			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
-			"annotations", `{"authorization.k8s.io/decision":"allow","observed.webhook.lifeline.dev/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1}`),
+			"annotations", `{"authorization.k8s.io/decision":"allow","observed.webhook.lifeline.dev/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1,"observed.webhook.lifeline.dev/server":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`),
 			base(func(w *observation.Write) {
 				w.UID, w.TraceParent = "u1", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+				w.Server = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 			}), ""},
 		"AdmittedBroken": {"what is no context is left out", told("objectRef",
 			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
