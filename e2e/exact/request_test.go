@@ -71,3 +71,25 @@ func TestFallsBack(t *testing.T) {
 		t.Errorf("who gave it a context?\n%s", out)
 	}
 }
+
+// TestWithoutPods: where the API server does not ask about Pods, to be spared of the
+// calls, they are known by their owners all the same.
+func TestWithoutPods(t *testing.T) {
+	s := serve(t, "--exclude", "pods")
+	install(t)
+	ns := bench.Namespace(t)
+	bench.MustKubectl(t, deployment(ns), "apply", "-f", "-")
+	tr := traceOf(t, s, ns)
+	known(t, tr)
+	for _, span := range tr.Find("reconcile Pod", "") {
+		if got := span.Attributes["lifeline.evidence"]; got != "owner" {
+			t.Errorf("%s is known by %q, want owner", span.Object(), got)
+		}
+	}
+	if out := bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "yaml"); strings.Contains(out, lifeline.ContextKey) {
+		t.Errorf("Pods were given a context:\n%s", out)
+	}
+	if out := bench.MustKubectl(t, "", "-n", ns, "get", "replicasets", "-o", "yaml"); !strings.Contains(out, lifeline.ContextKey) {
+		t.Errorf("the ReplicaSet was given no context:\n%s", out)
+	}
+}

@@ -88,11 +88,12 @@ func TestLinksTheAPIServer(t *testing.T) {
 	})
 }
 
-// serve starts a server that answers the API server's calls, and has it call.
-func serve(t *testing.T) *harness.Server {
+// serve starts a server that answers the API server's calls, and has it call, as the
+// flags of the registration say.
+func serve(t *testing.T, flags ...string) *harness.Server {
 	t.Helper()
 	s, ca := serveAt(t, calls)
-	register(t, ca)
+	register(t, ca, flags...)
 	return s
 }
 
@@ -120,9 +121,9 @@ receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}
 }
 
 // register has the API server call the webhook at calls, until the test ends.
-func register(t *testing.T, ca string) {
+func register(t *testing.T, ca string, flags ...string) {
 	t.Helper()
-	lifelineCommand(t, "webhook", "install", "--url", "https://"+calls+"/admission", "--ca-file", ca)
+	lifelineCommand(t, append([]string{"webhook", "install", "--url", "https://" + calls + "/admission", "--ca-file", ca}, flags...)...)
 	t.Cleanup(func() { lifelineCommand(t, "webhook", "uninstall") })
 }
 
