@@ -75,7 +75,7 @@ deps: ## Install what Debian must supply for real nodes (root)
 	apt-get update && apt-get install -y runc containernetworking-plugins
 
 .PHONY: test
-test: vet unit lab-test e2e ## Run every test; the first run builds Kubernetes into a cache
+test: vet unit lab-test cluster-test e2e ## Run every test; the first run builds Kubernetes into a cache
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -101,6 +101,15 @@ kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
 .PHONY: lab-test
 lab-test: kubernetes ## Tests of the lab, on clusters that it starts
 	@cd lab && go test -v -count 1 -p 1 -timeout 60m ./...
+
+# Unit tests that need an API server, which their packages do not start.
+.PHONY: cluster-test
+cluster-test: kubernetes bin ## What the API server asks the webhook, and whether its certificate is renewed in time
+	@dir="$$(mktemp -d)"
+	trap '$(LAB) down --dir "$$dir"; rm -rf "$$dir"' EXIT
+	$(LAB) up --dir "$$dir" --nodes none
+	export KUBECONFIG="$$($(LAB) kubeconfig --dir "$$dir")" LIFELINE_WEBHOOK_CLUSTER=1
+	(cd app && go test -v -count 1 -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook ./internal/certificate)
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -93,7 +94,7 @@ func TestOnARealCluster(t *testing.T) {
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return keepers[turn.Add(1)%2].GetCertificate(h)
 	}}
-	server.Config.ErrorLog = nil
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the Secret that is deleted
 	server.StartTLS()
 	defer server.Close()
 	install := &webhook.Install{REST: conf, Out: io.Discard, Options: webhook.Options{
