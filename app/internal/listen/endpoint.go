@@ -108,6 +108,9 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 	if e.Address == "" {
 		return nil, fmt.Errorf("cannot listen for %s: there is no address", p.Name)
 	}
+	if err := ctx.Err(); err != nil { // a name may be known too fast for anybody to notice
+		return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
+	}
 	var config *tls.Config
 	switch {
 	case e.Certificate != nil:
