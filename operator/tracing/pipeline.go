@@ -70,6 +70,7 @@ func (p *pipeline) ForceFlush(ctx context.Context) error { return p.batch.ForceF
 func (p *pipeline) Shutdown(ctx context.Context) error {
 	defer p.halt()
 	defer context.AfterFunc(ctx, p.halt)()
+	before := p.dropped.Load()
 	var last, err error
 	done := make(chan struct{})
 	go func() {
@@ -88,6 +89,10 @@ func (p *pipeline) Shutdown(ctx context.Context) error {
 	}
 	p.closed.Store(true)
 	p.settle()
+	if err == nil && p.dropped.Load() > before {
+		// The processor drops a batch whose context has ended and reports nothing.
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot send the last spans: %w", err)
 	}
