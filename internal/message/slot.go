@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// slot is a place in a template: which text fits it, and how much of that is kept.
+type slot struct {
+	// form is a regular expression without capturing groups.
+	form string
+	// clean returns what is kept; nil keeps everything.
+	clean func(text string, depth int) string
+	// kind: the slot holds a kind or a resource.
+	kind bool
+}
+
+const (
+	// name is any name of an object, a volume or a plugin, or "namespace/name".
+	name = `[A-Za-z0-9_](?:[A-Za-z0-9._:/@+#%-]*[A-Za-z0-9_-])?`
+	// object is the name of an object as the API server quotes it.
+	object = `[a-z0-9](?:[a-z0-9.:-]*[a-z0-9-])?(?:/[a-z0-9](?:[a-z0-9.:-]*[a-z0-9])?)?`
+	// core are the resources and kinds without an API group, and the words that the
+	// kubelet uses for them; others have their group.
+	core = `(?:bindings|componentstatuses|configmaps?|endpoints|events|limitranges|namespaces?|nodes?|persistentvolumeclaims?|persistentvolumes?|` +
+		`pods?|podtemplates|replicationcontrollers|resourcequotas|secrets?|serviceaccounts?|services?)`
+	coreKind = `(?:Binding|ConfigMap|Endpoints|Event|LimitRange|Namespace|Node|PersistentVolumeClaim|PersistentVolume|Pod|PodTemplate|` +
+		`ReplicationController|ResourceQuota|Secret|ServiceAccount|Service)`
+	host     = `(?:[A-Za-z0-9_.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]+)?`
+	number   = `-?[0-9]+(?:\.[0-9]+)?`
+	quantity = number + `(?:e[0-9]+|[A-Za-z]{1,3}|%)?`
+	usage    = `[a-z][A-Za-z0-9._/-]*=` + quantity
+	limit    = `(?:minimum|maximum) [a-z][a-z0-9./-]* usage per [A-Za-z]+ is ` + quantity +
+		`(?:\.  No (?:request|limit) is specified|, but (?:request|limit) is ` + quantity + `)`
+	ratio = `[a-z][a-z0-9./-]* max limit to request ratio per [A-Za-z]+ is ` + quantity +
+		`, but (?:no (?:request|limit) is specified or (?:request|limit) is 0|provided ratio is ` + number + `)`
+	demand    = `[a-z][a-z0-9./,-]* for: ` + name + `(?:,` + name + `)*`
+	metric    = `(?:` + name + ` (?:container )?resource(?: utilization \(percentage of request\))?|(?:pods|external|[A-Z][A-Za-z]*) metric ` + name + `)`
+	remaining = `[a-z0-9./-]+ (?:has|in) ` + number + ` (?:resource|object) instances`
+	// builtin are resources that messages name without their group.
+	builtin = `(?:deployments|replicasets|statefulsets|daemonsets|jobs|cronjobs)`
+	// brackets may hold brackets between quotation marks.
+	brackets = `\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]`
+	element  = `[A-Za-z_$][A-Za-z0-9_$/~*-]*`
+	path     = `\.?` + element + `(?:\.[A-Za-z0-9_$/~*-]+|` + brackets + `)*`
+)
+
+// slots are the slots by name.
+var slots map[string]slot
+
+// A message holds messages, so this cannot be part of the declaration.
+func init() {
+	withhold := func(string, int) string { return Withheld }
+	slots = map[string]slot{
+		"bare":          {form: `[A-Z][A-Za-z0-9]*`, kind: true},
+		"demands":       {form: demand + `(?:; ` + demand + `)*`},
+		"host":          {form: host},
+		"withheld":      {form: regexp.QuoteMeta(Withheld)},
+		"metric":        {form: metric},
+		"object":        {form: object},
+		"remaining":     {form: remaining + `(?:, ` + remaining + `)*`},
+		"rescale":       {form: `All metrics below target|Current number of replicas (?:above|below) Spec\.M[a-z]+Replicas|` + metric + ` (?:above|below) target`},
+		"amounts":       {form: usage + `(?:,` + usage + `)*`},
+		"date":          {form: `[A-Za-z0-9,: +-]+`},
+		"duration":      {form: `(?:[0-9.]+(?:h|ms|m|s|µs|us|ns))+`},
+		"gotype":        {form: `[A-Za-z0-9_.*\[\]]+`},
+		"image":         {form: `[A-Za-z0-9][A-Za-z0-9._:/@+-]*`},
+		"kind":          {form: coreKind + `|[A-Z][A-Za-z0-9]*\.[a-z0-9.-]+`, kind: true},
+		"limits":        {form: `(?:` + limit + `|` + ratio + `)(?:, (?:` + limit + `|` + ratio + `))*`},
+		"method":        {form: `[A-Z][a-z]+`},
+		"name":          {form: name},
+		"names":         {form: name + `(?:(?:,| |, )` + name + `)*`},
+		"number":        {form: number},
+		"optional":      {form: `(?:` + name + `)?`},
+		"optionalimage": {form: `(?:[A-Za-z0-9][A-Za-z0-9._:/@+-]*)?`},
+		"path":          {form: `[A-Za-z0-9._/@-]+`},
+		"probe":         {form: `Liveness|Readiness|Startup`},
+		"quantity":      {form: quantity},
+		"resource":      {form: `(?:` + core + `|[a-z][a-z0-9]*\.[a-z0-9-]+(?:\.[a-z0-9-]+)*|` + builtin + `)(?:/[a-z]+)?`, kind: true},
+		"taint":         {form: `[A-Za-z0-9._/-]+: ?[A-Za-z0-9._-]*`},
+		"user":          {form: `[A-Za-z0-9._:/@+=#-]+`},
+		"word":          {form: `[A-Za-z][A-Za-z0-9]*`},
+
+		"text":      {form: `.*`, clean: withhold},
+		"message":   {form: `.*`, clean: clean},
+		"network":   {form: `.*`, clean: cleanNetwork},
+		"probed":    {form: `.*`, clean: cleanProbed},
+		"quoted":    {form: `".*"`, clean: cleanQuoted},
+		"url":       {form: `https?://` + host + `(?:[/?#][^"\s]*)?`, clean: origin},
+		"field":     {form: path, clean: cleanField},
+		"fields":    {form: `.*`, clean: cleanFields},
+		"typed":     {form: `.*`, clean: cleanTyped},
+		"conflicts": {form: `.*`, clean: cleanConflicts},
+		"reasons":   {form: `.*`, clean: cleanReasons},
+		"policies":  {form: `.*`, clean: cleanPolicies},
+	}
+}
+
+// cleanQuoted cleans a message that was quoted as Go quotes.
+func cleanQuoted(text string, depth int) string {
+	inner, err := strconv.Unquote(text)
+	if err != nil {
+		inner = Withheld
+	}
+	return strconv.Quote(clean(inner, depth))
+}
+
+var originForm = regexp.MustCompile(`^https?://` + host)
+
+// origin is a URL without path and query, either of which may hold a token.
+func origin(text string, _ int) string { return originForm.FindString(text) }
+
+// nodeReasons splits the scheduler's account of the nodes into its parts.
+var nodeReasons = regexp.MustCompile(`^(?:([0-9]+) )?(.*?)(, |\. |\.?$)`)
+
+// cleanReasons cleans the scheduler's account of the nodes: counted reasons, each
+// of which is a message.
+func cleanReasons(text string, depth int) string {
+	var b strings.Builder
+	for parts := 0; text != ""; parts++ {
+		text = strings.TrimSpace(text)
+		if strings.HasPrefix(text, "preemption: ") {
+			b.WriteString(clean(text, depth))
+			break
+		}
+		at := nodeReasons.FindStringSubmatchIndex(text)
+		if at == nil || parts == maxParts {
+			b.WriteString(Withheld)
+			break
+		}
+		if at[2] >= 0 {
+			b.WriteString(text[at[2]:at[3]] + " ")
+		}
+		b.WriteString(clean(text[at[4]:at[5]], depth) + text[at[6]:at[7]])
+		text = text[at[1]:]
+	}
+	return b.String()
+}
+
+// podSecurity are the rules of Pod Security admission, as its refusals name them.
+var podSecurity = regexp.MustCompile(`^(allowPrivilegeEscalation != false|forbidden AppArmor profiles?|non-default capabilities|` +
+	`unrestricted capabilities|host namespaces|hostPath volumes|hostPort|probe or lifecycle host|privileged|procMount|` +
+	`restricted volume types|runAsNonRoot != true|runAsUser=0|seLinuxOptions|seccompProfile|forbidden sysctls|hostProcess)`)
+
+// cleanPolicies keeps the rules that a Pod violates. Their details, in
+// parentheses, quote the Pod.
+func cleanPolicies(text string, _ int) string {
+	var kept []string
+	dropped := false
+	for len(kept) < maxParts {
+		rule := podSecurity.FindString(text)
+		if rule == "" {
+			break
+		}
+		kept = append(kept, rule)
+		text = text[len(rule):]
+		if strings.HasPrefix(text, " (") {
+			dropped = true
+			_, text, _ = strings.Cut(text, "), ")
+			continue
+		}
+		text = strings.TrimPrefix(text, ", ")
+	}
+	out := strings.Join(kept, ", ")
+	if dropped || text != "" {
+		out = strings.TrimSpace(out + " " + Withheld)
+	}
+	return out
+}
