@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/operator/internal/failure"
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
@@ -113,7 +114,7 @@ func (w *work) emit(parent trace.SpanContext, r record, opts ...trace.SpanStartO
 	opts = append(opts, trace.WithTimestamp(r.start), trace.WithAttributes(r.attributes...))
 	_, span := w.kit.tracer.Start(ctx, r.name, opts...)
 	if r.err != nil {
-		text := bound(r.err.Error())
+		text := bound(failure.Text(r.err))
 		span.SetStatus(codes.Error, text)
 		span.AddEvent("exception", trace.WithTimestamp(r.end), trace.WithAttributes(
 			attribute.String("exception.type", kindOfError(r.err)), attribute.String("exception.message", text)))

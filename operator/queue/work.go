@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/operator/internal/failure"
 )
 
 const (
@@ -145,7 +146,7 @@ func (w *Work) End(ctx context.Context, err error) {
 
 // fail tells of an error as the operator kit's own spans do.
 func (w *Work) fail(err error, at time.Time) {
-	kind, text := "error", bounded(err.Error())
+	kind, text := "error", bounded(failure.Text(err))
 	if reason := apierrors.ReasonForError(err); reason != "" {
 		kind = string(reason)
 	}

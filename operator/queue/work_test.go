@@ -51,7 +51,7 @@ func TestWork(t *testing.T) {
 	key := attribute.String("k8s.object.kind", "Head")
 	kind := attrs("k8s.object.kind", "Head", "lifeline.result", "done")
 	one := attrs("lifeline.queue.adds", "1")
-	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "heads"}, "a")
+	notFound := apierrors.NewNotFound(schema.GroupResource{Group: "example.com", Resource: "heads"}, "a")
 	cases := map[string]struct {
 		reason string
 		add    func(q Queue[string])
