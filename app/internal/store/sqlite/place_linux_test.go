@@ -79,6 +79,62 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFullDiskLate: a store goes on for a while after its disk is full. SQLite
+// overwrites its log after a checkpoint, and a batch of state that replaces as much
+// needs no room elsewhere. A new process begins a new log and fails at once.
+func TestFullDiskLate(t *testing.T) {
+	dir := mount(t, "16m")
+	path := filepath.Join(dir, "lifeline.db")
+	s := openAt(t, path)
+	revision := int64(0)
+	write := func() error {
+		revision++
+		return s.Write(t.Context(), &store.Batch{
+			Revision: revision, AsOf: spantest.Epoch, State: map[string][]byte{"spans": []byte(strings.Repeat("s", 64<<10))},
+		})
+	}
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	for before := int64(-1); size() > before; { // until it is overwritten
+		before = size()
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, dir)
+	for range 10 {
+		if err := write(); err != nil {
+			t.Fatalf("a full disk, and room in the log: %v", err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	fill(t, dir)
+	if err := write(); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a full disk, and a new log: %v", err)
+	}
+}
+
+// fill appends to a file until there is no room.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "filler"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+}
+
 func TestFullDiskAtStart(t *testing.T) {
 	for _, size := range []string{"4k", "24k", "64k"} { // the file, the log's index, the schema
 		path := filepath.Join(mount(t, size), "lifeline.db")
