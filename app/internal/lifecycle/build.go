@@ -275,7 +275,7 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 	}
 	if req.Failed() {
 		s.Status, s.Outcome = span.StatusError, span.Failed
-		s.Message = span.Bound(req.Reason + ": " + req.Message)
+		s.Message = span.Bound(refusalText(req))
 	}
 	return s
 }

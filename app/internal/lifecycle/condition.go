@@ -7,6 +7,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // conditionPhases are the waits of any kind that tells its progress by
@@ -39,11 +40,11 @@ func (d *derivation) conditionPhases(r *reconciliation) []phase {
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
 				waiting[c.Type] = &phase{
-					name: "condition", service: setter(r.t, v), key: c.Type, start: d.since(r, v, c), message: c.Message,
+					name: "condition", service: setter(r.t, v), key: c.Type, start: d.since(r, v, c), message: conditionText(c),
 					attrs: []attribute.KeyValue{attribute.String("k8s.object.condition.type", span.Bound(c.Type))},
 				}
 			case p != nil:
-				p.message = c.Message
+				p.message = conditionText(c)
 			}
 		}
 	}
@@ -57,6 +58,14 @@ func (d *derivation) conditionPhases(r *reconciliation) []phase {
 		}
 	}
 	return out
+}
+
+// conditionText is a condition's message. Where that is withheld, its reason says more.
+func conditionText(c *observation.Condition) string {
+	if c.Message == message.Withheld {
+		return message.WithReason(c.Reason, c.Message)
+	}
+	return c.Message
 }
 
 // isGoal reports whether an object that has not converged is expected to reach

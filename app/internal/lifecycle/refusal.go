@@ -226,6 +226,17 @@ func (d *derivation) standAlone(kind *refusal, w *observation.Write, repeats int
 	d.refusals[kind] = append(d.refusals[kind], l)
 }
 
+// refusalText is why a write was refused; a webhook need not give a reason.
+func refusalText(w *observation.Write) string {
+	switch {
+	case w.Reason == "":
+		return w.Message
+	case w.Message == "":
+		return w.Reason
+	}
+	return w.Reason + ": " + w.Message
+}
+
 // span is that of a refused write.
 func (r refused) span(l *lineage) *span.Span {
 	s := auditSpan(l, r.Write)

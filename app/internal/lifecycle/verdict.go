@@ -11,7 +11,7 @@ import (
 func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
 	if l.vain && len(l.refused) > 0 {
 		w := l.refused[0]
-		return span.Failed, span.Bound(w.Kind.Kind + " " + w.Name + ": " + w.Reason + ": " + w.Message)
+		return span.Failed, span.Bound(w.Kind.Kind + " " + w.Name + ": " + refusalText(w.Write))
 	}
 	outcome := span.Converged
 	if l.run == nil && len(l.recs) > 0 {

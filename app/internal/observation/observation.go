@@ -6,7 +6,8 @@
 //
 // An observation holds only what the engine uses. Container arguments and
 // environment, Secret and ConfigMap data and unlisted annotations never enter
-// one, so a recording may be shared. Sources fill observations; they draw no
+// one, and of messages only what package message keeps, so a recording may be
+// shared. Sources fill observations; they draw no
 // conclusions: what was a cause of what is for package lifecycle to say.
 package observation
 

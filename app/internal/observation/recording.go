@@ -122,6 +122,7 @@ func (r *Reader) Next() (*Observation, error) {
 	if err := o.check(); err != nil {
 		return nil, r.fail(err)
 	}
+	o.Clean()
 	return o, nil
 }
 

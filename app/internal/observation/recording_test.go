@@ -34,7 +34,7 @@ func sample() []*Observation {
 			Pod:      &Pod{Node: "n", Containers: []Container{{Name: "app", Image: "app:1", State: &ContainerState{Waiting: true, Reason: "ImagePullBackOff"}}}},
 		}},
 		{Seen: start, Source: SourceRequest, Write: &Write{Ref: pod, Resource: "pods", Verb: "delete", Start: start, End: start, Code: 200}},
-		{Seen: start, Source: SourceWatch, Event: &Event{UID: "e", ResourceVersion: 9, Regarding: pod, Reason: "Pulled", Note: "a\nb <&>\u2028", Time: start}},
+		{Seen: start, Source: SourceWatch, Event: &Event{UID: "e", ResourceVersion: 9, Regarding: pod, Reason: "Pulled", Note: "Stopping container app", Time: start}},
 		{Seen: start, Source: SourceWatch, Gone: &Gone{Ref: pod, ResourceVersion: 12}},
 	}
 }

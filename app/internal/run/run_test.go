@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 		"Change":     {"what it did is printed when it has settled", nil, []string{"create=ConfigMap/a"}, 0, "", []string{"created ConfigMap/a", "create ConfigMap a", "critical path"}, nil},
 		"Nothing":    {"nothing changed, and that is said", nil, []string{"exit=0"}, 0, "", nil, []string{"no request came through lifeline's proxy"}},
 		"Fails":      {"the command's code, and what it did change", nil, []string{"create=ConfigMap/a", "exit=7"}, 7, "", []string{"create ConfigMap a"}, nil},
-		"Refused":    {"a refused write is part of the trace", nil, []string{"create=ConfigMap/refused"}, 1, "", []string{"ConfigMap refused", "no quota"}, nil},
+		"Refused":    {"a refused write is part of the trace", nil, []string{"create=ConfigMap/refused"}, 1, "", []string{"ConfigMap refused", "Forbidden: (text withheld)"}, nil},
 		"Unsettled":  {"what it still waits for", func(c *Command) { c.Timeout = 300 * time.Millisecond }, []string{"create=Pod/p"}, 3, "", []string{"reconcile Pod p"}, []string{"not settled within 300ms: Pod p"}},
 		"Table":      {"another form", func(c *Command) { c.Output = OutputTable }, []string{"create=ConfigMap/a"}, 0, "", []string{"COMPONENT", "ConfigMap shop/a"}, nil},
 		"NotFound":   {"as a shell would", func(c *Command) { c.Args = []string{"no-such-command"} }, nil, 127, "there is no such command", nil, nil},

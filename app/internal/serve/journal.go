@@ -111,6 +111,7 @@ func decodeChunk(data []byte) (*chunk, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the journal: %w", err)
 		}
+		o.Clean()
 		c.Observations = append(c.Observations, o)
 	}
 	if len(c.Observations) != h.Count {

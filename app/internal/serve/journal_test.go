@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 func TestChunkComesBack(t *testing.T) {
@@ -28,6 +31,22 @@ func TestChunkComesBack(t *testing.T) {
 				t.Errorf("-want +got:\n%s", d)
 			}
 		})
+	}
+}
+
+// TestOldChunkIsCleaned: a journal of an older version holds whole messages.
+func TestOldChunkIsCleaned(t *testing.T) {
+	note := &observation.Event{UID: "e", ResourceVersion: 9, Note: "the password is cNrYhunter2"}
+	data, err := (&chunk{Observations: []*observation.Observation{{Source: observation.SourceWatch, Event: note}}}).encode(quietly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeChunk(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if note := got.Observations[0].Event.Note; note != message.Withheld {
+		t.Errorf("it is still there: %s", note)
 	}
 }
 

@@ -63,7 +63,7 @@ func (d definer) received(m *Metrics) {
 	m.ReceiverRefused = d.total("receiver_requests_refused_total",
 		"OTLP requests that were not taken, by reason. Those that are full or busy come again: the store is slow or the process is short of CPU. Others are the sender's fault.", "reason")
 	m.SpansCut = d.total("receiver_cut_total",
-		"What was left out of received spans because it was too much, by what (attribute, event, link, nesting, text); or because only Lifeline says it (reserved); and spans that Lifeline itself had sent (returned): a Collector sends to Lifeline what it has from Lifeline; and what somebody ran in a container (command).", "what")
+		"What was left out of received spans because it was too much, by what (attribute, event, link, nesting, text); or because only Lifeline says it (reserved); and spans that Lifeline itself had sent (returned): a Collector sends to Lifeline what it has from Lifeline; values in URLs and attributes that may be secret, such as the command of an exec (command); and text of messages that may quote values (message).", "what")
 	m.SpansJoined = d.total("joined_spans_total",
 		"Received spans that belong to a change, by whether they came in time to be handed out with its trace (with) or later (after). Many that come after: the components' clocks or batches are late.", "when")
 	m.SpansUnjoined = d.total("unjoined_spans_total",

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
 // These end the keys of the annotations in which Lifeline's own admission webhooks
@@ -48,13 +49,13 @@ type objectRef struct {
 	resourceVersion              string
 }
 
-// secret reports whether bodies hold what nobody may read.
+// secret reports whether the bodies are confidential.
 func (r *objectRef) secret() bool { return r.Group == "" && r.Resource == "secrets" }
 
+// status is the responseStatus: its code, and its reason, message and details.
 type status struct {
-	code            int64
-	reason, message string
-	name            string
+	code int64
+	request.Body
 }
 
 // errShape is the error of text that is JSON and no audit event.
@@ -146,7 +147,7 @@ func (d decoder) event() (*event, error) {
 		case "objectRef":
 			return d.ref(e)
 		case "responseStatus":
-			return d.status(&e.status)
+			return request.ReadStatus(d.Walker, &e.status.Body, &e.status.code)
 		case "requestObject":
 			e.request, err = d.Raw()
 			return err
@@ -161,7 +162,7 @@ func (d decoder) event() (*event, error) {
 		return d.Skip()
 	})
 	if e.ref != nil && e.ref.secret() {
-		e.request, e.answer, e.status.message = nil, nil, ""
+		e.request, e.answer = nil, nil
 	}
 	if err == nil && (!shape || e.stage == "" || e.verb == "") {
 		err = errShape
@@ -215,27 +216,6 @@ func (d decoder) ref(e *event) error {
 			return d.Text((*string)(&r.uid))
 		case "resourceVersion":
 			return d.Text(&r.resourceVersion)
-		}
-		return d.Skip()
-	})
-}
-
-func (d decoder) status(s *status) error {
-	return d.Object(func(name []byte) error {
-		switch string(name) {
-		case "code":
-			return d.Number(&s.code)
-		case "reason":
-			return d.Text(&s.reason)
-		case "message":
-			return d.Text(&s.message)
-		case "details":
-			return d.Object(func(name []byte) error {
-				if string(name) == "name" {
-					return d.Text(&s.name)
-				}
-				return d.Skip()
-			})
 		}
 		return d.Skip()
 	})

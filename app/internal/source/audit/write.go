@@ -148,7 +148,7 @@ func (s *Source) write(e *event) draft {
 		w.End = w.Start
 	}
 	if w.Failed() {
-		w.Reason, w.Message = object.Bound(e.status.reason), object.Bound(e.status.message)
+		w.Reason, w.Message = e.status.Refusal(e.ref.Resource)
 		if e.stage == stagePanic {
 			w.Reason = cmp.Or(w.Reason, "Panic")
 		}
@@ -170,8 +170,8 @@ func traceParent(s string) string {
 
 // name finds the object's name and, of one that was not stored, its owner.
 func (w draft) name(e *event, sent, answer *request.Body) {
-	if w.Name == "" && w.Failed() {
-		w.Name = object.Bound(e.status.name)
+	if d := e.status.Details; d != nil && w.Name == "" && w.Failed() {
+		w.Name = object.Bound(d.Name)
 	}
 	for _, b := range []*request.Body{answer, sent} {
 		if b != nil && w.Name == "" && b.Kind != "Status" && !b.IsList() {

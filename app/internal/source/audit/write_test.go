@@ -79,13 +79,15 @@ func TestWrites(t *testing.T) {
 			base(func(w *observation.Write) { w.Manager = "kubectl-client-side-apply" }), ""},
 		"Impersonated": {"who counted, and who really asked", told("impersonatedUser", `{"username":"nobody"}`),
 			base(func(w *observation.Write) { w.User, w.Impersonator = "nobody", "jane" }), ""},
-		"Conflict": {"a refused write has its reason", told("responseStatus", `{"metadata":{},"status":"Failure","message":"m","reason":"Conflict","details":{"name":"web"},"code":409}`),
-			base(func(w *observation.Write) { w.Code, w.Reason, w.Message = 409, "Conflict", "m" }), ""},
+		"Conflict": {"a refused write has its reason", told("responseStatus", `{"metadata":{},"status":"Failure","message":"deployments.apps \"web\" already exists","reason":"Conflict","details":{"name":"web"},"code":409}`),
+			base(func(w *observation.Write) {
+				w.Code, w.Reason, w.Message = 409, "Conflict", `deployments.apps "web" already exists`
+			}), ""},
 		"RefusedByQuota": {"what was not created is known by its owner", told("verb", `"create"`, "objectRef", ref("pods", ""),
-			"responseStatus", `{"message":"exceeded quota","reason":"Forbidden","details":{"name":"web-x","kind":"pods"},"code":403}`,
+			"responseStatus", `{"message":"pods \"web-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1","reason":"Forbidden","details":{"name":"web-x","kind":"pods"},"code":403}`,
 			"requestObject", `{"kind":"Pod","metadata":{"generateName":"web-","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"ur","controller":true}]}}`),
 			base(func(w *observation.Write) {
-				w.Ref, w.Name, w.Resource, w.Verb, w.Code, w.Reason, w.Message, w.Controller = pod, "web-x", "pods", "create", 403, "Forbidden", "exceeded quota", "ur"
+				w.Ref, w.Name, w.Resource, w.Verb, w.Code, w.Reason, w.Message, w.Controller = pod, "web-x", "pods", "create", 403, "Forbidden", `pods "web-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`, "ur"
 			}), ""},
 		"Unchanged":   {"the version stayed: nothing was stored", told("requestObject", fmt.Sprintf(web, ""), "responseObject", fmt.Sprintf(web, "")), nil, "unchanged"},
 		"DryRun":      {"", told("requestURI", `"/apis/apps/v1/namespaces/shop/deployments/web?dryRun=All"`), nil, "dry run"},

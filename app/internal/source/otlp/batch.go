@@ -61,6 +61,8 @@ type batch struct {
 	values []attribute.Value
 	events []span.Event
 	links  []span.Link
+	// contents remembers what keys of attributes say of their values.
+	contents map[string]content
 }
 
 func newBatch(clock func() time.Time, limit int) *batch {

@@ -54,8 +54,8 @@ func TestJSON(t *testing.T) {
 			get: func(s *span.Span) string { return s.Start.String() + s.Origin.Kind.String() }, want: epoch.String() + "server",
 		},
 		"enum names": {
-			reason: "not OTLP, but what protobuf's own encoders write", body: jsonSpan(`"kind":"SPAN_KIND_CLIENT","status":{"code":"STATUS_CODE_ERROR","message":"m"}`),
-			get: func(s *span.Span) string { return s.Origin.Kind.String() + s.Message }, want: "clientm",
+			reason: "not OTLP, but what protobuf's own encoders write", body: jsonSpan(`"kind":"SPAN_KIND_CLIENT","status":{"code":"STATUS_CODE_ERROR","message":"EOF"}`),
+			get: func(s *span.Span) string { return s.Origin.Kind.String() + s.Message }, want: "clientEOF",
 		},
 		"unknown enums": {
 			reason: "are as if they were not there", body: jsonSpan(`"kind":99999999999,"status":{"code":"BAD"}`),

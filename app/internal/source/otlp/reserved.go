@@ -52,6 +52,7 @@ func (b *batch) clean(first int, scope string) {
 	b.cut[cutReturned] += all - len(b.spans)
 	kit := scope == kitScope || strings.HasPrefix(scope, kitScope+"/")
 	for _, s := range b.spans[first:] {
+		b.concealMessages(s)
 		s.Attributes = b.allowed(s.Attributes, kit)
 		for i := range s.Events {
 			s.Events[i].Attributes = b.allowed(s.Events[i].Attributes, kit)

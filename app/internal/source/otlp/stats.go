@@ -27,12 +27,13 @@ const (
 	cutText
 	cutReserved // said under a key of Lifeline's own
 	cutReturned // a span that Lifeline had sent
-	cutCommand  // what somebody ran in a container
+	cutCommand  // a command or a token in a URL
+	cutMessage  // text of a message
 	cuts
 )
 
 // cutNames are the keys of Stats.Cut.
-var cutNames = [cuts]string{"attribute", "event", "link", "nesting", "text", "reserved", "returned", "command"}
+var cutNames = [cuts]string{"attribute", "event", "link", "nesting", "text", "reserved", "returned", "command", "message"}
 
 // transport is how a request came.
 type transport int
@@ -63,7 +64,7 @@ type Stats struct {
 	Refused map[string]uint64 // "full", "busy", "slow", "large", "malformed", "foreign", "bug"
 	// Cut is what was left out: of spans that were accepted, and spans that
 	// come back from where Lifeline sent them.
-	Cut map[string]uint64 // "attribute", "event", "link", "nesting", "text", "reserved", "returned", "command"
+	Cut map[string]uint64 // "attribute", "event", "link", "nesting", "text", "reserved", "returned", "command", "message"
 	// Active is how many requests are under way.
 	Active int
 }

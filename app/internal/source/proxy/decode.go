@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 var protobufMagic = []byte("k8s\x00")
@@ -80,6 +81,9 @@ func decodeProtobuf(body []byte) (*request.Body, error) {
 		a.Reason, a.Message = string(s.Reason), s.Message
 		if d := s.Details; d != nil {
 			a.Details = &request.Details{Name: d.Name, Group: d.Group, Kind: d.Kind, UID: d.UID}
+			for _, c := range d.Causes {
+				a.Causes = append(a.Causes, message.Cause{Reason: string(c.Type), Field: c.Field, Message: c.Message})
+			}
 		}
 		return a, nil
 	}
@@ -106,8 +110,8 @@ func decodeProtobuf(body []byte) (*request.Body, error) {
 }
 
 // readMessage reads an object's metadata into b.
-func readMessage(b *request.Body, message []byte) error {
-	return eachField(message, func(number protowire.Number, value []byte) error {
+func readMessage(b *request.Body, body []byte) error {
+	return eachField(body, func(number protowire.Number, value []byte) error {
 		if number == 1 {
 			var m metav1.ObjectMeta
 			if err := m.Unmarshal(value); err != nil {
@@ -128,28 +132,28 @@ func readMessage(b *request.Body, message []byte) error {
 var errTruncated = errors.New("the protobuf message is damaged")
 
 // eachField calls visit for each length-delimited field of a message.
-func eachField(message []byte, visit func(protowire.Number, []byte) error) error {
-	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
+func eachField(body []byte, visit func(protowire.Number, []byte) error) error {
+	for len(body) > 0 {
+		number, kind, n := protowire.ConsumeTag(body)
 		if n < 0 {
 			return errTruncated
 		}
-		message = message[n:]
+		body = body[n:]
 		if kind != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+			if n = protowire.ConsumeFieldValue(number, kind, body); n < 0 {
 				return errTruncated
 			}
-			message = message[n:]
+			body = body[n:]
 			continue
 		}
-		value, n := protowire.ConsumeBytes(message)
+		value, n := protowire.ConsumeBytes(body)
 		if n < 0 {
 			return errTruncated
 		}
 		if err := visit(number, value); err != nil {
 			return err
 		}
-		message = message[n:]
+		body = body[n:]
 	}
 	return nil
 }

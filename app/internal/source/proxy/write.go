@@ -15,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // answerPatience bounds the reading of an answer that the command itself does
@@ -85,7 +86,7 @@ func (p *Proxy) answered(resp *http.Response) error {
 // unanswered records a write whose fate is not known.
 func (p *Proxy) unanswered(x *exchange, err error) {
 	w := p.write(x, http.StatusBadGateway, http.Header{}, p.opts.Now())
-	w.Reason, w.Message = "NoAnswer", span.Bound(err.Error())
+	w.Reason, w.Message = "NoAnswer", message.Clean(err.Error())
 	p.nameFailed(x, w, &request.Body{})
 	p.emit(x, w, 0)
 }
@@ -93,7 +94,7 @@ func (p *Proxy) unanswered(x *exchange, err error) {
 func (p *Proxy) record(x *exchange, code int, header http.Header, a *request.Body, end time.Time) {
 	w := p.write(x, code, header, end)
 	if w.Failed() {
-		w.Reason, w.Message = a.Reason, span.Bound(a.Message)
+		w.Reason, w.Message = a.Refusal(w.Resource)
 		p.nameFailed(x, w, a)
 		p.emit(x, w, 0)
 		return

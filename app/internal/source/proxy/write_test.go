@@ -122,15 +122,15 @@ func TestWrites(t *testing.T) {
 		},
 		"Refused": {
 			reason:   "a refused create has its name in the request only",
-			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"quota","details":{"kind":"deployments"},"code":403}`}},
-			want:     []*observation.Write{{Ref: failed, Resource: "deployments", Verb: "create", Code: 403, Reason: "Forbidden", Message: "quota"}},
+			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"limit is 7","details":{"kind":"deployments"},"code":403}`}},
+			want:     []*observation.Write{{Ref: failed, Resource: "deployments", Verb: "create", Code: 403, Reason: "Forbidden", Message: "limit is 7"}},
 		},
 		"CustomResource": {
 			reason:   "a kind that nobody knows is looked up once",
-			requests: []sent{{"POST", "/apis/x.io/v1/namespaces/shop/heads", asJSON, `{"metadata":{"name":"h"}}`, 409, `{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"m"}`}},
+			requests: []sent{{"POST", "/apis/x.io/v1/namespaces/shop/heads", asJSON, `{"metadata":{"name":"h"}}`, 409, `{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"heads.x.io \"h\" already exists"}`}},
 			want: []*observation.Write{{
 				Ref:      object.Ref{Kind: object.Kind{Group: "x.io", Version: "v1", Kind: "Head"}, Namespace: "shop", Name: "h"},
-				Resource: "heads", Verb: "create", Code: 409, Reason: "AlreadyExists", Message: "m",
+				Resource: "heads", Verb: "create", Code: 409, Reason: "AlreadyExists", Message: `heads.x.io "h" already exists`,
 			}},
 		},
 	}

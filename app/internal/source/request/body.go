@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // Body is what a body says of the objects in it: of one object, of those of a
@@ -23,9 +24,21 @@ type Body struct {
 	Reason  string
 	Message string
 	Details *Details
+	// Causes are those of the Details, at most maxCauses.
+	Causes []message.Cause
 	// Dry: the options of a deletion, which this is, or which an Eviction
 	// holds, ask for a dry run.
 	Dry bool
+}
+
+// Refusal returns why a Status refuses a request for the resource: its reason, and
+// the harmless part of its message. Both are bounded.
+func (b *Body) Refusal(resource string) (reason, sentence string) {
+	s := message.Status{Resource: resource, Message: b.Message, Causes: b.Causes}
+	if b.Details != nil {
+		s.Kind = b.Details.Kind
+	}
+	return message.Reason(b.Reason), message.Refusal(s)
 }
 
 // Metadata is the part of an object's, or a list's, metadata that is read.

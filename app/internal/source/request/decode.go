@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // Decode reads a JSON body. A member of another shape than Kubernetes gives it
@@ -24,6 +25,25 @@ func Decode(text []byte) (*Body, error) {
 		return nil, fmt.Errorf("cannot read the body: %w", err)
 	}
 	return b, nil
+}
+
+// ReadStatus reads a Status within another object, where its kind is left out.
+func ReadStatus(w jsonwalk.Walker, b *Body, code *int64) error {
+	d := decoder{w}
+	return d.Object(func(name []byte) error {
+		switch string(name) {
+		case "code":
+			return d.Number(code)
+		case "reason":
+			return d.Text(&b.Reason)
+		case "message":
+			return d.Text(&b.Message)
+		case "details":
+			b.Details = new(Details)
+			return d.details(b.Details, &b.Causes)
+		}
+		return d.Skip()
+	})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -44,8 +64,9 @@ func (d decoder) uid(u *types.UID) error { return d.Text((*string)(u)) }
 // body reads a body, or, if it is not whole, one of the objects in it: what that
 // may hold in turn is no part of a list.
 func (d decoder) body(b *Body, whole bool) error {
-	var reason, message string
+	var reason, text string
 	var about Details
+	var causes []message.Cause
 	dry, inner := false, false
 	err := d.Object(func(name []byte) error {
 		switch string(name) {
@@ -66,9 +87,9 @@ func (d decoder) body(b *Body, whole bool) error {
 		case "reason":
 			return d.Text(&reason)
 		case "message":
-			return d.Text(&message)
+			return d.Text(&text)
 		case "details":
-			return d.details(&about)
+			return d.details(&about, &causes)
 		case "dryRun":
 			return d.dry(&dry)
 		case "deleteOptions":
@@ -83,7 +104,7 @@ func (d decoder) body(b *Body, whole bool) error {
 	})
 	switch b.Kind {
 	case "Status":
-		b.Reason, b.Message = reason, message
+		b.Reason, b.Message, b.Causes = reason, text, causes
 		if about != (Details{}) {
 			b.Details = &about
 		}
@@ -177,7 +198,7 @@ func (d decoder) owner(m *Metadata) error {
 	return err
 }
 
-func (d decoder) details(about *Details) error {
+func (d decoder) details(about *Details, causes *[]message.Cause) error {
 	return d.Object(func(name []byte) error {
 		switch string(name) {
 		case "name":
@@ -188,8 +209,38 @@ func (d decoder) details(about *Details) error {
 			return d.Text(&about.Kind)
 		case "uid":
 			return d.uid(&about.UID)
+		case "causes":
+			return d.causes(causes)
 		}
 		return d.Skip()
+	})
+}
+
+// maxCauses bounds the causes that are read of one Status.
+const maxCauses = 64
+
+// causes appends the causes of a Status to the list, at most maxCauses in all.
+func (d decoder) causes(to *[]message.Cause) error {
+	return d.List(func() error {
+		if len(*to) >= maxCauses {
+			return d.Skip()
+		}
+		var c message.Cause
+		err := d.Object(func(name []byte) error {
+			switch string(name) {
+			case "reason":
+				return d.Text(&c.Reason)
+			case "field":
+				return d.Text(&c.Field)
+			case "message":
+				return d.Text(&c.Message)
+			}
+			return d.Skip()
+		})
+		if c != (message.Cause{}) {
+			*to = append(*to, c)
+		}
+		return err
 	})
 }
 

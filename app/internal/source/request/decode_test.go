@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 func TestDecode(t *testing.T) {
@@ -53,7 +55,7 @@ func TestDecode(t *testing.T) {
 		"list of others":  {reason: "what has no name is no object", text: `{"kind":"List","items":[{},1,null,"a",[],{"metadata":{}},{"metadata":{"name":"a"}}]}`, want: Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}}},
 		"list in a list":  {reason: "there is no such thing", text: `{"kind":"List","items":[{"metadata":{"name":"a"},"items":[{"metadata":{"name":"b"}}]}]}`, want: Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}}},
 		"table":           {reason: "a row's object is one of it", text: `{"kind":"Table","rows":[{"cells":["a"],"object":{"kind":"PartialObjectMetadata","metadata":{"name":"a","uid":"u"}}},{"cells":["b"]}]}`, want: Body{Kind: "Table", Items: []Body{{Kind: "PartialObjectMetadata", Metadata: Metadata{Name: "a", UID: "u"}}}}},
-		"status":          {reason: "why it failed, and what", text: `{"kind":"Status","reason":"NotFound","message":"no","details":{"name":"a","group":"apps","kind":"deployments","uid":"u","causes":[1]}}`, want: Body{Kind: "Status", Reason: "NotFound", Message: "no", Details: &Details{Name: "a", Group: "apps", Kind: "deployments", UID: "u"}}},
+		"status":          {reason: "why it failed, and what", text: `{"kind":"Status","reason":"NotFound","message":"no","details":{"name":"a","group":"apps","kind":"deployments","uid":"u","causes":[1,{"reason":"FieldValueInvalid","field":"spec.a","message":"m","other":{}},{}]}}`, want: Body{Kind: "Status", Reason: "NotFound", Message: "no", Details: &Details{Name: "a", Group: "apps", Kind: "deployments", UID: "u"}, Causes: []message.Cause{{Reason: "FieldValueInvalid", Field: "spec.a", Message: "m"}}}},
 		"bare status":     {reason: "nothing is about nothing", text: `{"kind":"Status","details":{"causes":[]}}`, want: Body{Kind: "Status"}},
 		"another's":       {reason: "in an Event these mean something else, and may be secret", text: `{"kind":"Event","reason":"r","message":"m","details":{"name":"d"}}`, want: Body{Kind: "Event"}},
 		"kind last":       {reason: "order does not matter", text: `{"reason":"r","dryRun":["All"],"kind":"Status"}`, want: Body{Kind: "Status", Reason: "r"}},

@@ -36,13 +36,13 @@ func NormalizeEvent(u *unstructured.Unstructured) *observation.Event {
 	var source fields
 	if raw(obj, "apiVersion") == "v1" {
 		regarding, source = sub(obj, "involvedObject"), sub(obj, "source")
-		e.Note = text(obj, "message")
+		e.Note = raw(obj, "message")
 		e.Component = word(obj, "reportingComponent")
 		e.Count = count(number(obj, "count"))
 		e.First, e.Last = moment(obj, "firstTimestamp"), moment(obj, "lastTimestamp")
 	} else {
 		regarding, source = sub(obj, "regarding"), sub(obj, "deprecatedSource")
-		e.Note = text(obj, "note")
+		e.Note = raw(obj, "note")
 		e.Component = word(obj, "reportingController")
 		e.Count = count(number(obj, "deprecatedCount"))
 		e.First, e.Last = moment(obj, "deprecatedFirstTimestamp"), moment(obj, "deprecatedLastTimestamp")
@@ -60,6 +60,7 @@ func NormalizeEvent(u *unstructured.Unstructured) *observation.Event {
 		r := ref(related)
 		e.Related = &r
 	}
+	e.Clean()
 	return e
 }
 

@@ -63,6 +63,7 @@ func Normalize(u *unstructured.Unstructured) *observation.State {
 	default:
 		s.Workload = workload(obj, gk)
 	}
+	s.Clean()
 	s.Progress, s.ProgressMessage = progress(u, gk, s)
 	return s
 }
@@ -127,7 +128,7 @@ func conditions(list []any) []observation.Condition {
 			Type:    word(m, "type"),
 			Status:  word(m, "status"),
 			Reason:  word(m, "reason"),
-			Message: text(m, "message"),
+			Message: raw(m, "message"),
 			Since:   moment(m, "lastTransitionTime"),
 		})
 	}

@@ -23,7 +23,7 @@ func pod(obj fields) *observation.Pod {
 		Scheduled:       object.ParseScheduled(raw(sub(sub(obj, "metadata"), "annotations"), object.AnnotationScheduled)),
 		Phase:           word(status, "phase"),
 		Reason:          word(status, "reason"),
-		Message:         text(status, "message"),
+		Message:         raw(status, "message"),
 		Started:         moment(status, "startTime"),
 		Init:            containers(items(spec, "initContainers"), items(status, "initContainerStatuses")),
 		Containers:      containers(items(spec, "containers"), items(status, "containerStatuses")),
@@ -77,7 +77,7 @@ func containerState(state fields) *observation.ContainerState {
 	if m := sub(state, "terminated"); m != nil {
 		return &observation.ContainerState{
 			Reason:   word(m, "reason"),
-			Message:  text(m, "message"),
+			Message:  raw(m, "message"),
 			Started:  moment(m, "startedAt"),
 			Finished: moment(m, "finishedAt"),
 			ExitCode: int32(number(m, "exitCode")), //nolint:gosec // an int32 in the API
@@ -88,7 +88,7 @@ func containerState(state fields) *observation.ContainerState {
 		return &observation.ContainerState{
 			Waiting: true,
 			Reason:  word(m, "reason"),
-			Message: text(m, "message"),
+			Message: raw(m, "message"),
 		}
 	}
 	return nil

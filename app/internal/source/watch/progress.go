@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // progress gives the verdict of kstatus, but for two kinds. Of a Pod kstatus
@@ -26,19 +26,28 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	}
 	result, err := status.Compute(u)
 	if err != nil {
-		return observation.ProgressInProgress, object.Bound("status is malformed: " + err.Error())
+		return observation.ProgressInProgress, "the status is malformed"
 	}
 	switch result.Status {
 	case status.CurrentStatus:
 		// Its messages say no more than the verdict does.
 		return observation.ProgressCurrent, ""
 	case status.FailedStatus:
-		return observation.ProgressFailed, object.Bound(result.Message)
+		return observation.ProgressFailed, explained(result)
 	case status.TerminatingStatus:
 		return observation.ProgressTerminating, ""
 	default:
-		return observation.ProgressInProgress, object.Bound(result.Message)
+		return observation.ProgressInProgress, explained(result)
 	}
+}
+
+// explained is the message of a verdict. Where it is withheld, its reason says more.
+func explained(result *status.Result) string {
+	text := message.Clean(result.Message)
+	if text == message.Withheld && len(result.Conditions) > 0 {
+		text = message.WithReason(result.Conditions[0].Reason, text)
+	}
+	return text
 }
 
 func podProgress(s *observation.State) (observation.Progress, string) {

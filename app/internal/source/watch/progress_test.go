@@ -28,8 +28,8 @@ func TestProgress(t *testing.T) {
 		},
 		"JobFailed": {
 			reason: "a failed Job says why",
-			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Failed","status":"True","message":"deadline"}]}}`,
-			want:   observation.ProgressFailed, message: "deadline",
+			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Failed","status":"True","message":"Job was active longer than specified deadline"}]}}`,
+			want:   observation.ProgressFailed, message: "Job was active longer than specified deadline",
 		},
 		"JobSuspended": {
 			reason: "a suspended Job waits for nobody in the cluster",
@@ -48,8 +48,8 @@ func TestProgress(t *testing.T) {
 		},
 		"PodFailed": {
 			reason: "a Pod that failed says why",
-			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Failed","message":"evicted"}}`,
-			want:   observation.ProgressFailed, message: "evicted",
+			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Failed","message":"The node was low on resource: memory."}}`,
+			want:   observation.ProgressFailed, message: "The node was low on resource: memory.",
 		},
 		"NotObserved": {
 			reason: "a controller that has not seen the generation has not acted on it",
@@ -58,13 +58,13 @@ func TestProgress(t *testing.T) {
 		},
 		"CustomReady": {
 			reason: "kstatus knows Ready of any kind",
-			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Ready","status":"False","message":"waiting"}]}}`,
-			want:   observation.ProgressInProgress, message: "waiting",
+			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Ready","status":"False","message":"containers with unready status: [web]"}]}}`,
+			want:   observation.ProgressInProgress, message: "containers with unready status: [web]",
 		},
 		"Stalled": {
-			reason: "and Stalled",
-			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Stalled","status":"True","message":"no quota"}]}}`,
-			want:   observation.ProgressFailed, message: "no quota",
+			reason: "and Stalled; an unknown message may quote a value",
+			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Stalled","status":"True","reason":"NoQuota","message":"the token is hunter2"}]}}`,
+			want:   observation.ProgressFailed, message: "NoQuota: (text withheld)",
 		},
 		"Malformed": {
 			reason: "a status that cannot be read is no reason to stop, nor to say that all is well",

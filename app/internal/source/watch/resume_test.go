@@ -27,6 +27,10 @@ func (wd *watched) watch(scope Scope) {
 	}
 }
 
+// definitions is the key of the stream of CustomResourceDefinitions. Removed kinds are
+// found by its position.
+const definitions = "customresourcedefinitions.apiextensions.k8s.io//"
+
 // awaitPosition waits until a stream has come to a version, and returns where
 // all of them are.
 func (wd *watched) awaitPosition(key, version string) []Position {
@@ -125,6 +129,7 @@ func TestResume(t *testing.T) {
 			first := watching(t, f)
 			first.watch(all)
 			first.sync()
+			first.await("the position of definitions", func() bool { return first.reached[definitions].Version != "" })
 			positions := append(first.awaitPosition("pods//", "103"), tc.left...)
 			first.Close()
 			tc.between(f)

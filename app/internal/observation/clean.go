@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+import "github.com/kube-lifeline/lifeline/internal/message"
+
+// Clean drops what messages quote of values. Sources clean what they observe. An
+// observation from a recording or a journal may be older than that. A clean
+// observation stays as it is.
+func (o *Observation) Clean() {
+	if w := o.Write; w != nil {
+		w.Reason, w.Message = message.Reason(w.Reason), message.Clean(w.Message)
+		if w.Message != "" && (message.Confidential(w.Resource) || message.Confidential(w.Kind.Kind)) {
+			w.Message = message.Withheld
+		}
+	}
+	if o.Event != nil {
+		o.Event.Clean()
+	}
+	if o.State != nil {
+		o.State.Clean()
+	}
+}
+
+// Clean drops what the message quotes.
+func (e *Event) Clean() {
+	e.Reason, e.Note = message.Reason(e.Reason), message.Clean(e.Note)
+}
+
+// Clean drops what the messages of conditions and containers quote.
+func (s *State) Clean() {
+	s.ProgressMessage = message.Clean(s.ProgressMessage)
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
+		c.Reason, c.Message = message.Reason(c.Reason), message.Clean(c.Message)
+	}
+	if s.Pod == nil {
+		return
+	}
+	s.Pod.Reason, s.Pod.Message = message.Reason(s.Pod.Reason), message.Clean(s.Pod.Message)
+	for _, containers := range [][]Container{s.Pod.Init, s.Pod.Containers} {
+		for i := range containers {
+			for _, state := range []*ContainerState{containers[i].State, containers[i].Last} {
+				state.clean()
+			}
+		}
+	}
+}
+
+func (s *ContainerState) clean() {
+	if s == nil {
+		return
+	}
+	if s.Reason = message.Reason(s.Reason); s.Terminated() {
+		s.Message = message.Termination(s.Reason, s.Message)
+	} else {
+		s.Message = message.Clean(s.Message)
+	}
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"regexp"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/internal/message"
+)
+
+// redacted stands for a value that is not to be shown, as OpenTelemetry's
+// semantic conventions for URLs have it.
+const redacted = "REDACTED"
+
+// parameters are the query parameters of the Kubernetes API whose values are shown.
+// Others may be part of a command, a token, or a request to a Service behind the
+// API server's proxy.
+var parameters = map[string]bool{
+	"allowWatchBookmarks": true, "container": true, "dryRun": true, "fieldManager": true, "fieldSelector": true, "fieldValidation": true,
+	"follow": true, "force": true, "gracePeriodSeconds": true, "includeObject": true, "labelSelector": true, "limit": true, "limitBytes": true,
+	"orphanDependents": true, "ports": true, "pretty": true, "previous": true, "propagationPolicy": true, "resourceVersion": true,
+	"resourceVersionMatch": true, "sendInitialEvents": true, "sinceSeconds": true, "stderr": true, "stdin": true, "stdout": true,
+	"tailLines": true, "timeout": true, "timeoutSeconds": true, "timestamps": true, "tty": true, "watch": true,
+}
+
+// plainName reports whether a name is that of a span's event as code has it, without
+// a value. containerd's names are whole lines of its log.
+func plainName(name string) bool {
+	return len(name) <= maxPlainName && name != "" && isLetter(name[0]) && consists(name, " ._/()-", false)
+}
+
+const maxPlainName = 80
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// consists reports whether a text has letters and the others alone, and digits if
+// they are allowed.
+func consists(text, others string, digits bool) bool {
+	for i := range len(text) {
+		c := text[i]
+		if !isLetter(c) && (!digits || c < '0' || c > '9') && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// concealMessages cleans the status of a span and the names of its events.
+func (b *batch) concealMessages(s *span.Span) {
+	b.concealText(&s.Message)
+	for i := range s.Events {
+		e := &s.Events[i]
+		if plainName(e.Name) {
+			continue
+		}
+		name := message.Clean(e.Name)
+		if first, _, _ := strings.Cut(e.Name, " "); name == message.Withheld && plainName(first) {
+			name = first + " " + name
+		}
+		if name != e.Name {
+			e.Name = name
+			b.cut[cutMessage]++
+		}
+	}
+}
+
+func (b *batch) concealText(text *string) {
+	if *text == "" {
+		return
+	}
+	if clean := message.Clean(*text); clean != strings.TrimSpace(*text) {
+		*text = clean
+		b.cut[cutMessage]++
+	}
+}
+
+// secretKeys are the beginnings of keys whose values are arguments, headers or
+// statements; annotationKey marks the annotations of an object.
+var secretKeys = []string{
+	"process.command", "container.command", "http.request.header.", "http.response.header.", "request.header", "response.header",
+	"rpc.grpc.request.metadata.", "rpc.grpc.response.metadata.", "db.statement", "db.query.",
+}
+
+const annotationKey = ".annotation."
+
+// messageWords are the last words of keys whose values are messages.
+var messageWords = map[string]bool{
+	"error": true, "errors": true, "err": true, "message": true, "msg": true, "description": true, "stacktrace": true,
+	"stderr": true, "stdout": true, "output": true, "body": true,
+}
+
+// content is what the value of an attribute is by its key.
+type content int
+
+const (
+	contentOther content = iota
+	contentSecret
+	contentMessage
+	contentQuery
+)
+
+// maxKeys bounds the keys whose content is remembered.
+const maxKeys = 1024
+
+// contentOf is the content by a key; keys come over and over.
+func (b *batch) contentOf(key string) content {
+	c, known := b.contents[key]
+	if known {
+		return c
+	}
+	switch {
+	case key == "url.query":
+		c = contentQuery
+	case isSecret(key):
+		c = contentSecret
+	case messageWords[key[strings.LastIndexAny(key, "._")+1:]]:
+		c = contentMessage
+	}
+	if b.contents == nil {
+		b.contents = make(map[string]content, 64)
+	}
+	if len(b.contents) < maxKeys {
+		b.contents[key] = c
+	}
+	return c
+}
+
+// conceal hides what attributes quote: arguments, headers, messages, and what may be
+// secret in URLs.
+func (b *batch) conceal(attrs []attribute.KeyValue) {
+	for i := range attrs {
+		v := &attrs[i].Value
+		isText := v.Type() == attribute.STRING
+		switch b.contentOf(string(attrs[i].Key)) {
+		case contentSecret:
+			if text := v.AsString(); !isText || text != "" && text != redacted {
+				*v = attribute.StringValue(redacted)
+				b.cut[cutCommand]++
+			}
+		case contentMessage:
+			switch v.Type() {
+			case attribute.STRING:
+				text := v.AsString()
+				b.concealText(&text)
+				*v = attribute.StringValue(text)
+			case attribute.STRINGSLICE, attribute.SLICE, attribute.MAP:
+				*v = attribute.StringValue(message.Withheld)
+				b.cut[cutMessage]++
+			}
+		case contentQuery:
+			b.concealURL(v, publicQuery(v.AsString(), false))
+		default:
+			if text := v.AsString(); isText && (strings.HasPrefix(text, "/") || strings.Contains(text, "://")) {
+				b.concealURL(v, publicURL(text))
+			}
+		}
+	}
+}
+
+func (b *batch) concealURL(v *attribute.Value, public string) {
+	if v.Type() == attribute.STRING && public != v.AsString() {
+		*v = attribute.StringValue(public)
+		b.cut[cutCommand]++
+	}
+}
+
+func isSecret(key string) bool {
+	for _, prefix := range secretKeys {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(key, "k8s.") && strings.Contains(key, annotationKey)
+}
+
+var (
+	urlForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
+	webForm = regexp.MustCompile(`^(?:https?|wss?)://`)
+	// apiPath are the paths of the Kubernetes API and its health checks.
+	apiPath = regexp.MustCompile(`^/(?:$|(?:api/v1|apis/[a-z0-9.-]+/v[0-9][a-z0-9]*)(?:/|$)|(?:api|apis|version|metrics|healthz|livez|readyz|openapi/v[23])$)`)
+	// proxied begins the path of a request that the API server hands on, and
+	// streaming that of a container runtime's stream, whose rest is a token.
+	proxied = regexp.MustCompile(`^/api/v1/.*/proxy(?:/|$)|^/cri/[a-z]+/`)
+)
+
+// plainValue are the characters of a parameter that is shown, beside letters and
+// digits.
+const plainValue = "._:/,=!()% +@-"
+
+// publicURL is a URL or a path with what may be secret redacted: a user,
+// the values of unknown parameters, the path of a request that is handed on, and
+// that of a URL outside the Kubernetes API.
+func publicURL(text string) string {
+	if text[0] != '/' && !urlForm.MatchString(text) {
+		return text
+	}
+	text, _, _ = strings.Cut(text, "#")
+	path, query, found := strings.Cut(text, "?")
+	host, all := "", false
+	if scheme := schemeOf(path); scheme != "" {
+		rest := path[len(scheme):]
+		authority := rest
+		if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+			authority = rest[:slash]
+		}
+		path = rest[len(authority):]
+		host = scheme + authority[strings.LastIndexByte(authority, '@')+1:]
+		if path != "" && !apiPath.MatchString(path) && webForm.MatchString(scheme) {
+			path, all = "/"+redacted, true
+		}
+	}
+	if strings.Contains(path, "/proxy") || strings.HasPrefix(path, "/cri/") {
+		if before := proxied.FindString(path); before != "" {
+			all = true
+			if len(path) > len(before) {
+				path = before + redacted
+			}
+		}
+	}
+	if found {
+		query = "?" + publicQuery(query, all)
+	}
+	return host + path + query
+}
+
+// schemeOf is the beginning of a URL, "https://"; a path has none.
+func schemeOf(text string) string {
+	if text == "" || text[0] == '/' {
+		return ""
+	}
+	return urlForm.FindString(text)
+}
+
+// publicQuery redacts all parameters of a query, or those that are not known.
+func publicQuery(query string, all bool) string {
+	params := strings.Split(query, "&")
+	for i, p := range params {
+		name, value, assigned := strings.Cut(p, "=")
+		switch {
+		case p == "" || assigned && value == "" && !all:
+		case !all && parameters[name] && consists(value, plainValue, true):
+		case assigned && consists(name, plainValue, true) && !all:
+			params[i] = name + "=" + redacted
+		default:
+			params[i] = redacted
+		}
+	}
+	return strings.Join(params, "&")
+}
