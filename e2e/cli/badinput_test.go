@@ -213,7 +213,7 @@ run converged
 
 func TestRefusedWrites(t *testing.T) {
 	ns := bench.Namespace(t)
-	bench.MustKubectl(t, "", "-n", ns, "create", "quota", "few", "--hard=configmaps=2") // kube-root-ca.crt is one
+	bench.MustKubectl(t, "", "-n", ns, "create", "quota", "few", "--hard=services=1,configmaps=1") // kube-root-ca.crt is one
 	harness.Eventually(t, "the quota's first count", func() bool {
 		return strings.Contains(bench.MustKubectl(t, "", "-n", ns, "get", "quota", "few", "-o", "jsonpath={.status.used}"), `"configmaps":"1"`)
 	})
@@ -232,17 +232,24 @@ run converged
 		},
 		"over quota": {
 			"an answer of 403; what passed before it is kept",
-			configMap(ns, "first", "a: b") + "---\n" + configMap(ns, "second", "a: b"), `
+			service(ns, "first") + "---\n" + service(ns, "second"), `
 run converged
-  create ConfigMap first (request)
-  create ConfigMap second failed (request)
-`, `exceeded quota: few`,
+  create Service second failed (request)
+  reconcile Service first converged (request)
+    create Service first (request)
+`, `Forbidden: services "second" is forbidden: exceeded quota: few, requested: services=1, used: services=1, limited: services=1`,
+		},
+		"confidential": {
+			"nothing of the message is kept: it may quote data", configMap(ns, "settings", "a: b"), `
+run converged
+  create ConfigMap settings failed (request)
+`, `Forbidden: (text withheld)`,
 		},
 		"gone": {
 			"a delete of what is not there is answered 404, and changes nothing", "", `
 run converged
   delete ConfigMap none failed (request)
-`, `not found`,
+`, `NotFound`,
 		},
 	}
 	for name, tt := range tests {

@@ -25,3 +25,8 @@ func namedOutline(t *testing.T, namespace string, r harness.Result, want ...stri
 	t.Helper()
 	bench.NamesIn(t, namespace).Expect(t, r, want...)
 }
+
+// service is a Service without endpoints.
+func service(namespace, name string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: %s}\nspec: {ports: [{port: 80}]}\n", name, namespace)
+}

@@ -53,7 +53,7 @@ func TestStory(t *testing.T) {
 	s.shows(t, "trace-deleted-pod", "trace", "pod/"+pods, "-n", s.shop)
 	s.shows(t, "trace-rebuilt", "trace", "deployment/web", "-n", s.shop, "--direct")
 
-	apply(t, hasty(deployment(s.shop, "web", "v3", 3, "pull-error: no such image", "backoff: 600s")))
+	apply(t, hasty(deployment(s.shop, "web", "v3", 3, "pull-error: not found", "backoff: 600s")))
 	s.failing(t)
 	s.await(t, 1, 1)
 	s.shows(t, "trace-failing", "trace", "deploy/web", "-n", s.shop)
@@ -72,7 +72,7 @@ func TestStory(t *testing.T) {
 	s.await(t, 1, 0)
 	s.shows(t, "trace-deleted", "trace", "deployments/api", "-n", s.pay)
 	s.shows(t, "trace-gone", "trace", "deployments/api", "-n", s.pay, "--direct")
-	apply(t, hasty(deployment(s.pay, "bad", "v1", 1, "pull-error: no such image", "backoff: 600s")))
+	apply(t, hasty(deployment(s.pay, "bad", "v1", 1, "pull-error: not found", "backoff: 600s")))
 	s.failing(t)
 	s.await(t, 1, 1)
 	apply(t, deployment(s.pay, "slow", "v1", 1, "pull: 600s"))

@@ -130,7 +130,7 @@ func (s *Server) Readiness(t testing.TB) (ready bool, said string) {
 	if s.TelemetryAddress() == "" || s.APIAddress() == "" {
 		return false, ""
 	}
-	code, body, err := get(t.Context(), "http://"+s.telemetry+"/readyz")
+	code, body, err := Get(t.Context(), "http://"+s.telemetry+"/readyz")
 	return err == nil && code == http.StatusOK, string(body)
 }
 
@@ -264,7 +264,8 @@ func logLines(text string) []LogLine {
 // getTimeout bounds a question to a server.
 const getTimeout = 2 * time.Minute
 
-func get(ctx context.Context, url string) (code int, body []byte, err error) {
+// Get asks a server and reads its whole answer.
+func Get(ctx context.Context, url string) (code int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

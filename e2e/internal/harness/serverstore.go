@@ -25,7 +25,7 @@ type Summary struct {
 // API asks the API and decodes the answer, which must be one with status 200.
 func (s *Server) API(t testing.TB, path string, into any) {
 	t.Helper()
-	code, body, err := get(t.Context(), "http://"+s.APIAddress()+"/api/v1/"+path)
+	code, body, err := Get(t.Context(), "http://"+s.APIAddress()+"/api/v1/"+path)
 	if err != nil || code != http.StatusOK {
 		t.Fatalf("GET %s: %d %v\n%s", path, code, err, body)
 	}
@@ -65,7 +65,7 @@ func (s *Server) Open(t testing.TB) int {
 // Trace is one trace as the server has it.
 func (s *Server) Trace(t testing.TB, id string) *Trace {
 	t.Helper()
-	code, body, err := get(t.Context(), "http://"+s.APIAddress()+"/api/v1/traces/"+id)
+	code, body, err := Get(t.Context(), "http://"+s.APIAddress()+"/api/v1/traces/"+id)
 	if err != nil || code != http.StatusOK {
 		t.Fatalf("GET trace %s: %d %v\n%s", id, code, err, body)
 	}
@@ -90,7 +90,7 @@ func (s *Server) Traces(t testing.TB, namespace string) map[string]*Trace {
 // them: `lifeline_spans_dropped_total{reason="age"}`.
 func (s *Server) Metrics(t testing.TB) map[string]float64 {
 	t.Helper()
-	code, body, err := get(t.Context(), "http://"+s.TelemetryAddress()+"/metrics")
+	code, body, err := Get(t.Context(), "http://"+s.TelemetryAddress()+"/metrics")
 	if err != nil || code != http.StatusOK {
 		t.Fatalf("GET /metrics: %d %v\n%s", code, err, body)
 	}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package canary
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// value is unlike anything that a cluster holds.
+const value = "cNrY7f3e9a1b2c4d6e8f"
+
+// TestNothingConfidential: no confidential value reaches what Lifeline stores, sends
+// or prints, whoever wrote it and however the cluster quotes it.
+func TestNothingConfidential(t *testing.T) {
+	ns := bench.Namespace(t)
+	quote(t, value, ns)
+	backend := harness.NewBackend(t)
+	backend.KeepExports()
+	server := bench.Server(t, harness.ServerOptions{
+		OTLP:   backend.URL(),
+		Config: fmt.Sprintf("receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\njoining: {window: 10s}\n", receiver, bench.AuditLog()),
+	})
+	server.Start(t)
+	s := newSearch(value)
+	streamed := stream(t, "http://"+server.APIAddress()+"/api/v1/watch")
+	recording := filepath.Join(t.TempDir(), "record.jsonl")
+	recorder := bench.Begin(t, harness.Call{Args: []string{"record", "-A", recording}})
+	recorder.AwaitStderr(t, "recording")
+	watch := bench.Begin(t, harness.Call{Args: []string{"watch", "-A", "-o", "json", "--server", "none"}})
+
+	// Each way of writing, first under `lifeline run`, then beside it.
+	answers := filepath.Join(t.TempDir(), "answers")
+	run := func(flags ...string) {
+		t.Helper()
+		sink := harness.NewBackend(t)
+		sink.KeepExports()
+		file := filepath.Join(t.TempDir(), "run.jsonl")
+		r := bench.Do(t, writing(t, ns, answers, append([]string{"run", "--timeout", "20s", "--otlp", sink.URL(), "--record", file}, flags...)))
+		if r.Code != 0 && r.Code != 3 && r.Code != 4 {
+			t.Fatalf("lifeline run %v: exit code %d: %s", flags, r.Code, r.Stderr)
+		}
+		if !strings.Contains(r.Stdout, "(text withheld)") {
+			t.Errorf("lifeline run %v prints no refusal: nothing is proved\n%s", flags, r.Stdout)
+		}
+		s.in(t, "run's output", []byte(r.Stdout))
+		s.in(t, "run's errors", []byte(r.Stderr))
+		s.exports(t, "run's OTLP", sink)
+		s.files(t, "run's recording", filepath.Dir(file))
+		for _, format := range []string{"tree", "table", "json"} {
+			again := bench.Do(t, harness.Call{Args: []string{"replay", "-o", format, file}})
+			s.in(t, "replay's output", []byte(again.Stdout+again.Stderr))
+		}
+	}
+	run("-o", "tree")
+	run("-o", "json")
+	quotes(t, answers)
+	onNode(t, ns)
+
+	// What must be left of the messages: of refusals of a request and of a controller's
+	// write, of an Event, of a condition.
+	missing := ""
+	t.Cleanup(func() {
+		if missing != "" {
+			t.Error("this is missing:", missing)
+		}
+	})
+	harness.Within(t, time.Minute, "what users need of the messages being stored", func() bool {
+		all := s.api(t, server)
+		missing = ""
+		for _, want := range []string{
+			`Error creating: admission webhook \"quoting.canary.example.com\" denied the request: (text withheld)`,
+			`Job.batch \"web\" is invalid: spec.template: Invalid value: field is immutable (text withheld)`,
+			`ValidatingAdmissionPolicy '` + ns + `' with binding '` + ns + `' denied request: (text withheld)`,
+			`Error: failed to start container \"web\": exec: \"(text withheld)\": (text withheld)`,
+			`getting credentials: (text withheld)`,
+		} {
+			if !strings.Contains(all, want) {
+				missing = want
+				return false
+			}
+		}
+		return true
+	})
+	for _, object := range []string{"deployment/web", "pod/web", "job/web", "secret/s", "configmap/c", "pod/command", "pod/start"} {
+		for _, format := range []string{"tree", "table", "json"} {
+			r := bench.Do(t, harness.Call{Args: []string{"trace", object, "-n", ns, "-o", format, "--server", "http://" + server.APIAddress()}})
+			s.in(t, "trace's output", []byte(r.Stdout+r.Stderr))
+		}
+	}
+	bundle := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	for _, args := range [][]string{{"ls"}, {"ls", "--failed", "-o", "json"}, {"doctor"}, {"doctor", "--bundle", bundle}} {
+		r := bench.Do(t, harness.Call{Args: append(args, "--server", "http://"+server.APIAddress())})
+		s.in(t, args[0]+"'s output", []byte(r.Stdout+r.Stderr))
+	}
+	s.packed(t, "bundle", bundle)
+	s.api(t, server)
+	// What is on disk in the middle of the work, the write-ahead log included.
+	server.Kill(t)
+	s.files(t, "store", server.Dir)
+	server.Start(t)
+	s.api(t, server)
+	server.Stop(t)
+	s.files(t, "store", server.Dir)
+	s.databases(t, server.Dir)
+	s.in(t, "server's log", []byte(server.Log()))
+	s.exports(t, "server's OTLP", backend)
+	s.in(t, "stream", streamed())
+
+	for _, p := range []*harness.Process{recorder, watch} {
+		p.Signal(t, syscall.SIGINT)
+		p.Wait(t)
+		s.in(t, p.String(), []byte(p.Stdout()+p.Stderr()))
+	}
+	s.files(t, "recording", filepath.Dir(recording))
+	for sink, n := range s.searched {
+		t.Logf("searched %9d bytes of %s", n, sink)
+	}
+}
+
+// writing is a call of lifeline by which this binary writes.
+func writing(t *testing.T, namespace, answers string, args []string) harness.Call {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := json.Marshal(writer{Canary: value, Namespace: namespace, Answers: answers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.Call{Args: append(args, "--", self), Env: []string{writerEnv + "=" + string(task)}}
+}
+
+// quotes checks that the API server did quote the value: else nothing is proved.
+func quotes(t *testing.T, answers string) {
+	t.Helper()
+	file, err := os.Open(answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	refusals, quoting, accepted := 0, 0, 0
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.Contains(line, `"status":"Failure"`):
+			refusals++
+			if strings.Contains(line, value) {
+				quoting++
+			}
+		default:
+			accepted++
+		}
+	}
+	t.Logf("%d writes were accepted and %d refused; %d of the refusals quote the value", accepted, refusals, quoting)
+	if accepted < 50 || quoting < 50 {
+		t.Error("too few: nothing is proved")
+	}
+}
+
+// api asks the server everything that it can be asked, and returns its traces.
+func (s *search) api(t *testing.T, server *harness.Server) string {
+	t.Helper()
+	var all strings.Builder
+	base := "http://" + server.APIAddress() + "/api/v1"
+	var list struct {
+		Traces []struct {
+			TraceID string `json:"traceId"`
+		} `json:"traces"`
+	}
+	if err := json.Unmarshal(s.get(t, base+"/traces?limit=10000"), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Traces) < 50 {
+		t.Errorf("there are %d traces: too few to prove anything", len(list.Traces))
+	}
+	for _, one := range list.Traces {
+		all.Write(s.get(t, base+"/traces/"+one.TraceID))
+		s.get(t, base+"/traces/"+one.TraceID+"/causes")
+	}
+	for _, path := range []string{"/info", "/sources", "/writes?limit=10000"} {
+		s.get(t, base+path)
+	}
+	for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
+		s.get(t, "http://"+server.TelemetryAddress()+path)
+	}
+	return all.String()
+}
+
+func (s *search) get(t *testing.T, url string) []byte {
+	t.Helper()
+	_, body, err := harness.Get(t.Context(), url)
+	if err != nil {
+		t.Errorf("cannot ask %s: %v", url, err)
+	}
+	s.in(t, "API", body)
+	return body
+}
+
+// stream reads a stream until its server ends, and returns what came.
+func stream(t *testing.T, url string) func() []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close = true
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan []byte, 1)
+	go func() {
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body) // it ends with the server
+		done <- body
+	}()
+	return func() []byte {
+		cancel()
+		body := <-done
+		if len(body) == 0 {
+			t.Error("the stream is empty: nothing is proved")
+		}
+		return body
+	}
+}
+
+// exports looks through the requests that a backend got.
+func (s *search) exports(t *testing.T, sink string, b *harness.Backend) {
+	t.Helper()
+	all := b.Exports()
+	if len(all) == 0 {
+		t.Errorf("%s: nothing was sent", sink)
+	}
+	for _, e := range all {
+		line, err := e.AppendJSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.in(t, sink, line)
+	}
+}
+
+// databases looks through the SQLite files below a directory.
+func (s *search) databases(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.db"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no database in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		s.database(t, file)
+	}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package canary puts a recognisable value wherever a cluster holds something
+// confidential, has it quoted in every way that is known, and searches everything
+// that Lifeline stores, sends and prints for it.
+package canary
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/lab"
+)
+
+var (
+	// bench is the cluster that all tests of this package share.
+	bench *harness.Bench
+	// receiver is the address of a test's server for the spans of components.
+	receiver string
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(writerEnv) != "" {
+		os.Exit(writerMain()) // `lifeline run` started this
+	}
+	var err error
+	if receiver, err = harness.FreeAddress(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(harness.Main(m, lab.Options{
+		Nodes: nodes(), Tracing: traced(),
+	}, &bench))
+}
+
+// traced has the components send all their spans to a test's server.
+func traced() map[lab.Component]lab.Tracing {
+	tracing := lab.Tracing{Endpoint: receiver, SamplingRatePerMillion: lab.EveryTrace}
+	if os.Getuid() != 0 {
+		return tracing.Of(lab.Etcd, lab.APIServer)
+	}
+	return tracing.Of()
+}
