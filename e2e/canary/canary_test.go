@@ -43,17 +43,15 @@ func TestNothingConfidential(t *testing.T) {
 
 	// Each way of writing, first under `lifeline run`, then beside it.
 	answers := filepath.Join(t.TempDir(), "answers")
-	run := func(flags ...string) {
+	run := func(flags, env []string, command ...string) harness.Result {
 		t.Helper()
 		sink := harness.NewBackend(t)
 		sink.KeepExports()
 		file := filepath.Join(t.TempDir(), "run.jsonl")
-		r := bench.Do(t, writing(t, ns, answers, append([]string{"run", "--timeout", "20s", "--otlp", sink.URL(), "--record", file}, flags...)))
+		args := append([]string{"run", "--timeout", "20s", "--otlp", sink.URL(), "--record", file}, flags...)
+		r := bench.Do(t, harness.Call{Args: append(append(args, "--"), command...), Env: env})
 		if r.Code != 0 && r.Code != 3 && r.Code != 4 {
-			t.Fatalf("lifeline run %v: exit code %d: %s", flags, r.Code, r.Stderr)
-		}
-		if !strings.Contains(r.Stdout, "(text withheld)") {
-			t.Errorf("lifeline run %v prints no refusal: nothing is proved\n%s", flags, r.Stdout)
+			t.Fatalf("lifeline run %v: exit code %d: %s", command, r.Code, r.Stderr)
 		}
 		s.in(t, "run's output", []byte(r.Stdout))
 		s.in(t, "run's errors", []byte(r.Stderr))
@@ -63,9 +61,21 @@ func TestNothingConfidential(t *testing.T) {
 			again := bench.Do(t, harness.Call{Args: []string{"replay", "-o", format, file}})
 			s.in(t, "replay's output", []byte(again.Stdout+again.Stderr))
 		}
+		return r
 	}
-	run("-o", "tree")
-	run("-o", "json")
+	self, task := writing(t, ns, answers)
+	for _, format := range []string{"tree", "json"} {
+		r := run([]string{"-o", format}, []string{task}, self)
+		if !strings.Contains(r.Stdout, "(text withheld)") {
+			t.Errorf("lifeline run -o %s prints no refusal: nothing is proved\n%s", format, r.Stdout)
+		}
+	}
+	for _, line := range commandLines(ns) {
+		r := run([]string{"-o", "json"}, nil, line.command...)
+		if !strings.Contains(r.Stdout, `"`+line.shown+`"`) {
+			t.Errorf("%q is not shown as %q:\n%s", line.command, line.shown, r.Stdout)
+		}
+	}
 	quotes(t, answers)
 	onNode(t, ns)
 
@@ -130,8 +140,33 @@ func TestNothingConfidential(t *testing.T) {
 	}
 }
 
-// writing is a call of lifeline by which this binary writes.
-func writing(t *testing.T, namespace, answers string, args []string) harness.Call {
+// commandLine is a command with the value that changes something, and what a
+// trace shows of it.
+type commandLine struct {
+	command []string
+	shown   string
+}
+
+// commandLines build on each other.
+func commandLines(ns string) []commandLine {
+	in := "kubectl -n " + ns + " "
+	lines := []commandLine{{[]string{"bash", "-c", in + "create secret generic line --from-literal=pw=" + value}, "bash -c …"}}
+	for _, line := range [][2]string{
+		{"create configmap line --from-literal=pw=" + value, "create configmap line --from-literal=pw=…"},
+		{"annotate configmap line tok=" + value, "annotate configmap line tok=…"},
+		{"label configmap line tok=" + value, "label configmap line tok=…"},
+		{`patch configmap line -p{"data":{"pw":"` + value + `1"}}`, "patch configmap line -p…"},
+		{"create secret docker-registry docker --docker-username u --docker-password " + value, "create secret docker-registry docker --docker-username … --docker-password …"},
+		{"create deployment line --image=registry.example/line -- " + value, "create deployment line --image=registry.example/line -- …"},
+		{"set env deploy/line password=" + value, "set env deploy/line password=…"},
+	} {
+		lines = append(lines, commandLine{strings.Fields(in + line[0]), in + line[1]})
+	}
+	return lines
+}
+
+// writing is the command by which this binary writes, and its environment.
+func writing(t *testing.T, namespace, answers string) (self, env string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -141,7 +176,7 @@ func writing(t *testing.T, namespace, answers string, args []string) harness.Cal
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Call{Args: append(args, "--", self), Env: []string{writerEnv + "=" + string(task)}}
+	return self, writerEnv + "=" + string(task)
 }
 
 // quotes checks that the API server did quote the value: else nothing is proved.

@@ -11,13 +11,13 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/commandline"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
@@ -90,11 +90,11 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		c.say("%s", note)
 	}
 	identity := identify(ctx, c.Kubeconfig.Current())
-	dir, err := os.MkdirTemp("", "lifeline-run-")
+	dir, err := newTempDir()
 	if err != nil {
-		return CodeError, fmt.Errorf("cannot make a directory for the command's kubeconfig: %w", err)
+		return CodeError, err
 	}
-	defer os.RemoveAll(dir) // nothing in it is of use afterwards
+	defer dir.remove()
 	cluster := <-identity
 	x.pipeline, err = newPipeline(ctx, c.Options, cluster, c.Record, c.OTLP)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		x.followers.close()
 		err = errors.Join(err, x.proxy.Close())
 	}()
-	config := filepath.Join(dir, "config")
+	config := filepath.Join(dir.path, "config")
 	if err := x.proxy.WriteKubeconfig(config); err != nil {
 		return CodeError, err
 	}
@@ -125,7 +125,7 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 func (x *execution) execute(ctx context.Context, path, kubeconfig string, signals <-chan os.Signal) (int, error) {
 	run := observation.Run{
 		TraceParent: traceParent(x.root), Parent: x.parent,
-		Command: commandText(x.Args), Start: x.now(),
+		Command: span.Bound(commandline.Text(x.Args)), Start: x.now(),
 	}
 	x.observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
 	var err error
