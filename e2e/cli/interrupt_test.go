@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -110,6 +111,26 @@ func TestInterruptTwiceEndsACommandThatIgnoresIt(t *testing.T) {
 	r := p.Wait(t)
 	ends(t, r, 130)
 	p.NothingLeft(t)
+}
+
+func TestKill(t *testing.T) {
+	p := bench.Begin(t, harness.Call{Args: []string{"run", "--", "sh", "-c", "echo command=$$ >&2; exec sleep 300"}})
+	p.AwaitStderr(t, "command=")
+	p.Signal(t, syscall.SIGKILL)
+	p.Wait(t)
+	_, command, _ := strings.Cut(strings.TrimSpace(p.Stderr()), "command=")
+	harness.Eventually(t, "the end of the command", func() bool {
+		// A zombie has no command line.
+		line, err := os.ReadFile("/proc/" + command + "/cmdline")
+		return err != nil || len(line) == 0
+	})
+	if left, err := os.ReadDir(p.Temp); err != nil || len(left) != 1 {
+		t.Errorf("%v is left (%v), want the directory of the kubeconfig: nothing is proved", left, err)
+	}
+	ends(t, bench.Do(t, harness.Call{Args: []string{"run", "--", "true"}, Env: []string{"TMPDIR=" + p.Temp}}), 0)
+	if left, err := os.ReadDir(p.Temp); err != nil || len(left) != 0 {
+		t.Errorf("%v is left (%v)", left, err)
+	}
 }
 
 func TestInterruptOfObservers(t *testing.T) {

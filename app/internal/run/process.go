@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -39,21 +40,32 @@ func lookUp(name string) (path string, code int, err error) {
 	return "", CodeNotFound, fmt.Errorf("cannot run %q: there is no such command", name)
 }
 
-// start runs the command with the streams as they are.
+// start runs the command with the streams as they are. Where the system can,
+// the command gets SIGTERM when this process is killed.
 func start(path string, args []string, streams genericiooptions.IOStreams, env []string, now func() time.Time) (*child, error) {
 	c := &child{cmd: exec.Command(path, args[1:]...), exited: make(chan struct{})} //nolint:noctx // signals end it, as they would without us
 	c.cmd.Args[0] = args[0]
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = streams.In, streams.Out, streams.ErrOut
 	c.cmd.Env = env
-	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("cannot run %q: %w", args[0], err)
-	}
+	c.cmd.SysProcAttr = endWithParent()
+	started := make(chan error)
 	go func() {
+		// Linux sends the signal when the thread that started the command ends.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
 		defer close(c.exited)
-		err := c.cmd.Wait()
+		err = c.cmd.Wait()
 		c.end = now()
 		c.code = codeOf(c.cmd.ProcessState, err)
 	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("cannot run %q: %w", args[0], err)
+	}
 	return c, nil
 }
 

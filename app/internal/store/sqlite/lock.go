@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/filelock"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // lockSuffix makes the name of the file beside a database whose lock says that
 // the database is in use, and by which process.
 const lockSuffix = ".lock"
-
-var errLocked = errors.New("locked")
 
 // lock takes the lock beside the database at path. Closing what it returns
 // gives it free; the file stays, since removing it would let two in.
@@ -26,8 +25,8 @@ func lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(f); err != nil {
-		if errors.Is(err, errLocked) {
+	if err := filelock.Try(f); err != nil {
+		if errors.Is(err, filelock.ErrLocked) {
 			err = fmt.Errorf("%w%s", store.ErrInUse, holder(f))
 		}
 		return nil, errors.Join(err, f.Close())

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package sqlite
+package filelock
 
 import (
 	"errors"
@@ -11,12 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the only lock on f; errLocked if somebody has it. It ends when
-// f is closed, and with the process.
-func tryLock(f *os.File) error {
+// Try locks f, or returns ErrLocked at once.
+func Try(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import "syscall"
+
+// endWithParent lets the command end when this process is killed.
+func endWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+}

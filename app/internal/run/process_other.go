@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package run
+
+import "syscall"
+
+// endWithParent returns nil: the system has nothing of the kind.
+func endWithParent() *syscall.SysProcAttr { return nil }
