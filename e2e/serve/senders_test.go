@@ -34,7 +34,7 @@ type receiving struct {
 
 // way is one by which something is sent to a server.
 type way struct {
-	name, address string
+	name, over, address string
 	// path and contentType are those of a good request, and header what else it has.
 	path, contentType string
 	// frame makes a body of a message.
@@ -59,41 +59,46 @@ func receive(t *testing.T) *receiving {
   audit: {webhook: {address: "127.0.0.1:0"}}
 `})}
 	r.Start(t)
-	t.Cleanup(func() { r.Stop(t) })
 	plain := func(message []byte, packed bool) []byte {
 		if packed {
 			return zipped(message)
 		}
 		return message
 	}
-	listens := func(over string) (address string) {
-		harness.Eventually(t, "receiving over "+over, func() bool {
-			for _, l := range r.Lines() {
-				if l.Message() == "OTLP is received" && l.Field("over") == over || l.Message() == "audit events are received" && over == "" {
-					address = l.Field("address")
-				}
-			}
-			return address != ""
-		})
-		return address
-	}
 	r.ways = []way{
 		{
-			name: "OTLP over gRPC", address: listens("gRPC"), path: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+			name: "OTLP over gRPC", over: "gRPC", path: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
 			contentType: "application/grpc", frame: framed, good: spans(t), bad: []byte{1<<3 | 2, 200}, client: client2,
 			fine: "200 grpc 0", large: "200 grpc 8", malformed: "200 grpc 3", foreign: "415", slow: 200,
 		},
 		{
-			name: "OTLP over HTTP", address: listens("HTTP"), path: "/v1/traces", contentType: "application/x-protobuf", frame: plain,
+			name: "OTLP over HTTP", over: "HTTP", path: "/v1/traces", contentType: "application/x-protobuf", frame: plain,
 			good: spans(t), bad: []byte{1<<3 | 2, 200}, client: client1, fine: "200", large: "413", malformed: "400", foreign: "415", slow: 200,
 		},
 		{
-			name: "audit webhook", address: listens(""), path: "/", contentType: "application/json", frame: plain,
+			name: "audit webhook", over: "", path: "/", contentType: "application/json", frame: plain,
 			good: []byte(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[]}`), bad: []byte(`{"kind":"EventList","items":[{]}`), client: client1,
 			fine: "200", large: "413", malformed: "400", foreign: "415", slow: 50,
 		},
 	}
+	r.locate(t)
 	return r
+}
+
+// locate finds the addresses of the present process.
+func (r *receiving) locate(t *testing.T) {
+	t.Helper()
+	for i := range r.ways {
+		w := &r.ways[i]
+		harness.Eventually(t, "receiving over "+w.name, func() bool {
+			for _, l := range r.Lines() {
+				if l.Message() == "OTLP is received" && l.Field("over") == w.over || l.Message() == "audit events are received" && w.over == "" {
+					w.address = l.Field("address") // the last line counts
+				}
+			}
+			return w.address != ""
+		})
+	}
 }
 
 // spans is an export of one span.
@@ -302,6 +307,7 @@ const costs = 80
 // answer that says so, costs little, and disturbs nobody.
 func TestBadSenders(t *testing.T) {
 	r := receive(t)
+	defer r.Stop(t)
 	const huge = 100 << 20
 	for _, w := range r.ways {
 		w.serves(t) // and what is made once is made
@@ -350,6 +356,7 @@ func TestBadSenders(t *testing.T) {
 // meanwhile those who send as they should are served.
 func TestSlowSenders(t *testing.T) {
 	r := receive(t)
+	defer r.Stop(t)
 	for _, w := range r.ways {
 		w.serves(t)
 	}
