@@ -90,6 +90,27 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
+// LostError is ErrDamaged of an open store whose files another program has deleted,
+// replaced or overwritten. Open the store again: it begins a new one.
+type LostError struct {
+	// File is the path of the file, and What the event, as in "was deleted".
+	File, What string
+	// SetAside is the new path of what stood there; empty if nothing did.
+	SetAside string
+}
+
+// Error names the file and what was done.
+func (e *LostError) Error() string {
+	text := e.File + " " + e.What + " while the store was open"
+	if e.SetAside != "" {
+		text += "; what was there is now " + e.SetAside
+	}
+	return text
+}
+
+// Unwrap returns ErrDamaged.
+func (e *LostError) Unwrap() error { return ErrDamaged }
+
 // Store is an engine.
 type Store interface {
 	Reader
@@ -109,6 +130,11 @@ type Writer interface {
 	// tells what it has removed, also beside an error, and lets writes
 	// through meanwhile.
 	Prune(ctx context.Context, l Limits) (Pruned, error)
+	// Check returns an error if the store is lost: nothing written to it would
+	// survive. It is a LostError if another program has deleted, replaced or
+	// overwritten its files. It is cheap unless another program has written to
+	// them. Write and Prune check as well.
+	Check(ctx context.Context) error
 }
 
 // Reader is how a store is asked.

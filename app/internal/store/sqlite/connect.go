@@ -32,6 +32,7 @@ func source(path string, further ...string) string {
 	}
 	q := url.Values{"_pragma": append(further, settings...)}
 	q.Set("_dqs", "0")
+	q.Set("mode", "rw") // connect makes the file
 	u.RawQuery = q.Encode()
 	return u.String()
 }
@@ -71,6 +72,9 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		return err
 	}
 	s.stmts = map[string]*sql.Stmt{}
+	if s.files, err = openFiles(s.path); err != nil {
+		return err
+	}
 	if s.readers, err = sql.Open("sqlite", source(s.path, "query_only(1)", "cache_size(-4000)")); err != nil {
 		return err
 	}
@@ -106,13 +110,19 @@ func verify(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// setAside renames the database and the files beside it.
+// setAside renames the database and the files beside it, as far as they are there.
+// Nothing is set aside if none is.
 func setAside(path string, now time.Time, why error) (Opening, error) {
 	to := path + ".damaged-" + now.UTC().Format("20060102T150405.000000000Z")
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+	o := Opening{Why: why}
+	for _, suffix := range []string{"-shm", "-wal", ""} {
+		err := os.Rename(path+suffix, to+suffix)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return Opening{}, fmt.Errorf("it is damaged (%w), and cannot be set aside: %w", why, err)
 		}
+		if err == nil {
+			o.SetAside = to + suffix
+		}
 	}
-	return Opening{SetAside: to, Why: why}, nil
+	return o, nil
 }

@@ -21,7 +21,9 @@ var errForeign = errors.New("it is a database of another program")
 // codes are the result codes of SQLite that callers tell apart, primary ones
 // and one that says more.
 var codes = map[int]error{
-	sqlite3.SQLITE_IOERR_SHMSIZE: store.ErrFull, // no room for the log's index
+	sqlite3.SQLITE_IOERR_SHMSIZE:    store.ErrFull,    // no room for the log's index
+	sqlite3.SQLITE_IOERR_SHORT_READ: store.ErrDamaged, // a file ends too early
+	sqlite3.SQLITE_READONLY_DBMOVED: store.ErrDamaged, // the file was renamed or deleted
 
 	sqlite3.SQLITE_FULL:     store.ErrFull,
 	sqlite3.SQLITE_READONLY: store.ErrReadOnly,

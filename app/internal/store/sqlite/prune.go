@@ -25,6 +25,9 @@ const (
 // Prune removes finished traces until the limits hold.
 func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error) {
 	var out store.Pruned
+	if err := s.Check(ctx); err != nil {
+		return out, err
+	}
 	before, err := s.used(ctx)
 	if err == nil {
 		err = s.prune(ctx, l, &out)
@@ -149,6 +152,10 @@ func (s *Store) alone(ctx context.Context, query string) error {
 	defer leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.guard(ctx); err != nil {
+		return err
+	}
+	defer s.note()
 	_, err = s.writer.ExecContext(ctx, query)
 	return err
 }

@@ -44,6 +44,14 @@ type Store struct {
 	stmts map[string]*sql.Stmt
 	// last is the highest number of a trace.
 	last int64
+	// files are the database and its log; lost is set when another program has
+	// deleted or overwritten one of them.
+	files []*file
+	lost  error
+	// inspected is the last time that the whole database was read because another
+	// program had changed a file, and took how long that took.
+	inspected time.Time
+	took      time.Duration
 }
 
 var _ store.Store = (*Store)(nil)
@@ -88,7 +96,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // Opening tells what Open has found.
 func (s *Store) Opening() Opening { return s.opening }
 
-// Close waits for the calls that are under way and gives the database free.
+// Close waits for the calls that are under way and gives the database free. It is
+// an error if the files are gone by then, unless a call before has returned that.
 func (s *Store) Close() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
@@ -96,8 +105,12 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	var err error
+	if s.lost == nil {
+		err = s.moved()
+	}
 	// The readers first: the last connection tidies up, and may write.
-	err := errors.Join(s.readers.Close(), s.disconnect(), s.lock.Close())
+	err = errors.Join(err, s.readers.Close(), s.disconnect(), s.lock.Close())
 	if err != nil {
 		return failed(context.Background(), "close store", s.path, err)
 	}
@@ -113,5 +126,5 @@ func (s *Store) disconnect() error {
 	if s.writer != nil {
 		errs = append(errs, s.writer.Close())
 	}
-	return errors.Join(append(errs, s.pool.Close())...)
+	return errors.Join(append(errs, closeFiles(s.files), s.pool.Close())...)
 }

@@ -37,6 +37,10 @@ func (s *Store) transaction(ctx context.Context, do func(*writing) error) error 
 	// A statement that is interrupted may undo the transaction by itself, so
 	// ctx ends it between statements only; none takes long.
 	steady := context.WithoutCancel(ctx)
+	if err := s.guard(steady); err != nil {
+		return err
+	}
+	defer s.note()
 	if err := w.exec(steady, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

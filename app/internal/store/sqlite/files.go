@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// What became of a file, in the words of store.LostError.
+const (
+	deleted     = "was deleted"
+	replaced    = "was replaced by another file"
+	overwritten = "was overwritten"
+)
+
+const (
+	// headSize is the part of a file that is compared: the database's header,
+	// or the log's and its first frame's.
+	headSize = 100
+	// checkShare bounds the time for reading the whole file to this share.
+	checkShare = 20
+)
+
+// kinds are the files that are checked, with their first bytes.
+var kinds = []struct {
+	suffix string
+	magic  []byte
+}{
+	{"", []byte("SQLite format 3\x00")},
+	{"-wal", []byte{0x37, 0x7f, 0x06}},
+}
+
+// file is the database or its log, as this process left it. Only its own writes
+// change it.
+//
+// The handle stays open until the database is closed: POSIX drops all locks of a
+// process on a file when the process closes any handle of it.
+type file struct {
+	*os.File
+	magic []byte
+	info  os.FileInfo
+	head  []byte
+}
+
+// openFiles opens the files of a database that SQLite has opened. There is no log
+// where the file system cannot have one.
+func openFiles(path string) ([]*file, error) {
+	var out []*file
+	for _, k := range kinds {
+		f := &file{magic: k.magic}
+		var err error
+		if f.File, err = os.Open(path + k.suffix); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, errors.Join(err, closeFiles(out))
+		}
+		out = append(out, f)
+		if f.info, err = f.Stat(); err == nil {
+			f.head, err = f.begin()
+		}
+		if err != nil {
+			return nil, errors.Join(err, closeFiles(out))
+		}
+	}
+	return out, nil
+}
+
+func closeFiles(files []*file) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// begin reads the beginning of the file.
+func (f *file) begin() ([]byte, error) {
+	head := make([]byte, headSize)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return head[:n], nil
+}
+
+// note takes the file as it is now for this process's own work. A file without
+// its magic bytes is not.
+func (f *file) note() {
+	info, err := f.Stat()
+	if err != nil || same(info, f.info) {
+		return
+	}
+	if head, err := f.begin(); err == nil && (len(head) == 0 || bytes.HasPrefix(head, f.magic)) {
+		f.info, f.head = info, head
+	}
+}
+
+// same reports whether a file has not been written between the two.
+func same(a, b os.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }
+
+// moved returns what became of the file's name; empty if it still names the file.
+func (f *file) moved() (string, error) {
+	info, err := os.Stat(f.Name())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return deleted, nil
+	case err != nil:
+		return "", err
+	case !os.SameFile(info, f.info):
+		return replaced, nil
+	}
+	return "", nil
+}
+
+// changed reports whether another process has written to the file, and whether its
+// beginning or its end is gone.
+func (f *file) changed() (changed, lost bool, err error) {
+	info, err := f.Stat()
+	if err != nil || same(info, f.info) {
+		return false, false, err
+	}
+	head, err := f.begin()
+	return true, err == nil && (info.Size() < f.info.Size() || !bytes.Equal(head, f.head)), err
+}
+
+// Check implements store.Writer.
+func (s *Store) Check(ctx context.Context) error {
+	leave, err := s.enter()
+	if err == nil {
+		defer leave()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		err = s.guard(ctx)
+	}
+	if err != nil {
+		return failed(ctx, "use store", s.path, err)
+	}
+	return nil
+}
+
+// guard finds out whether the files are still those of the store, unchanged by
+// others. If not, it sets aside what stands at their path: the store is lost. The
+// caller holds mu.
+func (s *Store) guard(ctx context.Context) error {
+	if s.lost != nil {
+		return s.lost
+	}
+	if err := s.moved(); err != nil {
+		return err
+	}
+	suspect := ""
+	for _, f := range s.files {
+		changed, lost, err := f.changed()
+		switch {
+		case err != nil:
+			return err
+		case lost:
+			return s.lose(f.Name(), overwritten)
+		case changed:
+			suspect = f.Name()
+		}
+	}
+	if suspect != "" {
+		if err := s.inspect(ctx, suspect); err != nil {
+			return err
+		}
+	}
+	return s.relock()
+}
+
+// moved is guard for the names of the files.
+func (s *Store) moved() error {
+	for _, f := range s.files {
+		what, err := f.moved()
+		if err != nil {
+			return err
+		}
+		if what != "" {
+			return s.lose(f.Name(), what)
+		}
+	}
+	return nil
+}
+
+// inspect reads the whole database, of which another process has changed the named
+// file. It may be harmless: another time of modification, or a write of the program
+// sqlite3.
+func (s *Store) inspect(ctx context.Context, name string) (err error) {
+	if time.Since(s.inspected) < checkShare*s.took {
+		return nil
+	}
+	began := time.Now()
+	// A new connection has nothing in its cache.
+	pool, err := sql.Open("sqlite", source(s.path, "query_only(1)"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	pool.SetMaxOpenConns(1)
+	conn, err := pool.Conn(ctx)
+	if err == nil {
+		err = errors.Join(verify(ctx, conn), conn.Close())
+	}
+	s.inspected, s.took = time.Now(), time.Since(began)
+	if damaged(err) {
+		return s.lose(name, overwritten)
+	}
+	if err == nil {
+		s.note()
+	}
+	return err
+}
+
+// lose sets aside what stands at the path.
+func (s *Store) lose(name, what string) error {
+	lost := &store.LostError{File: name, What: what}
+	o, err := setAside(s.path, time.Now(), lost)
+	if err != nil {
+		return err
+	}
+	lost.SetAside = o.SetAside
+	s.lost = lost
+	return lost
+}
+
+// note takes the files as they are now for this process's own work.
+func (s *Store) note() {
+	for _, f := range s.files {
+		f.note()
+	}
+}
+
+// relock takes the lock again if its file was deleted or replaced: another process
+// could take it, too. It fails if one has.
+func (s *Store) relock() error {
+	own, err := s.lock.Stat()
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(s.path + lockSuffix); err == nil && os.SameFile(info, own) {
+		return nil
+	}
+	held, err := lock(s.path)
+	if err != nil {
+		return fmt.Errorf("the lock of the store was deleted: %w", err)
+	}
+	err = s.lock.Close()
+	s.lock = held
+	return err
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+)
+
+// filled is a store whose database and log both hold something.
+func filled(t *testing.T) (s *sqlite.Store, path string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	must(t, os.Mkdir(dir, 0o700))
+	path = filepath.Join(dir, "lifeline.db")
+	s = openAt(t, path)
+	must(t, s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{spantest.Many(500)}}))
+	_, err := s.Prune(t.Context(), store.Limits{}) // copies the log to the database
+	must(t, err)
+	must(t, s.Write(t.Context(), state(2)))
+	must(t, s.Check(t.Context()))
+	return s, path
+}
+
+func state(revision int64) *store.Batch {
+	return &store.Batch{Revision: revision, AsOf: spantest.Epoch, State: map[string][]byte{"a": []byte("b")}}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overwrite writes garbage over a file from that share of its length on.
+func overwrite(t *testing.T, path string, from, length float64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	defer f.Close()
+	info, err := f.Stat()
+	must(t, err)
+	size := float64(info.Size())
+	_, err = f.WriteAt(bytes.Repeat([]byte("garbage!"), int(size*length/8)), int64(size*from))
+	must(t, err)
+}
+
+// lostCases are what other programs may do to the files of an open store.
+var lostCases = map[string]struct {
+	reason string
+	lose   func(t *testing.T, path string)
+	file   string // beside the path
+	what   string
+	aside  string // what is set aside: a suffix; none if nothing is
+}{
+	"deleted": {
+		"the log is left, and would be read into a new database",
+		func(t *testing.T, path string) { must(t, os.Remove(path)) }, "", "was deleted", "-wal",
+	},
+	"all deleted": {
+		"the operator wants to be rid of it",
+		func(t *testing.T, path string) {
+			for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+				must(t, os.Remove(path+suffix))
+			}
+		}, "", "was deleted", "none",
+	},
+	"directory renamed": {
+		"the files have another path",
+		func(t *testing.T, path string) { must(t, os.Rename(filepath.Dir(path), filepath.Dir(path)+".old")) }, "", "was deleted", "none",
+	},
+	"replaced": {
+		"a backup was moved there",
+		func(t *testing.T, path string) {
+			must(t, os.WriteFile(path+".new", []byte("other"), 0o600))
+			must(t, os.Rename(path+".new", path))
+		}, "", "was replaced", "",
+	},
+	"overwritten": {
+		"the whole file", func(t *testing.T, path string) { overwrite(t, path, 0, 1) }, "", "was overwritten", "",
+	},
+	"overwritten in the middle": {
+		"header and size stay", func(t *testing.T, path string) { overwrite(t, path, 0.25, 0.5) }, "", "was overwritten", "",
+	},
+	"truncated": {
+		"the header stays",
+		func(t *testing.T, path string) { must(t, os.Truncate(path, 4096)) }, "", "was overwritten", "",
+	},
+	"log deleted": {
+		"its batches survive a regular end only",
+		func(t *testing.T, path string) { must(t, os.Remove(path+"-wal")) }, "-wal", "was deleted", "",
+	},
+	"log overwritten": {
+		"a new process could not read it",
+		func(t *testing.T, path string) { overwrite(t, path+"-wal", 0, 1) }, "-wal", "was overwritten", "",
+	},
+	"log truncated": {
+		"its batches are gone",
+		func(t *testing.T, path string) { must(t, os.Truncate(path+"-wal", 0)) }, "-wal", "was overwritten", "",
+	},
+}
+
+// TestLostWhileOpen: the next call finds that the files have gone, and the next
+// opening begins a new store beside what was set aside.
+func TestLostWhileOpen(t *testing.T) {
+	for name, tc := range lostCases {
+		for by, call := range map[string]func(s *sqlite.Store) error{
+			"check": func(s *sqlite.Store) error { return s.Check(t.Context()) },
+			"write": func(s *sqlite.Store) error { return s.Write(t.Context(), state(3)) },
+			"prune": func(s *sqlite.Store) error { _, err := s.Prune(t.Context(), store.Limits{}); return err },
+		} {
+			t.Run(name+"/"+by, func(t *testing.T) {
+				t.Log(tc.reason)
+				s, path := filled(t)
+				tc.lose(t, path)
+				var lost *store.LostError
+				if err := call(s); !errors.As(err, &lost) || !errors.Is(err, store.ErrDamaged) {
+					t.Fatalf("got %v", err)
+				}
+				if lost.File != path+tc.file || !strings.HasPrefix(lost.What, tc.what) {
+					t.Errorf("it tells %v", lost)
+				}
+				if tc.aside == "none" {
+					if lost.SetAside != "" {
+						t.Errorf("%s was set aside", lost.SetAside)
+					}
+				} else if !strings.HasPrefix(lost.SetAside, path+".damaged-") || !strings.HasSuffix(lost.SetAside, "Z"+tc.aside) {
+					t.Errorf("%q was set aside", lost.SetAside)
+				} else if _, err := os.Stat(lost.SetAside); err != nil {
+					t.Error(err)
+				}
+				if err := s.Write(t.Context(), state(4)); !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("writing to what is lost: %v", err)
+				}
+				must(t, s.Close())
+				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				again := openAt(t, path)
+				if got, err := again.Stats(t.Context()); err != nil || got.Traces != 0 || again.Opening().SetAside != "" {
+					t.Errorf("opened again it has %+v (%v), and tells %+v", got, err, again.Opening())
+				}
+			})
+		}
+	}
+}
+
+// TestLostAtTheEnd: a store that has gone since the last call is no success.
+func TestLostAtTheEnd(t *testing.T) {
+	s, path := filled(t)
+	must(t, os.RemoveAll(filepath.Dir(path)))
+	if err := s.Close(); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+	must(t, s.Close())
+}
+
+// TestHarmless: what leaves all data where they are is no loss.
+func TestHarmless(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		do     func(t *testing.T, path string)
+	}{
+		"touched": {"only the time is another", func(t *testing.T, path string) {
+			for _, suffix := range []string{"", "-wal"} {
+				must(t, os.Chtimes(path+suffix, time.Time{}, time.Now().Add(time.Hour)))
+			}
+		}},
+		"mode changed": {"an administrator lets a group read it", func(t *testing.T, path string) { must(t, os.Chmod(path, 0o640)) }},
+		"written by another program": {"by the rules of SQLite", func(t *testing.T, path string) {
+			db, err := sql.Open("sqlite", path)
+			must(t, err)
+			_, err = db.ExecContext(t.Context(), "INSERT INTO state (name, value) VALUES ('c', x'64')")
+			must(t, errors.Join(err, db.Close()))
+		}},
+		"index deleted": {"SQLite makes it of the log", func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			s, path := filled(t)
+			tc.do(t, path)
+			must(t, s.Check(t.Context()))
+			must(t, s.Write(t.Context(), state(3)))
+			must(t, s.Close())
+			again := openAt(t, path)
+			if got, err := again.Stats(t.Context()); err != nil || got.Traces != 1 || got.Revision != 3 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestLockLost: the lock is taken again, unless another has it.
+func TestLockLost(t *testing.T) {
+	s, path := filled(t)
+	must(t, os.Remove(path+".lock"))
+	must(t, s.Check(t.Context()))
+	if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("a second opener: %v", err)
+	}
+	must(t, os.Remove(path+".lock"))
+	other := openAt(t, path)
+	if err := s.Write(t.Context(), state(3)); !errors.Is(err, store.ErrInUse) || errors.Is(err, store.ErrDamaged) {
+		t.Errorf("beside another: %v", err)
+	}
+	must(t, other.Close())
+	must(t, s.Write(t.Context(), state(3)))
+}
+
+// BenchmarkCheck is what each batch pays.
+func BenchmarkCheck(b *testing.B) {
+	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "lifeline.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for b.Loop() {
+		if err := s.Check(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
