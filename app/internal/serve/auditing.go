@@ -90,6 +90,7 @@ func (a *auditing) from(ctx context.Context, path string) (audit.Position, error
 		a.s.log.Warn("the audit log is followed from its end", errAttr(err))
 		return a.fromEnd(path)
 	}
+	a.reached(p) // for a store that replaces this one
 	return p, nil
 }
 

@@ -138,7 +138,7 @@ func TestJoins(t *testing.T) {
 	under("when it is finished", sync.ID, "reconcile Pod")
 	late := foreign(2, sync.ID, "runtime.v1.RuntimeService/RunPodSandbox", at, at.Add(time.Second))
 	j.joining.accept([]*span.Span{late}, end.Add(31*time.Second))
-	if j.idle() {
+	if j.idle(t.Context()) {
 		t.Fatal("nobody would look for what has come")
 	}
 	j.mustLook(t, end.Add(31*time.Second))

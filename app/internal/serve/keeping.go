@@ -19,18 +19,21 @@ const retainEvery = time.Minute
 
 // openStore opens the cluster's store and restores a recorder from it.
 func (s *server) openStore(ctx context.Context) (*restored, error) {
-	path, err := place(s.conf.Load().DataDir, s.cluster)
+	dataDir := s.conf.Load().DataDir
+	path, err := place(dataDir, s.cluster)
 	if err != nil {
 		return nil, err
 	}
+	var opening sqlite.Opening
 	s.ledger, err = openLedger(ctx, func(ctx context.Context) (store.Store, error) {
+		if _, err := place(dataDir, s.cluster); err != nil { // the directory may have gone since
+			return nil, err
+		}
 		st, err := sqlite.Open(ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		if o := st.Opening(); o.SetAside != "" {
-			s.log.Error("the store was damaged; it was set aside, and a new one begun", "setAside", o.SetAside, errAttr(o.Why))
-		}
+		opening = st.Opening()
 		return st, nil
 	})
 	if errors.Is(err, store.ErrInUse) {
@@ -39,6 +42,10 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opening.SetAside != "" {
+		s.log.Error("the store was damaged; it was set aside, and a new one begun", "setAside", opening.SetAside, errAttr(opening.Why))
+	}
+	s.ledger.replaced = func(why error) { s.replaced(path, why, opening) }
 	s.ledger.wrote = func(took time.Duration) { s.metrics.StoreWrite.Observe(took.Seconds()) }
 	began := time.Now()
 	o := s.recorderOptions()
@@ -60,6 +67,23 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	s.log.Info("store opened", "path", path, "cluster", s.cluster, "openTraces", len(r.open), "replayed", r.observations,
 		"took", time.Since(began).Round(time.Millisecond))
 	return r, nil
+}
+
+// replaced reports a store that was lost while the server ran, and opened again.
+func (s *server) replaced(path string, why error, o sqlite.Opening) {
+	var lost *store.LostError
+	if !errors.As(why, &lost) && o.SetAside == "" {
+		s.log.Warn("the store seemed damaged and is not; it stays in use", "store", path, errAttr(why))
+		return
+	}
+	aside := o.SetAside
+	if lost != nil && aside == "" {
+		aside = lost.SetAside
+	}
+	s.metrics.StoresLost.Inc()
+	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })
+	s.log.Error("the store was lost while the server ran; a new one begins with the open traces",
+		"store", path, errAttr(why), "setAside", aside, "do", "keep other programs out of dataDir, or see to the disk; finished traces are in setAside, if that is not empty")
 }
 
 func (s *server) recorderOptions() recorderOptions {

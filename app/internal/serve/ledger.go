@@ -23,6 +23,9 @@ type ledger struct {
 	// wrote is told how long each batch took; may be nil. It is set before the
 	// ledger is shared.
 	wrote func(time.Duration)
+	// replaced is called when a lost store was opened again, with the error that
+	// it was lost with; may be nil. It is set before the ledger is shared.
+	replaced func(why error)
 
 	// writing is held while a batch is written, so that revisions are written
 	// in their order.
@@ -34,8 +37,8 @@ type ledger struct {
 	// renewed counts how often the store was replaced by an empty one.
 	renewed int
 	closed  bool
-	// lost: st is closed, and was damaged.
-	lost bool
+	// lost is the error of a store that is closed and not replaced yet.
+	lost error
 }
 
 var (
@@ -56,9 +59,8 @@ func openLedger(ctx context.Context, open func(context.Context) (store.Store, er
 	return &ledger{open: open, st: st, revision: stats.Revision}, nil
 }
 
-// commit writes b, with the next revision. After errRenewed the store was opened
-// anew, or will be, and what b builds on may not be in it: the caller must begin
-// anew, too.
+// commit writes b, with the next revision. A damaged store is replaced. After
+// errRenewed it has been, and the caller must begin again with a full snapshot.
 func (l *ledger) commit(ctx context.Context, b *store.Batch) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -75,34 +77,54 @@ func (l *ledger) commit(ctx context.Context, b *store.Batch) error {
 	if l.wrote != nil {
 		l.wrote(time.Since(began))
 	}
-	if errors.Is(err, store.ErrDamaged) {
-		return errors.Join(errRenewed, err, l.reopen(ctx))
+	if !errors.Is(err, store.ErrDamaged) {
+		return err
 	}
-	return err
+	l.lose(err)
+	if again := l.reopen(ctx); again != nil {
+		return fmt.Errorf("%w; %w", err, again)
+	}
+	return fmt.Errorf("%w: %w", errRenewed, err)
 }
 
-// errRenewed says that the store was replaced, or will be by the next commit:
-// what is not in the batch may not be in it.
-var errRenewed = errors.New("the store is opened anew")
+// sound reports whether the store is there, unharmed, and the one after that many
+// renewals.
+func (l *ledger) sound(ctx context.Context, renewals int) bool {
+	return !l.isLost() && l.renewals() == renewals && l.store().Check(ctx) == nil
+}
+
+// errRenewed is returned once for a store that was replaced: earlier batches may
+// not be in it.
+var errRenewed = errors.New("the store was opened again")
 
 // isLost reports whether the store is closed because it was damaged, and could
 // not be opened again yet.
 func (l *ledger) isLost() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.lost && !l.closed
+	return l.lost != nil && !l.closed
 }
 
-// reopen replaces a damaged store by what opening it again gives.
+// lose closes a damaged store.
+func (l *ledger) lose(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.lost != nil {
+		return
+	}
+	l.lost = why
+	// It cannot be written any more. A LostError says where its files are now.
+	if err := l.st.Close(); errors.Is(err, store.ErrDamaged) {
+		l.lost = err
+	}
+}
+
+// reopen replaces a lost store by what opening it again gives.
 func (l *ledger) reopen(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return store.ErrClosed
-	}
-	if !l.lost {
-		_ = l.st.Close() // it cannot be written any more
-		l.lost = true
 	}
 	// It is checked as a whole, which may take longer than whoever commits has.
 	ctx = context.WithoutCancel(ctx)
@@ -114,9 +136,13 @@ func (l *ledger) reopen(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, st.Close())
 	}
-	l.st, l.lost = st, false
+	why := l.lost
+	l.st, l.lost = st, nil
 	l.renewed++
 	l.revision = max(l.revision, stats.Revision)
+	if l.replaced != nil {
+		l.replaced(why)
+	}
 	return nil
 }
 
@@ -138,7 +164,7 @@ func (l *ledger) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	if l.lost {
+	if l.lost != nil {
 		return nil
 	}
 	if err := l.st.Close(); err != nil {

@@ -188,7 +188,7 @@ func (l *loop) drain() {
 
 // look stores what has become of what was seen.
 func (l *loop) look(ctx context.Context) error {
-	if l.recorder.idle() {
+	if l.recorder.idle(ctx) {
 		now := l.s.clock.Now()
 		l.s.state.set(func(st *state) { st.asOf = now })
 		l.s.looked(nil)

@@ -45,8 +45,10 @@ type recorder struct {
 	seen    []*observation.Observation
 	reached map[string]watch.Position
 	at      map[string]watch.Position
-	// marks are how far other sources have come since the last look.
+	// marks are how far other sources have come since the last look, and places
+	// how far all of them have.
 	marks   map[string]string
+	places  map[string]string
 	journal journal
 	// open are the open traces in the store, by what they looked like there.
 	open map[trace.TraceID]uint64
@@ -143,7 +145,7 @@ type look struct {
 func newRecorder(l *ledger, o recorderOptions) *recorder {
 	return &recorder{
 		recorderOptions: o, joining: o.Joining, engine: lifecycle.New(o.Engine), ledger: l,
-		marks: map[string]string{}, reached: map[string]watch.Position{}, at: map[string]watch.Position{}, open: map[trace.TraceID]uint64{},
+		marks: map[string]string{}, places: map[string]string{}, reached: map[string]watch.Position{}, at: map[string]watch.Position{}, open: map[trace.TraceID]uint64{},
 	}
 }
 
@@ -164,15 +166,17 @@ func (r *recorder) reach(p watch.Position) {
 
 // mark takes in how far a source has come that keeps its place itself, under a
 // name of state.
-func (r *recorder) mark(name, place string) { r.marks[name] = place }
+func (r *recorder) mark(name, place string) { r.marks[name], r.places[name] = place, place }
 
 // blocked reports whether a look waits to be stored: nothing may be observed
 // before it is, so that the journal tells what each look went by.
 func (r *recorder) blocked() bool { return r.held != nil }
 
-// idle reports whether a look would change nothing.
-func (r *recorder) idle() bool {
-	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 && r.orphans.none() && !r.save && r.joining.idle()
+// idle reports whether a look would change nothing. It is not idle without a sound
+// store, which the look replaces.
+func (r *recorder) idle(ctx context.Context) bool {
+	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 && r.orphans.none() && !r.save &&
+		r.joining.idle() && r.ledger.sound(ctx, r.renewals)
 }
 
 // look stores what has become of what was seen. After an error the same look is
@@ -437,8 +441,7 @@ func (r *recorder) saveEngine(l *look) error {
 	return nil
 }
 
-// refill makes of a look that could not be stored one that tells all that is
-// known, for a store that was begun anew.
+// refill turns a failed batch into a full snapshot, for a replaced store.
 func (r *recorder) refill(l *look) error {
 	r.renewals = r.ledger.renewals()
 	now, was := l.batch.AsOf, r.open
@@ -446,12 +449,19 @@ func (r *recorder) refill(l *look) error {
 	r.open = map[trace.TraceID]uint64{}
 	l.prints = map[trace.TraceID]uint64{}
 	r.unfold(l, r.joining.open(r.engine.Traces(now), now), now)
+	for id, t := range r.orphans.traces {
+		l.batch.Open = append(l.batch.Open, t)
+		l.prints[id] = fingerprint(t)
+	}
 	// The store may be the one that was there before, and those who follow live
 	// know what was.
 	l.batch.Withdrawn = nil
 	l.withdraw(was)
 	for key, p := range r.at {
 		l.batch.State[watchState+key] = []byte(p.String())
+	}
+	for name, place := range r.places {
+		l.batch.State[name] = []byte(place)
 	}
 	if r.joining != nil {
 		maps.Copy(l.batch.State, r.joining.recopy(now))

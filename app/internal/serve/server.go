@@ -91,6 +91,9 @@ type state struct {
 	// of it.
 	trouble error
 	said    string
+	// lost is why the store was replaced while the server ran, at lostAt.
+	lost   error
+	lostAt time.Time
 	// waitsFor is what the server still waits for before it is ready.
 	waitsFor string
 	open     int
@@ -112,6 +115,7 @@ func newServer(o Options) (*server, error) {
 	s.health.Live("loop", s.alive)
 	s.health.Ready("watch", s.watching)
 	s.health.Ready("store", s.storing)
+	s.health.Note("stored traces", s.keeping)
 	s.health.Note("API server", s.reaching)
 	s.health.Note("backend", s.delivering)
 	return s, nil

@@ -80,6 +80,9 @@ func (s *server) looked(err error) {
 
 // troubled logs why a look could not be stored, each reason once in a row.
 func (s *server) troubled(err error) {
+	if errors.Is(err, errRenewed) {
+		return // replaced has logged it
+	}
 	advice := "what is seen waits, nothing is lost"
 	switch {
 	case errors.Is(err, store.ErrFull):
@@ -133,6 +136,19 @@ func blind(stats watch.Stats) bool {
 
 func (s *server) storing() (err error) {
 	s.state.set(func(st *state) { err = st.trouble })
+	return err
+}
+
+// lossNoted is for how long readiness mentions that a store was lost.
+const lossNoted = time.Hour
+
+// keeping is the note of health that the stored traces begin with a replaced store.
+func (s *server) keeping() (err error) {
+	s.state.set(func(st *state) {
+		if since := time.Since(st.lostAt); st.lost != nil && since < lossNoted {
+			err = fmt.Errorf("a new store began %s ago with the open traces: %w", since.Round(time.Second), st.lost)
+		}
+	})
 	return err
 }
 

@@ -138,6 +138,8 @@ func (d definer) kept(m *Metrics) {
 		"Traces in the store, open ones included. Retention bounds them.")
 	m.StoreErrors = d.total("store_errors_total",
 		"Writes to the store that failed and are tried again; nothing is lost, and nothing new is read meanwhile. Any: see the log; as a rule the disk is full.")
+	m.StoresLost = d.total("stores_lost_total",
+		"Times that the store was deleted, overwritten or found damaged while the server ran; a new one began with the open traces. Any: the log says what was found and where it is now.")
 	m.StoreWrite = d.histogram("store_write_seconds",
 		"Seconds that one batch takes to be stored. Above 0.5: the disk is slow.", work)
 	m.JournalBytes = d.gauge("journal_bytes",

@@ -71,6 +71,7 @@ type Metrics struct {
 	StoreBytes   prometheus.Gauge
 	StoreTraces  prometheus.Gauge
 	StoreErrors  *Total
+	StoresLost   *Total
 	StoreWrite   prometheus.Histogram
 	JournalBytes prometheus.Gauge
 
