@@ -3,11 +3,14 @@
 package serve
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -201,14 +204,96 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
-// damage writes garbage over the middle of the database.
-func damage(t *testing.T, dir string) {
+// A store that is lost while the server runs is noticed within ten seconds. What
+// was open is stored again, without a restart, and outlives a crash.
+func TestLostStore(t *testing.T) {
+	ns := bench.Namespace(t)
+	s := bench.Server(t, harness.ServerOptions{})
+	s.Start(t)
+	d := deployment("web", 1)
+	d.Spec.Template.Annotations = map[string]string{"lab.lifeline.dev/pull": "40s"}
+	w := &work{Interface: client(t), namespace: ns}
+	if _, err := w.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var open []harness.Summary
+	harness.Eventually(t, "an open trace", func() bool {
+		open = s.List(t, map[string][]string{"namespace": {ns}, "open": {"true"}})
+		return len(open) == 1
+	})
+	for _, fault := range []struct {
+		what string
+		lose func(path string) error
+	}{
+		{"was deleted", os.Remove},
+		{"was deleted", func(path string) error { return os.RemoveAll(filepath.Dir(path)) }},
+		{"was deleted", func(path string) error { return os.Remove(path + "-wal") }},
+		{"was replaced", func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte("garbage"), 0o600), os.Rename(path+".new", path))
+		}},
+		{"was overwritten", func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("garbage!"), 4096), 0o600) }},
+	} {
+		path := database(t, s.Dir)
+		lines, began := len(s.Lines()), time.Now()
+		if err := fault.lose(path); err != nil {
+			t.Fatal(err)
+		}
+		var line harness.LogLine
+		harness.Eventually(t, "the log naming the store that "+fault.what, func() bool {
+			for _, l := range s.Lines()[lines:] {
+				if strings.Contains(l.Message(), "the store was lost") {
+					line = l
+				}
+			}
+			return line != nil
+		})
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it was noticed after %s", took)
+		}
+		if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) || !strings.Contains(line.Field("error"), path) {
+			t.Errorf("a store that %s: it says %v", fault.what, line)
+		}
+		if aside := line.Field("setAside"); aside != "" {
+			if _, err := os.Stat(aside); err != nil {
+				t.Error(err)
+			}
+		}
+		s.AwaitReady(t)
+		if _, said := s.Readiness(t); !strings.Contains(said, fault.what) {
+			t.Errorf("readiness does not mention it: %s", said)
+		}
+		harness.Eventually(t, "the open trace in the new store", func() bool {
+			got := s.List(t, map[string][]string{"namespace": {ns}})
+			return len(got) == 1 && got[0].TraceID == open[0].TraceID
+		})
+	}
+	if got := s.Metrics(t)["lifeline_stores_lost_total"]; got != 5 {
+		t.Errorf("%v lost stores are counted, want 5", got)
+	}
+	s.Kill(t)
+	s.Start(t)
+	expect(t, s, ns, "web")
+	s.AwaitIdle(t)
+	if got := s.Traces(t, ns); len(got) != 1 || got[open[0].TraceID] == nil {
+		t.Errorf("it has traces %v, want %s alone", harness.IDs(got), open[0].TraceID)
+	}
+	s.Stop(t)
+}
+
+// database is the path of the only database in a data directory.
+func database(t *testing.T, dir string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*", "lifeline.db"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("databases in %s: %v %v", dir, found, err)
 	}
-	f, err := os.OpenFile(found[0], os.O_RDWR, 0)
+	return found[0]
+}
+
+// damage writes garbage over the middle of the database.
+func damage(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.OpenFile(database(t, dir), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -77,13 +78,13 @@ func (s *server) replaced(path string, why error, o sqlite.Opening) {
 		return
 	}
 	aside := o.SetAside
-	if lost != nil && aside == "" {
-		aside = lost.SetAside
+	if lost != nil {
+		why, aside = lost, cmp.Or(aside, lost.SetAside)
 	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })
 	s.log.Error("the store was lost while the server ran; a new one begins with the open traces",
-		"store", path, errAttr(why), "setAside", aside, "do", "keep other programs out of dataDir, or see to the disk; finished traces are in setAside, if that is not empty")
+		"store", path, errAttr(why), "setAside", aside, "do", "find out what changed the file; open traces go on, finished ones are gone unless setAside holds them")
 }
 
 func (s *server) recorderOptions() recorderOptions {
