@@ -47,4 +47,7 @@ func TestAuditBeginsAtTheEnd(t *testing.T) {
 	if from, err := (&auditing{s: s}).from(t.Context(), path); err != nil || from != end {
 		t.Errorf("the next server begins at %v (%v), want %v", from, err, end)
 	}
+	if again := <-s.loop.in; again.mark != i.mark {
+		t.Errorf("it hands on %v, want %v", again.mark, i.mark)
+	}
 }

@@ -5,8 +5,12 @@ package serve
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // TestLostStore deletes, replaces or overwrites the files of a store in use. The
@@ -99,9 +104,6 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	}
 
 	lose(t, path)
-	if r.idle(t.Context()) {
-		t.Error("the recorder is idle without its store")
-	}
 	for tries := 0; ; tries++ {
 		now = now.Add(time.Millisecond)
 		if err = r.look(t.Context(), now); err == nil {
@@ -125,6 +127,71 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	}
 	if place, err := again.ledger.State(t.Context(), auditState); string(place) != "somewhere" {
 		t.Errorf("the place in the audit log is %q, %v", place, err)
+	}
+}
+
+// TestLostWhileIdle: the loss is found where nothing happens in the cluster, too.
+func TestLostWhileIdle(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	l, err := openLedger(t.Context(), func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) })
+	must(t, err)
+	t.Cleanup(func() { _ = l.close() })
+	var told []error
+	l.replaced = func(why error) { told = append(told, why) }
+	r, err := restore(t.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly}, forever)
+	must(t, err)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	must(t, r.look(t.Context(), now))
+	if !r.idle(t.Context()) {
+		t.Fatal("it is not idle")
+	}
+	must(t, os.Remove(path))
+	if r.idle(t.Context()) {
+		t.Error("it is idle without its store")
+	}
+	if err := r.look(t.Context(), now); !errors.Is(err, errRenewed) {
+		t.Errorf("the first look: %v", err)
+	}
+	if r.idle(t.Context()) {
+		t.Error("it is idle before the new store has the engine")
+	}
+	must(t, r.look(t.Context(), now))
+	if !r.idle(t.Context()) {
+		t.Error("it is not idle with the new store")
+	}
+	if _, err := l.State(t.Context(), engineState); err != nil {
+		t.Error(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Error(), path+" was deleted") {
+		t.Errorf("it tells %v", told)
+	}
+}
+
+// TestTellsOfALostStore: log, metric and readiness name the file; readiness stops
+// after a while.
+func TestTellsOfALostStore(t *testing.T) {
+	var log bytes.Buffer
+	s := &server{metrics: telemetry.NewMetrics(nil), log: slog.New(slog.NewTextHandler(&log, nil))}
+	if err := s.keeping(); err != nil {
+		t.Errorf("at first: %v", err)
+	}
+	s.replaced("/data/a.db", store.ErrDamaged, sqlite.Opening{})
+	if err := s.keeping(); err != nil || !strings.Contains(log.String(), "stays in use") {
+		t.Errorf("for a store that is not damaged: %v\n%s", err, log.String())
+	}
+	why := &store.LostError{File: "/data/a.db-wal", What: "was deleted", SetAside: "/data/a.db.damaged-1"}
+	s.replaced("/data/a.db", fmt.Errorf("cannot write: %w", why), sqlite.Opening{})
+	for _, want := range []string{"level=ERROR", "/data/a.db-wal was deleted", "setAside=/data/a.db.damaged-1"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in the log:\n%s", want, log.String())
+		}
+	}
+	if err := s.keeping(); !errors.Is(err, why) {
+		t.Errorf("readiness mentions %v", err)
+	}
+	s.state.lostAt = s.state.lostAt.Add(-lossNoted)
+	if err := s.keeping(); err != nil {
+		t.Errorf("readiness still mentions %v", err)
 	}
 }
 
