@@ -87,8 +87,7 @@ func (l *ledger) commit(ctx context.Context, b *store.Batch) error {
 	return fmt.Errorf("%w: %w", errRenewed, err)
 }
 
-// sound reports whether the store is there, unharmed, and the one after that many
-// renewals.
+// sound reports whether the store is open and intact, after that many renewals.
 func (l *ledger) sound(ctx context.Context, renewals int) bool {
 	return !l.isLost() && l.renewals() == renewals && l.store().Check(ctx) == nil
 }
@@ -113,7 +112,7 @@ func (l *ledger) lose(why error) {
 		return
 	}
 	l.lost = why
-	// It cannot be written any more. A LostError says where its files are now.
+	// Its files may have been set aside just now.
 	if err := l.st.Close(); errors.Is(err, store.ErrDamaged) {
 		l.lost = err
 	}

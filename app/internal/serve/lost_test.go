@@ -130,14 +130,14 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	}
 }
 
-// TestLostWhileIdle: the loss is found where nothing happens in the cluster, too.
+// TestLostWhileIdle: the loss is noticed in an idle cluster, too.
 func TestLostWhileIdle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lifeline.db")
 	l, err := openLedger(t.Context(), func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) })
 	must(t, err)
 	t.Cleanup(func() { _ = l.close() })
-	var told []error
-	l.replaced = func(why error) { told = append(told, why) }
+	var reported []error
+	l.replaced = func(why error) { reported = append(reported, why) }
 	r, err := restore(t.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly}, forever)
 	must(t, err)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -162,14 +162,14 @@ func TestLostWhileIdle(t *testing.T) {
 	if _, err := l.State(t.Context(), engineState); err != nil {
 		t.Error(err)
 	}
-	if len(told) != 1 || !strings.Contains(told[0].Error(), path+" was deleted") {
-		t.Errorf("it tells %v", told)
+	if len(reported) != 1 || !strings.Contains(reported[0].Error(), path+" was deleted") {
+		t.Errorf("it reported %v", reported)
 	}
 }
 
-// TestTellsOfALostStore: log, metric and readiness name the file; readiness stops
-// after a while.
-func TestTellsOfALostStore(t *testing.T) {
+// TestReportLostStore: log and readiness name the file; readiness does so for a
+// while.
+func TestReportLostStore(t *testing.T) {
 	var log bytes.Buffer
 	s := &server{metrics: telemetry.NewMetrics(nil), log: slog.New(slog.NewTextHandler(&log, nil))}
 	if err := s.keeping(); err != nil {

@@ -172,8 +172,8 @@ func (r *recorder) mark(name, place string) { r.marks[name], r.places[name] = pl
 // before it is, so that the journal tells what each look went by.
 func (r *recorder) blocked() bool { return r.held != nil }
 
-// idle reports whether a look would change nothing. It is not idle without a sound
-// store, which the look replaces.
+// idle reports whether a look would change nothing. A look replaces a store that is
+// not sound.
 func (r *recorder) idle(ctx context.Context) bool {
 	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 && r.orphans.none() && !r.save &&
 		r.joining.idle() && r.ledger.sound(ctx, r.renewals)

@@ -94,8 +94,8 @@ func (f *file) begin() ([]byte, error) {
 	return head[:n], nil
 }
 
-// note takes the file as it is now for this process's own work. A file without
-// its magic bytes is not.
+// note records the state of the file after a write of this process. A file that
+// has lost its magic bytes keeps the old record, and so fails the next check.
 func (f *file) note() {
 	info, err := f.Stat()
 	if err != nil || same(info, f.info) {
@@ -123,8 +123,8 @@ func (f *file) moved() (string, error) {
 	return "", nil
 }
 
-// changed reports whether another process has written to the file, and whether its
-// beginning or its end is gone.
+// changed reports whether another process has written to the file, and whether the
+// beginning or the end is lost.
 func (f *file) changed() (changed, lost bool, err error) {
 	info, err := f.Stat()
 	if err != nil || same(info, f.info) {
@@ -149,9 +149,9 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// guard finds out whether the files are still those of the store, unchanged by
-// others. If not, it sets aside what stands at their path: the store is lost. The
-// caller holds mu.
+// guard checks that the files are still those of the store and that no other
+// process has written to them. If one is not, it sets aside the files at the path,
+// and the store is lost. The caller holds mu.
 func (s *Store) guard(ctx context.Context) error {
 	if s.lost != nil {
 		return s.lost
@@ -193,9 +193,9 @@ func (s *Store) moved() error {
 	return nil
 }
 
-// inspect reads the whole database, of which another process has changed the named
-// file. It may be harmless: another time of modification, or a write of the program
-// sqlite3.
+// inspect reads the whole database after another process has changed the named
+// file. The change may be harmless: a new time of modification, or a transaction of
+// the program sqlite3.
 func (s *Store) inspect(ctx context.Context, name string) (err error) {
 	if time.Since(s.inspected) < checkShare*s.took {
 		return nil
@@ -222,7 +222,7 @@ func (s *Store) inspect(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// lose sets aside what stands at the path.
+// lose sets aside the files at the path.
 func (s *Store) lose(name, what string) error {
 	lost := &store.LostError{File: name, What: what}
 	o, err := setAside(s.path, time.Now(), lost)
@@ -234,15 +234,15 @@ func (s *Store) lose(name, what string) error {
 	return lost
 }
 
-// note takes the files as they are now for this process's own work.
+// note records the state of the files after a write of this process.
 func (s *Store) note() {
 	for _, f := range s.files {
 		f.note()
 	}
 }
 
-// relock takes the lock again if its file was deleted or replaced: another process
-// could take it, too. It fails if one has.
+// relock takes the lock again if its file was deleted or replaced. It fails if
+// another process holds the new lock.
 func (s *Store) relock() error {
 	own, err := s.lock.Stat()
 	if err != nil {

@@ -44,7 +44,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// overwrite writes garbage over a file from that share of its length on.
+// overwrite writes garbage over a part of a file; from and length are shares of it.
 func overwrite(t *testing.T, path string, from, length float64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -57,7 +57,7 @@ func overwrite(t *testing.T, path string, from, length float64) {
 	must(t, err)
 }
 
-// lostCases are what other programs may do to the files of an open store.
+// lostCases are faults in the files of an open store.
 var lostCases = map[string]struct {
 	reason string
 	lose   func(t *testing.T, path string)
@@ -70,7 +70,7 @@ var lostCases = map[string]struct {
 		func(t *testing.T, path string) { must(t, os.Remove(path)) }, "", "was deleted", "-wal",
 	},
 	"all deleted": {
-		"the operator wants to be rid of it",
+		"an administrator removes the store",
 		func(t *testing.T, path string) {
 			for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 				must(t, os.Remove(path+suffix))
@@ -112,8 +112,8 @@ var lostCases = map[string]struct {
 	},
 }
 
-// TestLostWhileOpen: the next call finds that the files have gone, and the next
-// opening begins a new store beside what was set aside.
+// TestLostWhileOpen: the next call returns a LostError, and the next opening begins
+// a new store beside the files that were set aside.
 func TestLostWhileOpen(t *testing.T) {
 	for name, tc := range lostCases {
 		for by, call := range map[string]func(s *sqlite.Store) error{
@@ -130,7 +130,7 @@ func TestLostWhileOpen(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 				if lost.File != path+tc.file || !strings.HasPrefix(lost.What, tc.what) {
-					t.Errorf("it tells %v", lost)
+					t.Errorf("got %+v", lost)
 				}
 				if tc.aside == "none" {
 					if lost.SetAside != "" {
@@ -148,14 +148,14 @@ func TestLostWhileOpen(t *testing.T) {
 				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				again := openAt(t, path)
 				if got, err := again.Stats(t.Context()); err != nil || got.Traces != 0 || again.Opening().SetAside != "" {
-					t.Errorf("opened again it has %+v (%v), and tells %+v", got, err, again.Opening())
+					t.Errorf("opened again: %+v (%v), %+v", got, err, again.Opening())
 				}
 			})
 		}
 	}
 }
 
-// TestLostAtTheEnd: a store that has gone since the last call is no success.
+// TestLostAtTheEnd: Close fails if the files have gone since the last call.
 func TestLostAtTheEnd(t *testing.T) {
 	s, path := filled(t)
 	must(t, os.RemoveAll(filepath.Dir(path)))
@@ -165,7 +165,7 @@ func TestLostAtTheEnd(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestHarmless: what leaves all data where they are is no loss.
+// TestHarmless: a change that keeps all data is no loss.
 func TestHarmless(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -183,7 +183,7 @@ func TestHarmless(t *testing.T) {
 			_, err = db.ExecContext(t.Context(), "INSERT INTO state (name, value) VALUES ('c', x'64')")
 			must(t, errors.Join(err, db.Close()))
 		}},
-		"index deleted": {"SQLite makes it of the log", func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) }},
+		"index deleted": {"SQLite rebuilds it from the log", func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
@@ -200,7 +200,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestLockLost: the lock is taken again, unless another has it.
+// TestLockLost: the lock is taken again, unless another process holds it.
 func TestLockLost(t *testing.T) {
 	s, path := filled(t)
 	must(t, os.Remove(path+".lock"))
@@ -217,7 +217,7 @@ func TestLockLost(t *testing.T) {
 	must(t, s.Write(t.Context(), state(3)))
 }
 
-// BenchmarkCheck is what each batch pays.
+// BenchmarkCheck measures the check before each batch.
 func BenchmarkCheck(b *testing.B) {
 	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "lifeline.db"))
 	if err != nil {
