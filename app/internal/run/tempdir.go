@@ -79,7 +79,7 @@ func removeIfStale(path string) {
 	if err != nil {
 		return
 	}
-	defer lock.Close() //nolint:errcheck // nothing was written
+	defer lock.Close() // nothing was written
 	if filelock.Try(lock) != nil {
 		return
 	}
