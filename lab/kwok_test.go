@@ -38,7 +38,7 @@ func podManifest(name, annotations, spec string) string {
 			fmt.Fprintf(&lines, "\n    lab.lifeline.dev/%s: %q", key, value)
 		}
 	}
-	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  annotations:%s\nspec: %s\n",
+	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: %q\n  annotations:%s\nspec: %s\n",
 		name, cmp.Or(lines.String(), " {}"), spec)
 }
 
@@ -63,6 +63,11 @@ func TestKWOKPods(t *testing.T) {
 			reason: "An image that is never pulled is there.",
 			spec:   `{containers: [{name: a, image: nginx:1, imagePullPolicy: Never}]}`,
 			wait:   "condition=Ready", want: []string{"Pulled a", "Created a", "Started a"},
+		},
+		"y": {
+			reason: "A name that YAML takes for a boolean is a name.",
+			spec:   `{containers: [{name: "n", image: nginx:1}]}`,
+			wait:   "condition=Ready", want: []string{"Pulling n", "Pulled n", "Created n", "Started n"},
 		},
 		"several": {
 			reason: "Init containers, a sidecar among them, and containers are started one after the other.",

@@ -66,12 +66,12 @@ conditions:` + podCondition("PodReadyToStartContainers", "False", none, none) +
 			notReady + `
 initContainerStatuses:
 {{ range .spec.initContainers }}
-- {name: {{ .name }}, image: {{ .image | Quote }}, imageID: "", ready: false, started: false, restartCount: 0,
+- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: false, started: false, restartCount: 0,
    state: {waiting: {reason: PodInitializing}}}
 {{ end }}
 containerStatuses:
 {{ range .spec.containers }}
-- {name: {{ .name }}, image: {{ .image | Quote }}, imageID: "", ready: false, started: false, restartCount: 0,
+- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: false, started: false, restartCount: 0,
    state: {waiting: {reason: {{ if $inits }}PodInitializing{{ else }}ContainerCreating{{ end }}}}}
 {{ end }}`)},
 	}

@@ -87,14 +87,14 @@ func event(kind, reason, before, message, field string) any {
 apiVersion: v1
 kind: Event
 metadata:
-  name: {{ printf "%%s.%%x" .metadata.name now.UnixNano }}
-  namespace: {{ .metadata.namespace }}
+  name: {{ printf "%%s.%%x" .metadata.name now.UnixNano | Quote }}
+  namespace: {{ .metadata.namespace | Quote }}
 involvedObject:
   apiVersion: v1
   kind: Pod
-  namespace: {{ .metadata.namespace }}
-  name: {{ .metadata.name }}
-  uid: {{ .metadata.uid }}
+  namespace: {{ .metadata.namespace | Quote }}
+  name: {{ .metadata.name | Quote }}
+  uid: {{ .metadata.uid | Quote }}
   resourceVersion: {{ .metadata.resourceVersion | Quote }}
   fieldPath: {{ %s | Quote }}
 type: %s
@@ -102,12 +102,12 @@ reason: %s
 message: {{ %s | Quote }}
 source:
   component: kubelet
-  host: {{ .spec.nodeName }}
+  host: {{ .spec.nodeName | Quote }}
 firstTimestamp: {{ $second }}
 lastTimestamp: {{ $second }}
 count: 1
 reportingComponent: kubelet
-reportingInstance: {{ .spec.nodeName }}
+reportingInstance: {{ .spec.nodeName | Quote }}
 `, field, kind, reason, message)}}
 }
 
