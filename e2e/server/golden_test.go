@@ -77,7 +77,7 @@ func TestStory(t *testing.T) {
 	s.await(t, 1, 1)
 	apply(t, deployment(s.pay, "slow", "v1", 1, "pull: 600s"))
 	s.await(t, 1, 2)
-	s.reaches(t, "pull image")
+	s.slows(t, "pull image")
 	s.shows(t, "trace-open", "trace", "deployment/slow", "-n", s.pay)
 
 	s.shows(t, "ls", "ls", "-n", s.shop)

@@ -64,12 +64,11 @@ func (s *story) failing(t *testing.T) {
 	})
 }
 
-// reaches waits until the newest trace has a span of that name.
-func (s *story) reaches(t *testing.T, name string) {
+// slows waits until a span of that name is the slowest of the newest trace.
+func (s *story) slows(t *testing.T, name string) {
 	t.Helper()
-	harness.Eventually(t, "the newest trace having a span "+name, func() bool {
-		spans := s.server.Trace(t, s.newest(t, 0)).Spans
-		return slices.ContainsFunc(spans, func(one *harness.Span) bool { return one.Name == name })
+	harness.Eventually(t, "the newest trace being slowest in "+name, func() bool {
+		return strings.HasPrefix(s.server.List(t, nil)[0].Slowest, name)
 	})
 }
 

@@ -20,6 +20,7 @@ type Summary struct {
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason"`
 	Spans   int    `json:"spans"`
+	Slowest string `json:"slowest"`
 }
 
 // API asks the API and decodes the answer, which must be one with status 200.
