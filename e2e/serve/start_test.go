@@ -44,6 +44,10 @@ func TestCannotStart(t *testing.T) {
 			"the field and the address are named", harness.ServerOptions{Args: []string{"--api-address", taken.Addr().String()}},
 			[]string{"api.address", taken.Addr().String(), "in use"},
 		},
+		"open API": {
+			"the field and what to set are named", harness.ServerOptions{Args: []string{"--api-address", ":0"}},
+			[]string{"api.address", "api.tls", "api.insecure"},
+		},
 		"telemetry's port in use": {
 			"the field and the address are named", harness.ServerOptions{Args: []string{"--telemetry-address", taken.Addr().String()}},
 			[]string{"telemetry.address", taken.Addr().String(), "in use"},

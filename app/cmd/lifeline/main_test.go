@@ -61,6 +61,7 @@ func TestCommandLine(t *testing.T) {
 		"WebhookLeft":   {"", "lifeline", "webhook uninstall --convention x", 1, "", "lifeline: --convention \"x\": known are default, "},
 		"WebhookArgs":   {"", "lifeline", "webhook instal", 1, "", "lifeline: unknown command \"instal\" for \"lifeline webhook\""},
 		"WebhookServe":  {"there is nothing that could call", "lifeline", "webhook serve", 1, "", "set webhook.endpoint.address in the configuration file, or --address\n"},
+		"ServeOpen":     {"the API has no accounts", "lifeline", "serve --api-address :7070", 1, "", "api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless api.tls or api.insecure is set\n"},
 		"WebhookOpen":   {"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "", "webhook.endpoint.address: Invalid value: \":9443\": must be of loopback"},
 		"Contexts":      {"what a kubeconfig names is completed", "lifeline", "__complete watch --kubeconfig testdata/kubeconfig.yaml --context ", 0, "blue\ngreen\n", ""},
 	}

@@ -10,15 +10,13 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
 // What one listener takes.
 const (
-	// MaxConnections is how many connections a listener has at the same time;
-	// further ones wait.
+	// MaxConnections is how many connections a listener of Serve should have at
+	// the same time; further ones wait.
 	MaxConnections = 1024
 	idleTimeout    = time.Minute
 	// grace is how long requests under way may take when all is to end.
@@ -29,7 +27,7 @@ const (
 // closes h if that is an io.Closer, as a Server is, to end streams, lets
 // requests under way finish for a few seconds, ends what is left, and returns
 // nil once everything that it started has ended; sooner, with an error, if ln
-// fails. It closes ln.
+// fails. It closes ln. The caller bounds the connections of ln: MaxConnections.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	var ending func() error
 	if c, ok := h.(io.Closer); ok {
@@ -47,5 +45,5 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 		Grace:    grace,
 		Ending:   ending,
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
-	}.Serve(ctx, netutil.LimitListener(ln, MaxConnections))
+	}.Serve(ctx, ln)
 }

@@ -18,7 +18,7 @@ const head = "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\n"
 
 func TestParse(t *testing.T) {
 	got, err := Parse([]byte(head + `
-api: {address: ":7070"}
+api: {address: ":7070", insecure: true}
 telemetry: # a section without fields changes nothing
 watch:
   namespaces: [shop, "123"]
@@ -33,7 +33,7 @@ replicas: {mode: standby, identity: null}
 		t.Fatal(err)
 	}
 	want := Default()
-	want.API.Address = ":7070"
+	want.API.Address, want.API.Insecure = ":7070", true
 	want.Watch.Namespaces = []string{"shop", "123"}
 	want.Watch.Exclude = []string{"configmaps", "deployments.apps", "*.example.com"}
 	want.Engine.Settle = duration(1500 * time.Millisecond)
@@ -78,6 +78,7 @@ func TestParseRefuses(t *testing.T) {
 		"Exponent":       {"it would take for ever to write out", head + "retention: {size: 1e999999999}", `configuration:3: retention.size: Invalid value: "1e999999999": must be a size in bytes, such as 500Mi or 10Gi`},
 		"ListElement":    {"the element has a line of its own", head + "watch:\n  exclude:\n  - pods\n  - Deployments", `configuration:6: watch.exclude[1]: Invalid value: "Deployments": must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com`},
 		"AllAtOnce":      {"in the order of the file; no second word on what could not be read", head + "log: {level: loud}\nkinds: 1\nengine: {settle: soon}", "configuration:3: log.level: Unsupported value: \"loud\": supported values: \"debug\", \"info\", \"warn\", \"error\"\nconfiguration:4: kinds: Forbidden: unknown field; did you mean kind?\nconfiguration:5: engine.settle: Invalid value: \"soon\": must be a duration, such as 500ms, 30s or 1h30m"},
+		"OpenAPI":        {"it must be asked for", head + "api:\n  address: :7070", `configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, unless api.tls or api.insecure is set`},
 		"LongValue":      {"messages are bounded", head + "log: {format: " + strings.Repeat("é", 500) + "}", `configuration:3: log.format: Unsupported value: "` + strings.Repeat("é", 40) + `…": supported values: "text", "json"`},
 		"LongField":      {"", head + strings.Repeat("x", 900) + ": 1", "configuration:3: " + strings.Repeat("x", 80) + "…: Forbidden: unknown field"},
 		"KeyIsNoScalar":  {"", head + "[a]: 1", "configuration:3: …: Forbidden: unknown field"},
@@ -109,7 +110,7 @@ func TestOverride(t *testing.T) {
 		want         string
 	}{
 		"CuresTheFile": {"what a flag overrules may be wrong in the file", "log: {level: loud}\nwatch: {namespaces: [A]}", good, ""},
-		"IsWrong":      {"the file's line is not to blame", "api: {address: ':1'}", bad, `configuration: api.address: Invalid value: "nowhere": must be host:port, such as 127.0.0.1:7070, [::1]:7070 or :7070`},
+		"IsWrong":      {"the file's line is not to blame", "api: {address: ':1'}", bad, `configuration: api.address: Invalid value: "nowhere": must be host:port, such as 127.0.0.1:7070 or [::1]:7070`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -52,7 +53,10 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 
 func (v *validator) listeners(c *ServerConfiguration) {
 	api, telemetry := field.NewPath("api"), field.NewPath("telemetry")
-	v.address(api.Child("address"), c.API.Address)
+	if c.API.Address == "" {
+		v.address(api.Child("address"), "")
+	}
+	v.receiver(api, EndpointConfiguration{Address: c.API.Address, Insecure: c.API.Insecure, TLS: c.API.TLS})
 	v.between(api.Child("maxStreams"), c.API.MaxStreams, 1, 10_000)
 	v.address(telemetry.Child("address"), c.Telemetry.Address)
 	if c.API.Address == c.Telemetry.Address && !anyPort(c.API.Address) {
@@ -61,9 +65,11 @@ func (v *validator) listeners(c *ServerConfiguration) {
 }
 
 func (v *validator) receiver(path *field.Path, c EndpointConfiguration) {
-	tls := path.Child("tls")
+	tls, known := path.Child("tls"), false
 	if c.Address != "" {
+		before := len(v.wrong)
 		v.address(path.Child("address"), c.Address)
+		known = len(v.wrong) == before
 	} else if c.TLS != (TLSConfiguration{}) {
 		v.wrong = append(v.wrong, field.Required(path.Child("address"), "must be set where tls is"))
 	}
@@ -72,8 +78,8 @@ func (v *validator) receiver(path *field.Path, c EndpointConfiguration) {
 		v.wrong = append(v.wrong, field.Required(tls.Child("certFile"), "must be set with the other files of tls"))
 	case !plain && c.TLS.KeyFile == "":
 		v.wrong = append(v.wrong, field.Required(tls.Child("keyFile"), "must be set with the other files of tls"))
-	case plain && c.Address != "" && !c.Insecure && !loopback(c.Address):
-		v.invalid(path.Child("address"), c.Address, "must be of loopback, such as 127.0.0.1:4317, unless tls or insecure is set")
+	case plain && known && !c.Insecure && !loopback(c.Address):
+		v.invalid(path.Child("address"), c.Address, fmt.Sprintf("must be of loopback, such as %s, unless %s or %s is set", onLoopback(c.Address), tls, path.Child("insecure")))
 	}
 }
 

@@ -22,8 +22,16 @@ func TestValidate(t *testing.T) {
 		"Default":      {"", func(*ServerConfiguration) {}, ""},
 		"Zero":         {"everything that a value needs is missed", func(c *ServerConfiguration) { *c = ServerConfiguration{} }, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod"},
 		"Addresses":    {"", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = "[::1]:0", "lifeline.example:80" }, ""},
-		"EveryAddress": {"", func(c *ServerConfiguration) { c.API.Address = ":7070" }, ""},
-		"SameFreePort": {"port 0 is another each time", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = ":0", ":0" }, ""},
+		"EveryAddress": {"the API has no accounts, so an open address must be asked for", func(c *ServerConfiguration) { c.API.Address = ":7070" }, "api.address"},
+		"OtherAddress": {"it is not of loopback", func(c *ServerConfiguration) { c.API.Address = "192.0.2.1:7070" }, "api.address"},
+		"OtherName":    {"a name may be any address", func(c *ServerConfiguration) { c.API.Address = "lifeline.example:7070" }, "api.address"},
+		"Insecure":     {"it is asked for", func(c *ServerConfiguration) { c.API.Address, c.API.Insecure = ":7070", true }, ""},
+		"TLS": {"", func(c *ServerConfiguration) {
+			c.API.Address, c.API.TLS = ":7070", TLSConfiguration{CertFile: "a", KeyFile: "b"}
+		}, ""},
+		"HalfTLS":      {"", func(c *ServerConfiguration) { c.API.Address, c.API.TLS.CertFile = ":7070", "a" }, "api.tls.keyFile"},
+		"NoAddress":    {"the API is always served", func(c *ServerConfiguration) { c.API.Address = "" }, "api.address"},
+		"SameFreePort": {"port 0 is another each time", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = "127.0.0.1:0", "127.0.0.1:0" }, ""},
 		"SameAddress":  {"", func(c *ServerConfiguration) { c.API.Address = c.Telemetry.Address }, "telemetry.address"},
 		"NoPort":       {"", func(c *ServerConfiguration) { c.API.Address = "127.0.0.1" }, "api.address"},
 		"PortName":     {"", func(c *ServerConfiguration) { c.API.Address = ":http" }, "api.address"},

@@ -63,7 +63,7 @@ func (v *validator) label(path *field.Path, value string) {
 func (v *validator) address(path *field.Path, value string) {
 	host, port, err := net.SplitHostPort(value)
 	if err != nil {
-		v.invalid(path, value, "must be host:port, such as 127.0.0.1:7070, [::1]:7070 or :7070")
+		v.invalid(path, value, "must be host:port, such as 127.0.0.1:7070 or [::1]:7070")
 		return
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
@@ -85,6 +85,12 @@ func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip, _ := netip.ParseAddr(host)
 	return err != nil || host == "localhost" || ip.IsLoopback() // what is no address is said elsewhere
+}
+
+// onLoopback is the loopback address with the same port.
+func onLoopback(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return net.JoinHostPort("127.0.0.1", port)
 }
 
 // endpoint checks where to send spans. Messages do not repeat the value, for a

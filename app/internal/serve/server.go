@@ -18,12 +18,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/admitter"
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -168,7 +170,7 @@ func hostOf(address string) string {
 // run brings up the parts one after the other, waits for the end, and takes them
 // down in the reverse order.
 func (s *server) run(ctx context.Context) (err error) {
-	apiListener, err := bind(ctx, "api.address", s.conf.Load().API.Address)
+	apiListener, err := s.listenAPI(ctx)
 	if err != nil {
 		return err
 	}
@@ -270,6 +272,18 @@ func bind(ctx context.Context, field, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s (set %s to a free address, or end what has it): %w", address, field, err)
+	}
+	return netutil.LimitListener(ln, api.MaxConnections), nil
+}
+
+// listenAPI opens the listener of the API. Its errors name the section of the configuration.
+func (s *server) listenAPI(ctx context.Context) (net.Listener, error) {
+	c := s.conf.Load().API
+	ln, err := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS}).Listen(ctx, listen.Purpose{
+		Name: "the API", MaxConnections: api.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w (api.address, api.tls)", err)
 	}
 	return ln, nil
 }

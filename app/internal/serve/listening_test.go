@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+)
+
+// apiOf is a server with that section api, of which only the listener is used.
+func apiOf(c config.APIConfiguration) *server {
+	s := &server{log: slog.New(slog.DiscardHandler)}
+	all := config.Default()
+	all.API = c
+	s.conf.Store(all)
+	return s
+}
+
+// TestOpenAPI: the listener itself refuses plaintext beyond loopback, unless the configuration allows it.
+func TestOpenAPI(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		api    config.APIConfiguration
+		err    string // empty for none
+	}{
+		"loopback": {"the default", config.APIConfiguration{Address: "127.0.0.1:0"}, ""},
+		"open":     {"every client could read every trace", config.APIConfiguration{Address: ":0"}, "cannot listen for the API on \":0\" without TLS"},
+		"insecure": {"it is asked for", config.APIConfiguration{Address: ":0", Insecure: true}, ""},
+		"no file":  {"the field is named", config.APIConfiguration{Address: "127.0.0.1:0", TLS: config.TLSConfiguration{CertFile: "/no/such", KeyFile: "/no/such"}}, "api.tls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ln, err := apiOf(tc.api).listenAPI(t.Context())
+			if err == nil {
+				_ = ln.Close()
+			}
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.err)
+			}
+		})
+	}
+}
+
+// TestAPIWithTLS: with a certificate the API answers over TLS, and not in plaintext.
+func TestAPIWithTLS(t *testing.T) {
+	ca := listentest.New(t)
+	files := ca.Files(t, nil)
+	s := apiOf(config.APIConfiguration{Address: ":0", TLS: config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile}})
+	ln, err := s.listenAPI(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- api.Serve(ctx, ln, &s.gate) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	_, port, _ := strings.Cut(strings.TrimPrefix(ln.Addr().String(), "[::]"), ":")
+	for scheme, want := range map[string]int{"https": http.StatusServiceUnavailable, "http": http.StatusBadRequest} {
+		tr := &http.Transport{TLSClientConfig: ca.Trusting()}
+		defer tr.CloseIdleConnections()
+		resp, err := (&http.Client{Transport: tr}).Get(scheme + "://127.0.0.1:" + port + "/api/v1/info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != want || (scheme == "https") != strings.Contains(string(text), "lifeline serve is starting") {
+			t.Errorf("%s: %d %s", scheme, resp.StatusCode, text)
+		}
+	}
+}
