@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -28,6 +29,23 @@ func (c *Cluster) Kill(component Component) error {
 		return fmt.Errorf("cannot kill %s: cluster %s has none", component, c.opts.Name)
 	}
 	return p.Kill()
+}
+
+// Pause stops a component with SIGSTOP, as a hang would: it keeps its connections
+// and answers nothing. Resume lets it go on.
+func (c *Cluster) Pause(component Component) error { return c.signal(component, syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (c *Cluster) Resume(component Component) error { return c.signal(component, syscall.SIGCONT) }
+
+func (c *Cluster) signal(component Component, signal syscall.Signal) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	p := c.group.Get(string(component))
+	if p == nil {
+		return fmt.Errorf("cannot send %v to %s: cluster %s has none", signal, component, c.opts.Name)
+	}
+	return p.Signal(signal)
 }
 
 // Reconfigure lets change modify a copy of the cluster's options, restarts

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -106,6 +107,45 @@ func TestTellsThatTheAPIServerIsAway(t *testing.T) {
 		ready, said := s.Readiness(t)
 		return ready && !strings.Contains(said, away)
 	})
+	s.Stop(t)
+}
+
+// TestTellsThatTheAPIServerHangs: an API server that keeps its connections and
+// answers nothing shows after ten seconds, and an idle one never does.
+func TestTellsThatTheAPIServerHangs(t *testing.T) {
+	ns := bench.Namespace(t)
+	s := bench.Server(t, harness.ServerOptions{})
+	s.Start(t)
+	create(t, ns, "web")
+	expect(t, s, ns, "web")
+	const away = "~ API server: not reached for "
+	says := func() bool {
+		_, said := s.Readiness(t)
+		return strings.Contains(said, away)
+	}
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(250 * time.Millisecond) {
+		if says() {
+			t.Fatal("an idle API server counts as away")
+		}
+	}
+	if err := bench.Pause(lab.APIServer); err != nil {
+		t.Fatal(err)
+	}
+	resume := sync.OnceValue(func() error { return bench.Resume(lab.APIServer) })
+	t.Cleanup(func() { _ = resume() })
+	began := time.Now()
+	harness.Eventually(t, "it saying that the API server is away", says)
+	took := time.Since(began)
+	t.Logf("it said so after %v", took)
+	if took > 11*time.Second { // one for the machine
+		t.Errorf("it said so after %v, want 10 s at most", took)
+	}
+	if err := resume(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "it saying so no more", func() bool { return !says() })
+	create(t, ns, "after")
+	expect(t, s, ns, "after")
 	s.Stop(t)
 }
 

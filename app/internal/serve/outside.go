@@ -18,13 +18,22 @@ const outageAfter = 10 * time.Second
 // same: what it has stored can be read, and it loses nothing; who would be sent
 // elsewhere finds no other that is better off.
 func (s *server) reaching() error {
+	if away := s.away(); away > 0 {
+		return fmt.Errorf("not reached for %s: what is stored can be read, and what happens meanwhile is caught up with later", away.Round(time.Second))
+	}
+	return nil
+}
+
+// away is for how long the API server has been away; 0 if it is there, or not away
+// for outageAfter yet.
+func (s *server) away() time.Duration {
 	// What watching says tells more.
 	if s.running.Load() && s.watching() == nil {
 		if away := outage(s.watcher.Stats(), s.clock.Now()); away >= outageAfter {
-			return fmt.Errorf("not reached for %s: what is stored can be read, and what happens meanwhile is caught up with later", away.Round(time.Second))
+			return away
 		}
 	}
-	return nil
+	return 0
 }
 
 func (s *server) delivering() error {
@@ -34,17 +43,23 @@ func (s *server) delivering() error {
 	return undelivered(s.outbox.Stats())
 }
 
-// outage is for how long no watch has shown the present; 0 if one does, or if none
-// may.
+// outage is for how long the API server has shown nothing; 0 if nothing may be
+// watched. Without a connected watch it began when the last one ended. A hung API
+// server keeps watches connected for a while, so silence counts as well.
 func outage(stats watch.Stats, now time.Time) time.Duration {
 	var last time.Time
+	connected := false
 	for _, r := range stats.Resources {
-		if r.Connected > 0 {
-			return 0
-		}
+		connected = connected || r.Connected > 0
 		if r.Behind.After(last) {
 			last = r.Behind
 		}
+	}
+	switch heard := stats.Heard; {
+	case connected:
+		last = heard
+	case !heard.IsZero() && heard.Before(last):
+		last = heard
 	}
 	if last.IsZero() {
 		return 0

@@ -18,19 +18,25 @@ func TestOutage(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		stats  resources
+		heard  time.Time
 		want   time.Duration
 	}{
-		"nothing yet":    {"nothing is watched", nil, 0},
-		"all there":      {"the API server answers", resources{{Streams: 1, Connected: 1}, {Streams: 1, Connected: 1}}, 0},
-		"one is away":    {"another one shows that the API server answers", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Connected: 1}}, 0},
-		"all are away":   {"the outage began with the last of them", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Behind: ago(time.Minute)}}, time.Minute},
-		"some forbidden": {"what may not be read tells nothing", resources{{Streams: 1, Unreadable: 1}, {Streams: 1, Behind: ago(time.Minute)}}, time.Minute},
-		"all forbidden":  {"that is another trouble", resources{{Streams: 1, Unreadable: 1}}, 0},
-		"clock":          {"a clock that was set back makes no time", resources{{Streams: 1, Behind: ago(-time.Minute)}}, 0},
+		"nothing yet":    {"nothing is watched", nil, time.Time{}, 0},
+		"all there":      {"the API server answers", resources{{Streams: 1, Connected: 1}, {Streams: 1, Connected: 1}}, time.Time{}, 0},
+		"one is away":    {"another one shows that the API server answers", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Connected: 1}}, time.Time{}, 0},
+		"all are away":   {"the outage began with the last of them", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Behind: ago(time.Minute)}}, time.Time{}, time.Minute},
+		"some forbidden": {"what may not be read tells nothing", resources{{Streams: 1, Unreadable: 1}, {Streams: 1, Behind: ago(time.Minute)}}, time.Time{}, time.Minute},
+		"all forbidden":  {"that is another trouble", resources{{Streams: 1, Unreadable: 1}}, time.Time{}, 0},
+		"clock":          {"a clock that was set back makes no time", resources{{Streams: 1, Behind: ago(-time.Minute)}}, time.Time{}, 0},
+		"idle":           {"no watch brings anything, and the last probe was answered", resources{{Streams: 1, Connected: 1}}, ago(4 * time.Second), 4 * time.Second},
+		"hung":           {"the watches are connected, and no probe is answered", resources{{Streams: 1, Connected: 1}}, ago(time.Minute), time.Minute},
+		"hung, then cut": {"the outage began with the silence", resources{{Streams: 1, Behind: ago(time.Second)}}, ago(46 * time.Second), 46 * time.Second},
+		"refusing":       {"what is answered is of no use", resources{{Streams: 1, Behind: ago(time.Minute)}}, ago(time.Second), time.Minute},
+		"hung, no right": {"nothing may be watched: that is another trouble", resources{{Streams: 1, Unreadable: 1}}, ago(time.Minute), 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := outage(watch.Stats{Resources: tt.stats}, now); got != tt.want {
+			if got := outage(watch.Stats{Resources: tt.stats, Heard: tt.heard}, now); got != tt.want {
 				t.Errorf("outage for %s, want %s: %s", got, tt.want, tt.reason)
 			}
 		})

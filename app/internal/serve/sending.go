@@ -84,7 +84,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 	t.OutboxOldest.Set(age.Seconds())
 	t.Deliver(o.Exported, dropped, o.Refused, int64(o.Spans))
 	w := s.watcher.Stats()
-	t.SourceLag.WithLabelValues(string(observation.SourceWatch)).Set(w.Lag.Seconds())
+	t.SourceLag.WithLabelValues(string(observation.SourceWatch)).Set(max(w.Lag, s.away()).Seconds())
 	for _, r := range w.Resources {
 		t.WatchRequests.Raise(float64(r.Lists), r.Resource.String(), "list")
 		t.WatchRequests.Raise(float64(r.Watches), r.Resource.String(), "watch")

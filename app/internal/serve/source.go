@@ -20,6 +20,7 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 	s.watcher, err = watch.New(watch.Config{
 		REST:    conf,
 		Reload:  s.connect,
+		Probes:  true,
 		Exclude: s.conf.Load().Watch.Excluded(),
 		Now:     s.clock.Now,
 		Emit:    s.loop.emit,

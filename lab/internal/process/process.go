@@ -137,6 +137,17 @@ func (p *Process) Kill() error {
 	return nil
 }
 
+// Signal sends a signal to the process group. A process that has ended gets none.
+func (p *Process) Signal(signal syscall.Signal) error {
+	if p.exited() {
+		return nil
+	}
+	if err := syscall.Kill(-p.Pid(), signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("cannot send %v to %s (pid %d): %w", signal, p.spec.Name, p.Pid(), err)
+	}
+	return nil
+}
+
 // Tail returns the last lines of a log, or why it cannot be read.
 func Tail(path string) string {
 	f, err := os.Open(path)

@@ -27,6 +27,8 @@
 //	                                jitter); the first stream that comes through wakes the others
 //	429, or 503 with Retry-After    waits as long as it is told to, but not longer than 30 s
 //	no answer for 65 s              gives the request up, and tries again as above
+//	silence while connected         nothing until client-go's HTTP/2 ping ends the connection (45 s);
+//	                                with Config.Probes, Stats.Heard shows it after some seconds
 //	410 Gone                        lists, and hands on what differs from what is known, as
 //	                                Listed; a list of the past becomes one of the present
 //	storage older than what was     as 410 Gone: it was restored from a backup, and a watch from

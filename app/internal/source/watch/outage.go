@@ -53,6 +53,7 @@ func (o *outage) over() <-chan struct{} {
 
 // answered notes that the server works.
 func (w *Watcher) answered() {
+	w.heard.now(w.now())
 	w.warnings.again(unreachable)
 	w.outage.found()
 }

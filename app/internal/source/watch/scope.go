@@ -35,6 +35,7 @@ func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 	if err != nil {
 		return err
 	}
+	w.startProbing(ctx)
 	w.past.recall()
 	if scope.Resources != nil {
 		return w.watchSome(ctx, scope, all)

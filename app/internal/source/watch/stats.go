@@ -27,6 +27,9 @@ type Stats struct {
 	// connected, or not caught up; 0 if all show the present. What may not be
 	// read or is not offered does not count.
 	Lag time.Duration
+	// Heard is when the API server last gave a sign of life, which a watch on
+	// which nothing changes does not; zero unless Config.Probes is set.
+	Heard time.Time
 }
 
 // ResourceStats is what Stats says of one resource.
@@ -117,6 +120,9 @@ func (w *Watcher) Stats() Stats {
 	defer w.mu.Unlock()
 	out := Stats{Requests: w.requests.Load(), Resources: make([]ResourceStats, 0, len(w.counters))}
 	at := make(map[schema.GroupResource]int, len(w.counters))
+	if w.probes {
+		out.Heard = w.heard.last()
+	}
 	for gr, c := range w.counters {
 		at[gr] = len(out.Resources)
 		out.Resources = append(out.Resources, c.stats(gr))

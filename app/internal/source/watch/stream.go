@@ -224,6 +224,7 @@ func (s *stream) watch(ctx context.Context) error {
 				return nil
 			}
 			s.pulse.beat()
+			s.w.heard.now(s.w.now())
 			if err := s.change(change); err != nil {
 				return err
 			}

@@ -59,6 +59,9 @@ type Config struct {
 	// every few seconds, one call at a time. A connection to another address is
 	// refused.
 	Reload func() (*rest.Config, error)
+	// Probes sends a small request when no watch has brought anything for some
+	// seconds, so that Stats.Heard stays recent while the API server answers.
+	Probes bool
 	// Warn is told once of each thing that cannot be seen; nil ignores it.
 	// It may be called from several goroutines at once.
 	Warn func(format string, args ...any)
@@ -75,9 +78,16 @@ type pace struct {
 	slow time.Duration
 	// renew is how often at most credentials are read anew.
 	renew time.Duration
+	// probe is how long the server may give no sign of life before it is probed,
+	// and answer how long the answer to a probe may take. Their sum is well below
+	// the ten seconds after which a silent server counts as away.
+	probe, answer time.Duration
 }
 
-var usualPace = pace{late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second}
+var usualPace = pace{
+	late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second,
+	probe: 3 * time.Second, answer: 5 * time.Second,
+}
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
 type Watcher struct {
@@ -88,6 +98,8 @@ type Watcher struct {
 	lists, visits chan struct{}
 	pace          pace
 	outage        outage
+	heard         heard
+	probes        bool
 	past          *memory
 
 	link     atomic.Pointer[link]
@@ -109,6 +121,7 @@ type Watcher struct {
 
 	mu       sync.Mutex
 	closed   bool
+	probing  bool
 	streams  map[key]*stream
 	warnings warnings
 	unsynced int
@@ -133,6 +146,7 @@ func New(cfg Config) (*Watcher, error) {
 		lists:    make(chan struct{}, maxLists),
 		visits:   make(chan struct{}, maxVisits),
 		pace:     usualPace,
+		probes:   cfg.Probes,
 		past:     remember(cfg),
 		rest:     rest.CopyConfig(cfg.REST),
 		reload:   cfg.Reload,
