@@ -114,42 +114,62 @@ func (a *auditing) fail(ctx context.Context, err error) {
 // handed on again: an event that comes twice is one.
 func (l *loop) takeIn(ctx context.Context, batch []*observation.Observation) error {
 	for _, o := range batch {
-		select {
-		case <-l.quit:
-			return errEnding
-		default:
-		}
-		select {
-		case l.in <- item{observation: o}:
-		case <-l.quit:
-			return errEnding
-		case <-ctx.Done():
-			return errors.Join(audit.ErrFull, ctx.Err())
+		if err := l.handIn(ctx, item{observation: o}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// takeInStored is takeIn, and waits until what came is stored: nobody else has it
-// once the API server was answered.
+// handIn is hand, until ctx ends.
+func (l *loop) handIn(ctx context.Context, i item) error {
+	select {
+	case <-l.quit:
+		return errEnding
+	default:
+	}
+	select {
+	case l.in <- i:
+		return nil
+	case <-l.quit:
+		return errEnding
+	case <-ctx.Done():
+		return full(ctx)
+	}
+}
+
+// takeInStored is takeIn, and waits until the batch is stored: nobody else has it
+// once the API server was answered. It returns at once while the store cannot be
+// written. Parts of the batch may be stored later all the same, and the API server
+// sends it again.
 func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observation) error {
 	if len(batch) == 0 {
 		return nil
+	}
+	ctx, cancel := l.s.writable.while(ctx)
+	defer cancel()
+	if ctx.Err() != nil {
+		return full(ctx)
 	}
 	if err := l.takeIn(ctx, batch); err != nil {
 		return err
 	}
 	done := make(chan struct{})
-	l.afterStored(func() { close(done) })
+	if err := l.handIn(ctx, item{then: func() { l.stored = append(l.stored, func() { close(done) }) }}); err != nil {
+		return err
+	}
 	select {
 	case <-done:
 		return nil
 	case <-l.quit:
 		return errEnding
 	case <-ctx.Done():
-		return errors.Join(audit.ErrFull, ctx.Err())
+		return full(ctx)
 	}
 }
+
+// full is the error of a batch that is to be sent again, with the reason why ctx ended.
+func full(ctx context.Context) error { return fmt.Errorf("%w: %w", audit.ErrFull, context.Cause(ctx)) }
 
 // refreshAudit sets the metrics of the audit log.
 func (s *server) refreshAudit(set func(what string, n uint64)) {

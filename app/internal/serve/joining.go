@@ -248,11 +248,15 @@ type handed struct {
 
 // Accept implements otlp.Sink: it hands spans to the loop, and waits until that
 // has taken them and stored what waits: nobody else has them once their sender was
-// answered.
+// answered. It returns at once while the store cannot be written.
 func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
+	ctx, done := l.s.writable.while(ctx)
+	defer done()
 	select {
 	case <-l.quit:
 		return errEnding
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	default:
 	}
 	h := handed{spans, make(chan error, 1)}
@@ -261,13 +265,13 @@ func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
 	case <-l.quit:
 		return errEnding
 	case <-ctx.Done():
-		return fmt.Errorf("the loop is busy: %w", ctx.Err())
+		return fmt.Errorf("the loop is busy: %w", context.Cause(ctx))
 	}
 	select {
 	case err := <-h.done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the store is busy: %w", ctx.Err())
+		return fmt.Errorf("the store is busy: %w", context.Cause(ctx))
 	}
 }
 

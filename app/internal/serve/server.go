@@ -81,6 +81,8 @@ type server struct {
 	running  atomic.Bool
 	// state is what health and info tell.
 	state state
+	// writable answers senders while the store cannot be written.
+	writable writable
 }
 
 // state is how the server is doing. It is safe for concurrent use.

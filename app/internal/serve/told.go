@@ -67,6 +67,7 @@ func lastEnd(t *span.Trace) time.Time {
 
 // looked notes that the loop came round, and how that went.
 func (s *server) looked(err error) {
+	s.writable.set(err)
 	s.state.set(func(st *state) {
 		if st.trouble != nil && err == nil {
 			s.log.Info("the store can be written to again")

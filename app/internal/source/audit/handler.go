@@ -21,9 +21,13 @@ import (
 const (
 	// bodyPatience bounds the reading of one batch.
 	bodyPatience = 30 * time.Second
+	// sinkPatience bounds the wait for the sink. It is well below the 30 s after
+	// which the API server gives a request up.
+	sinkPatience = 10 * time.Second
 	// retryAfter is when the API server may send again what was refused, in
-	// seconds. Any such answer is sent again for its Retry-After.
-	retryAfter = 1
+	// seconds. It sends a refused batch 10 more times within those 30 s, so this
+	// lets each of its attempts last that long.
+	retryAfter = 3
 )
 
 // problem is a request that is refused, and why.
@@ -102,12 +106,21 @@ func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.counters.bytes.Add(uint64(len(text)))
-	batch, err := s.batch(text)
+	batch, tally, err := s.batch(text)
 	if err != nil {
 		return err
 	}
-	return s.hand(r.Context(), batch)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.sinkPatience, errSlowSink)
+	defer cancel()
+	if err := s.hand(ctx, batch); err != nil {
+		return err
+	}
+	s.count(tally)
+	return nil
 }
+
+// errSlowSink is why a batch is refused that the sink took too long over.
+var errSlowSink = errors.New("the batch was not stored in time")
 
 // deadline is by the machine's clock, as those of connections are.
 func (s *Source) deadline() time.Time { return time.Now().Add(s.patience) }
@@ -195,18 +208,18 @@ func (s *Source) unreadable(err error) error {
 	return &problem{http.StatusBadRequest, "the batch cannot be read: it is cut off or damaged"}
 }
 
-// batch makes observations of a batch. What is damaged as a whole is refused;
-// single events that are none are counted.
-func (s *Source) batch(text []byte) ([]*observation.Observation, error) {
+// batch makes observations of a batch. What is damaged as a whole is refused; of
+// single events that are none the tally tells, which is to be counted once the sink
+// has taken the batch.
+func (s *Source) batch(text []byte) ([]*observation.Observation, *tally, error) {
 	var out []*observation.Observation
-	var tally tally
-	err := decodeList(text, func(e *event) { out = s.add(out, e, &tally) })
+	t := new(tally)
+	err := decodeList(text, func(e *event) { out = s.add(out, e, t) })
 	if err != nil {
 		s.counters.damaged.Add(1)
-		return nil, &problem{http.StatusBadRequest, "the batch is no EventList of audit.k8s.io/v1 in JSON"}
+		return nil, nil, &problem{http.StatusBadRequest, "the batch is no EventList of audit.k8s.io/v1 in JSON"}
 	}
-	s.count(&tally)
-	return out, nil
+	return out, t, nil
 }
 
 // tally is what became of some events.

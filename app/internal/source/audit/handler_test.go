@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -45,8 +46,8 @@ func TestServeHTTP(t *testing.T) {
 		"Zipped":      {reason: "", packed: "gzip", body: zipped(t, good), code: 200, taken: 1},
 		"Charset":     {reason: "", media: "application/json; charset=utf-8", body: good, code: 200, taken: 1},
 		"Empty":       {reason: "a batch may hold nothing", body: eventList(), code: 200},
-		"Full":        {reason: "it is sent again", body: good, refuse: ErrFull, code: 429, header: [2]string{"Retry-After", "1"}},
-		"Broken":      {reason: "and so is this", body: good, refuse: errors.New("no"), code: 503, header: [2]string{"Retry-After", "1"}},
+		"Full":        {reason: "it is sent again", body: good, refuse: ErrFull, code: 429, header: [2]string{"Retry-After", "3"}},
+		"Broken":      {reason: "and so is this", body: good, refuse: errors.New("no"), code: 503, header: [2]string{"Retry-After", "3"}},
 		"Get":         {reason: "", method: http.MethodGet, code: 405, header: [2]string{"Allow", "POST"}},
 		"Media":       {reason: "", media: "application/x-protobuf", body: good, code: 415},
 		"NoMedia":     {reason: "", media: "-", body: good, code: 415},
@@ -89,6 +90,9 @@ func TestServeHTTP(t *testing.T) {
 			if n := s.Stats().Refused[tc.code]; tc.code != 200 && n != 1 {
 				t.Errorf("%d refusals are counted, want 1", n)
 			}
+			if st := s.Stats(); st.Writes != uint64(tc.taken) || tc.taken == 0 && (st.Events != 0 || st.Batches != 0 && tc.code != 200) {
+				t.Errorf("%s: %d events and %d writes of %d batches are counted, and %d were taken", tc.reason, st.Events, st.Writes, st.Batches, tc.taken)
+			}
 		})
 	}
 }
@@ -121,5 +125,28 @@ func TestInFlight(t *testing.T) {
 	close(leave)
 	if code := <-first; code != http.StatusOK {
 		t.Errorf("the first got %d", code)
+	}
+}
+
+// TestSlowSink: a batch that the sink takes too long over is refused well before the
+// API server gives up, and counts as not taken.
+func TestSlowSink(t *testing.T) {
+	s, err := New(Config{Sink: func(ctx context.Context, _ []*observation.Observation) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.sinkPatience > 10*time.Second {
+		t.Errorf("the sink is waited for %v, and the API server waits for 30 s", s.sinkPatience)
+	}
+	s.sinkPatience = time.Millisecond
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(eventList(told())))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || s.Stats().Writes != 0 {
+		t.Errorf("got %d %q with %v, %d writes counted", w.Code, w.Body, w.Header(), s.Stats().Writes)
 	}
 }

@@ -54,8 +54,8 @@ type Source struct {
 	kinds    *request.Kinds
 	reading  chan struct{}
 	counters counters
-	// patience bounds the reading of one batch.
-	patience time.Duration
+	// patience bounds the reading of one batch, sinkPatience the wait for the sink.
+	patience, sinkPatience time.Duration
 	// wait waits before a file is looked at again; false when ctx has ended.
 	wait func(ctx context.Context, pause time.Duration) bool
 }
@@ -95,7 +95,7 @@ func New(c Config) (*Source, error) {
 	}
 	s := &Source{
 		Config: c, exclude: map[schema.GroupResource]bool{}, kinds: request.NewKinds(),
-		reading: make(chan struct{}, c.MaxInFlight), patience: bodyPatience, wait: pause,
+		reading: make(chan struct{}, c.MaxInFlight), patience: bodyPatience, sinkPatience: sinkPatience, wait: pause,
 	}
 	for _, list := range [][]schema.GroupResource{always, c.Exclude} {
 		for _, gr := range list {

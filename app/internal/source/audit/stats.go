@@ -25,7 +25,8 @@ var reasonNames = [reasons]string{"", "stage", "read", "excluded", "not stored",
 
 // Stats says what came in and what became of it. It is a snapshot.
 type Stats struct {
-	// Events is how many were read; Writes how many observations they became.
+	// Events is how many were read; Writes how many observations they became. A
+	// batch of the webhook counts once the sink has taken it.
 	Events, Writes uint64
 	// Passed counts events that became none, by reason: one of Reasons.
 	Passed map[string]uint64
