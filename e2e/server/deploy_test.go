@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDeployIsAccepted: the API server accepts every manifest of every overlay in
+// deploy/, with no field that it does not know.
+func TestDeployIsAccepted(t *testing.T) {
+	const root = "../../deploy"
+	bench.MustKubectl(t, "", "create", "namespace", "lifeline")
+	defer bench.MustKubectl(t, "", "delete", "namespace", "lifeline", "--wait=false")
+	policies := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "kustomization.yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || strings.Contains(string(text), "kind: Component") {
+			return err
+		}
+		said := bench.MustKubectl(t, "", "apply", "--dry-run=server", "--validate=strict", "-k", filepath.Dir(path))
+		policies += strings.Count(said, "networkpolicy.networking.k8s.io/")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if policies < 7 {
+		t.Errorf("%d NetworkPolicies were accepted, want one in each of 7 overlays at least", policies)
+	}
+}
