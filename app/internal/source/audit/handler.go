@@ -54,7 +54,7 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.As(err, &p):
 	case errors.Is(err, ErrFull):
-		p = &problem{http.StatusTooManyRequests, err.Error()}
+		p = &problem{http.StatusTooManyRequests, ErrFull.Error()} // the reason may name paths of this machine
 	default:
 		p = &problem{http.StatusServiceUnavailable, err.Error()}
 	}
