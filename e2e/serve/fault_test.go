@@ -5,8 +5,11 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -389,6 +392,72 @@ func TestFullDisk(t *testing.T) {
 		if pods := len(tr.Find("reconcile Pod", "")); pods != 2 || tr.Spans[0].Outcome() != "converged" {
 			t.Errorf("trace of %s has %d Pods and is %s", name, pods, tr.Spans[0].Outcome())
 		}
+	}
+	s.Stop(t)
+}
+
+// TestFullDiskAndAuditWebhook: a server whose disk is full refuses audit batches at
+// once and counts none as taken; the API server sends them again, and none is lost.
+func TestFullDiskAndAuditWebhook(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: a small disk needs root to be mounted")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m"); err != nil {
+		t.Skip("SKIP: cannot mount a small disk:", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	ns, address := bench.Namespace(t), harness.Free(t)
+	s := bench.Server(t, harness.ServerOptions{Dir: dir, Config: fmt.Sprintf("receivers: {audit: {webhook: {address: %q}}}\n", address)})
+	s.Start(t)
+	sink := func(url string) error {
+		return bench.Reconfigure(context.WithoutCancel(t.Context()), func(o *lab.Options) { o.AuditWebhook = url })
+	}
+	if err := sink("http://" + address); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := sink(""); err != nil {
+			t.Error(err)
+		}
+	}()
+	const written, refused = `lifeline_audit_events_total{what="write"}`, `lifeline_audit_events_total{what="refused 429"}`
+	create(t, ns, "first")
+	harness.Eventually(t, "audit events", func() bool { return s.Metrics(t)[written] > 0 })
+
+	filler := filepath.Join(dir, "filler")
+	fill(t, filler)
+	w := &work{Interface: client(t), namespace: ns}
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		if _, err := w.AppsV1().Deployments(ns).Create(t.Context(), deployment(name, 2), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harness.Eventually(t, "refused batches", func() bool { fill(t, filler+"2"); return s.Metrics(t)[refused] > 0 })
+	before, began := s.Metrics(t), time.Now()
+	// Held requests would not be answered in this time.
+	harness.Eventually(t, "more refused batches", func() bool { return s.Metrics(t)[refused] > before[refused]+2 })
+	t.Logf("three more batches were refused within %v", time.Since(began))
+	if after := s.Metrics(t)[written]; after != before[written] {
+		t.Errorf("%v writes count as taken while nothing can be stored", after-before[written])
+	}
+	for _, name := range names {
+		if err := w.arrive(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{filler, filler + "2"} {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.AwaitLog(t, "the store can be written to again")
+	for _, name := range names {
+		harness.Eventually(t, "the audit event of Deployment "+name, func() bool {
+			created := s.TraceOf(t, ns, name).Find("create Deployment", "")
+			return slices.ContainsFunc(created, func(sp *harness.Span) bool { return sp.Attributes["k8s.audit_id"] != "" })
+		})
 	}
 	s.Stop(t)
 }
