@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // auditState is the name of how far the audit log file was followed.
@@ -172,12 +173,13 @@ func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observatio
 func full(ctx context.Context) error { return fmt.Errorf("%w: %w", audit.ErrFull, context.Cause(ctx)) }
 
 // refreshAudit sets the metrics of the audit log.
-func (s *server) refreshAudit(set func(what string, n uint64)) {
+func (s *server) refreshAudit(t *telemetry.Metrics) {
 	a := s.auditing.Load()
 	if a == nil {
 		return
 	}
 	total := map[string]uint64{}
+	impossible := uint64(0)
 	for _, source := range []*audit.Source{a.file, a.webhook} {
 		if source == nil {
 			continue
@@ -187,6 +189,7 @@ func (s *server) refreshAudit(set func(what string, n uint64)) {
 		total["damaged"] += st.Damaged
 		total["overlong"] += st.Overlong
 		total["gap"] += st.Gaps
+		impossible += st.Impossible
 		for reason, n := range st.Passed {
 			total[reason] += n
 		}
@@ -195,6 +198,7 @@ func (s *server) refreshAudit(set func(what string, n uint64)) {
 		}
 	}
 	for what, n := range total {
-		set(what, n)
+		t.AuditEvents.Raise(float64(n), what)
 	}
+	t.ImpossibleTimes.Raise(float64(impossible), string(observation.SourceAudit))
 }

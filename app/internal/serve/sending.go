@@ -67,7 +67,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 		return
 	}
 	s.refreshReceived(t)
-	s.refreshAudit(func(what string, n uint64) { t.AuditEvents.Raise(float64(n), what) })
+	s.refreshAudit(t)
 	o := s.outbox.Stats()
 	t.SpansExported.Raise(float64(o.Exported))
 	t.SpansRefused.Raise(float64(o.Refused))
@@ -84,6 +84,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 	t.OutboxOldest.Set(age.Seconds())
 	t.Deliver(o.Exported, dropped, o.Refused, int64(o.Spans))
 	w := s.watcher.Stats()
+	t.ImpossibleTimes.Raise(float64(w.ImpossibleTimes), string(observation.SourceWatch))
 	t.SourceLag.WithLabelValues(string(observation.SourceWatch)).Set(max(w.Lag, s.away()).Seconds())
 	for _, r := range w.Resources {
 		t.WatchRequests.Raise(float64(r.Lists), r.Resource.String(), "list")

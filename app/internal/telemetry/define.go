@@ -59,7 +59,7 @@ func (d definer) received(m *Metrics) {
 	m.ReceiverRequests = d.total("receiver_requests_total",
 		"OTLP requests that were taken, by transport (grpc, http/protobuf, http/json).", "transport")
 	m.SpansRejected = d.total("receiver_spans_rejected_total",
-		"Received spans that nobody could use, by what is wrong with them (id, time); their sender was told. Any: the sender is broken.", "reason")
+		"Received spans that nobody could use, by what is wrong with them (id, time); their sender was told. Any: the sender or its clock is broken.", "reason")
 	m.ReceiverRefused = d.total("receiver_requests_refused_total",
 		"OTLP requests that were not taken, by reason. Those that are full or busy come again: the store is slow or the process is short of CPU. Others are the sender's fault.", "reason")
 	m.SpansCut = d.total("receiver_cut_total",
@@ -72,6 +72,9 @@ func (d definer) received(m *Metrics) {
 	m.AuditEvents = d.total("audit_events_total",
 		"Events of the API server's audit log, by what became of them: a write, or why it was passed over, damaged, overlong, a refused request, or a gap (what was not read in time is gone). "+
 			"Any damaged one or gap: see the log.", "what")
+	m.ImpossibleTimes = d.total("impossible_times_total",
+		"Times that are impossible, before 2000 or more than ten minutes from now, and were replaced, by source: watch (times in Events and statuses) or audit (events of the audit log). "+
+			"Any: a clock is wrong, or somebody forges times.", "source")
 	m.SpansBuffered = d.gauge("joining_spans",
 		"Received spans that are held until their change is finished, or none is found.")
 	m.SpansBufferBytes = d.gauge("joining_bytes",

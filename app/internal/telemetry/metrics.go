@@ -36,6 +36,7 @@ type Metrics struct {
 	SpansJoined      *Total // when
 	SpansUnjoined    *Total // why
 	AuditEvents      *Total // what
+	ImpossibleTimes  *Total // source
 	SpansBuffered    prometheus.Gauge
 	SpansBufferBytes prometheus.Gauge
 	CopiesBytes      prometheus.Gauge

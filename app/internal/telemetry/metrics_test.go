@@ -31,6 +31,7 @@ func touched() *Metrics {
 	m.SpansCut.Inc("text")
 	m.SpansJoined.Inc("with")
 	m.AuditEvents.Inc("write")
+	m.ImpossibleTimes.Inc("audit")
 	m.SpansUnjoined.Inc("noise")
 	m.AdmissionContexts.Inc("owner")
 	m.TracesFinished.Inc("converged")

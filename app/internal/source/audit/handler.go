@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 const (
@@ -224,8 +225,8 @@ func (s *Source) batch(text []byte) ([]*observation.Observation, *tally, error) 
 
 // tally is what became of some events.
 type tally struct {
-	events, writes, damaged uint64
-	passed                  [reasons]uint64
+	events, writes, damaged, impossible uint64
+	passed                              [reasons]uint64
 }
 
 // add appends what an event tells of; nil is one that is damaged.
@@ -235,13 +236,18 @@ func (s *Source) add(out []*observation.Observation, e *event, t *tally) []*obse
 		return out
 	}
 	t.events++
+	seen := s.Now()
+	var changed bool
+	e.received, e.answered, changed = timestamp.Interval(e.received, e.answered, seen)
 	writes, why := s.writes(e)
 	if why != taken {
 		t.passed[why]++
 		return out
 	}
 	t.writes += uint64(len(writes))
-	seen := s.Now()
+	if changed {
+		t.impossible++
+	}
 	for _, w := range writes {
 		out = append(out, &observation.Observation{Seen: seen, Source: observation.SourceAudit, Write: w})
 	}
@@ -252,6 +258,7 @@ func (s *Source) count(t *tally) {
 	s.counters.events.Add(t.events)
 	s.counters.writes.Add(t.writes)
 	s.counters.damaged.Add(t.damaged)
+	s.counters.impossible.Add(t.impossible)
 	for i, n := range t.passed {
 		s.counters.passed[i].Add(n)
 	}

@@ -33,6 +33,9 @@ type Stats struct {
 	// Damaged counts what is no audit event: batches, events of one, and lines;
 	// Overlong counts lines that were too long to be read.
 	Damaged, Overlong uint64
+	// Impossible counts the events that became writes with other times, as their
+	// own were impossible.
+	Impossible uint64
 	// Batches counts those of the webhook that were taken, Bytes what was read
 	// of batches and files, unpacked; Refused counts requests by status.
 	Batches, Bytes uint64
@@ -56,7 +59,7 @@ var statuses = [...]int{400, 405, 408, 413, 415, 429, 503}
 
 type counters struct {
 	events, writes, damaged, overlong, batches, bytes atomic.Uint64
-	rotations, truncations, gaps                      atomic.Uint64
+	rotations, truncations, gaps, impossible          atomic.Uint64
 	passed                                            [reasons]atomic.Uint64
 	refused                                           [len(statuses)]atomic.Uint64
 	missing                                           atomic.Bool
@@ -75,7 +78,7 @@ func (s *Source) Stats() Stats {
 	c := &s.counters
 	out := Stats{
 		Events: c.events.Load(), Writes: c.writes.Load(), Passed: map[string]uint64{},
-		Damaged: c.damaged.Load(), Overlong: c.overlong.Load(),
+		Damaged: c.damaged.Load(), Overlong: c.overlong.Load(), Impossible: c.impossible.Load(),
 		Batches: c.batches.Load(), Bytes: c.bytes.Load(), Refused: map[int]uint64{},
 		Missing: c.missing.Load(), Rotations: c.rotations.Load(), Truncations: c.truncations.Load(), Gaps: c.gaps.Load(),
 	}

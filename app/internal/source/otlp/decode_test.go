@@ -204,22 +204,27 @@ func TestRejected(t *testing.T) {
 		id, time bool
 		says     string
 	}{
-		"sound":           {reason: "the sample itself", change: func(*tracepb.Span) {}},
-		"zero parent":     {reason: "some write no parent as zeros", change: func(s *tracepb.Span) { s.ParentSpanId = make([]byte, 8) }},
-		"no trace ID":     {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.TraceId = nil }, id: true, says: `span "s" has no trace ID or no span ID`},
-		"zero trace ID":   {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.TraceId = make([]byte, 16) }, id: true, says: "has no trace ID"},
-		"short trace ID":  {reason: "64-bit IDs are none", change: func(s *tracepb.Span) { s.TraceId = s.TraceId[:8] }, id: true, says: "an ID of the wrong length"},
-		"no span ID":      {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.SpanId = nil }, id: true, says: "no span ID"},
-		"long span ID":    {reason: "it is not an ID", change: func(s *tracepb.Span) { s.SpanId = s.TraceId }, id: true, says: "wrong length"},
-		"short parent":    {reason: "nothing can be joined by it", change: func(s *tracepb.Span) { s.ParentSpanId = []byte{1} }, id: true, says: "wrong length"},
-		"its own parent":  {reason: "a tree has no loops", change: func(s *tracepb.Span) { s.ParentSpanId = s.SpanId }, id: true, says: "is its own parent"},
-		"no times":        {reason: "unknown is not a time", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = 0, 0 }, time: true, says: "no time that can be"},
-		"not ended":       {reason: "OTLP sends ended spans only", change: func(s *tracepb.Span) { s.EndTimeUnixNano = 0 }, time: true, says: "ends before it starts"},
-		"reversed":        {reason: "a span has no negative length", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns - 1 }, time: true, says: "ends before it starts"},
-		"microseconds":    {reason: "a wrong unit lands in 1970", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = ns/1000, ns/1000 }, time: true, says: "no time that can be"},
-		"beyond int64":    {reason: "arithmetic would overflow", change: func(s *tracepb.Span) { s.EndTimeUnixNano = math.MaxUint64 }, time: true, says: "no time that can be"},
-		"tomorrow":        {reason: "clocks of hosts differ, to be corrected later", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(24*time.Hour) }},
-		"after tomorrow":  {reason: "no clock that is set is that wrong", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(25*time.Hour) }, time: true, says: "more than a day from now"},
+		"sound":          {reason: "the sample itself", change: func(*tracepb.Span) {}},
+		"zero parent":    {reason: "some write no parent as zeros", change: func(s *tracepb.Span) { s.ParentSpanId = make([]byte, 8) }},
+		"no trace ID":    {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.TraceId = nil }, id: true, says: `span "s" has no trace ID or no span ID`},
+		"zero trace ID":  {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.TraceId = make([]byte, 16) }, id: true, says: "has no trace ID"},
+		"short trace ID": {reason: "64-bit IDs are none", change: func(s *tracepb.Span) { s.TraceId = s.TraceId[:8] }, id: true, says: "an ID of the wrong length"},
+		"no span ID":     {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.SpanId = nil }, id: true, says: "no span ID"},
+		"long span ID":   {reason: "it is not an ID", change: func(s *tracepb.Span) { s.SpanId = s.TraceId }, id: true, says: "wrong length"},
+		"short parent":   {reason: "nothing can be joined by it", change: func(s *tracepb.Span) { s.ParentSpanId = []byte{1} }, id: true, says: "wrong length"},
+		"its own parent": {reason: "a tree has no loops", change: func(s *tracepb.Span) { s.ParentSpanId = s.SpanId }, id: true, says: "is its own parent"},
+		"no times":       {reason: "unknown is not a time", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = 0, 0 }, time: true, says: "a start before 2000"},
+		"not ended":      {reason: "OTLP sends ended spans only", change: func(s *tracepb.Span) { s.EndTimeUnixNano = 0 }, time: true, says: "ends before it starts"},
+		"reversed":       {reason: "a span has no negative length", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns - 1 }, time: true, says: "ends before it starts"},
+		"microseconds":   {reason: "a wrong unit lands in 1970", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = ns/1000, ns/1000 }, time: true, says: "a start before 2000"},
+		"beyond int64":   {reason: "arithmetic would overflow", change: func(s *tracepb.Span) { s.EndTimeUnixNano = math.MaxUint64 }, time: true, says: "ends more than ten minutes from now"},
+		"ahead":          {reason: "clocks of hosts differ, to be corrected later", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(10*time.Minute) }},
+		"too far ahead":  {reason: "no clock that is set is that wrong", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(11*time.Minute) }, time: true, says: "ends more than ten minutes from now"},
+		"all too far": {reason: "it would stay first in every list", change: func(s *tracepb.Span) {
+			s.StartTimeUnixNano, s.EndTimeUnixNano = ns+uint64(11*time.Minute), ns+uint64(12*time.Minute)
+		}, time: true, says: "more than ten minutes from now"},
+		"year 2262":       {reason: "the last that int64 nanoseconds hold", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64, math.MaxInt64 }, time: true, says: "more than ten minutes from now"},
+		"after 2262":      {reason: "arithmetic would overflow", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64+1, math.MaxInt64+2 }, time: true, says: "more than ten minutes from now"},
 		"hostile name":    {reason: "the message quotes it, bounded", change: func(s *tracepb.Span) { s.TraceId, s.Name = nil, "\x1b[2J"+strings.Repeat("x", 5000) }, id: true, says: `span "\x1b[2Jxxx`},
 		"unknown kind":    {reason: "what nobody knows is unspecified", change: func(s *tracepb.Span) { s.Kind = 77 }},
 		"unknown status":  {reason: "what nobody knows is unset", change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: 77} }},
@@ -455,6 +460,20 @@ func TestResourceInParts(t *testing.T) {
 		}
 		if b.memory > 1<<20 {
 			t.Errorf("%s: %d bytes were taken", name, b.memory)
+		}
+	}
+}
+
+// TestEventTimes: the sender chooses the times of a span's events, too.
+func TestEventTimes(t *testing.T) {
+	ns := uint64(epoch.UnixNano())
+	for _, tc := range []struct {
+		at   uint64
+		want bool
+	}{{ns, true}, {ns + uint64(10*time.Minute), true}, {ns + uint64(11*time.Minute), false}, {1, false}, {math.MaxInt64, false}, {math.MaxUint64, false}} {
+		b := decoded(t, marshal(t, one(func(s *tracepb.Span) { s.Events = []*tracepb.Span_Event{{TimeUnixNano: tc.at, Name: "e"}} })))
+		if got := b.spans[0].Events[0].Time; got.IsZero() == tc.want {
+			t.Errorf("%d: got %v", tc.at, got)
 		}
 	}
 }

@@ -4,7 +4,6 @@ package otlp
 
 import (
 	"fmt"
-	"math"
 	"time"
 	"unsafe"
 
@@ -12,13 +11,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-)
-
-// The earliest and latest times that are believed: nothing was traced before
-// the first, and a clock that is further ahead than the second is not set.
-const (
-	minTime  = 946_684_800_000_000_000 // 2000-01-01, in ns
-	maxAhead = 24 * time.Hour
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 // Bits of a span's flags: whether the parent is remote is known, and whether it
@@ -110,22 +103,23 @@ func (d *draft) check(clock func() time.Time) (rejection, string) {
 		return rejectedID, "has no trace ID or no span ID"
 	case d.span.Parent == d.span.ID:
 		return rejectedID, "is its own parent"
-	case d.start < minTime || d.start > math.MaxInt64 || d.end > math.MaxInt64:
-		return rejectedTime, "has no time that can be"
 	case d.end < d.start:
 		return rejectedTime, "ends before it starts"
-	case time.Unix(0, int64(d.end)).After(clock().Add(maxAhead)):
-		return rejectedTime, "ends more than a day from now"
+	}
+	now := clock()
+	if _, ok := timestamp.FromNanos(d.start, now); !ok {
+		return rejectedTime, "has a start before 2000, or more than ten minutes from now"
+	}
+	if _, ok := timestamp.FromNanos(d.end, now); !ok {
+		return rejectedTime, "ends more than ten minutes from now"
 	}
 	return 0, ""
 }
 
-// addEvent adds an event with the attributes on the stack above mark.
+// addEvent adds an event with the attributes on the stack above mark. An impossible time is
+// unknown.
 func (b *batch) addEvent(ns uint64, name string, mark int) {
-	at := time.Time{}
-	if ns <= math.MaxInt64 && ns > 0 {
-		at = moment(ns)
-	}
+	at, _ := timestamp.FromNanos(ns, b.clock())
 	b.events = append(b.events, span.Event{Time: at, Name: name, Attributes: b.attributes(nil, mark)})
 }
 

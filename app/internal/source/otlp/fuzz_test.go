@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 // FuzzProto reads what generated code reads, and reads it likewise.
@@ -75,7 +76,7 @@ func sound(t *testing.T, b *batch) {
 		case !s.TraceID.IsValid(), !s.ID.IsValid(), s.Parent == s.ID, s.Origin == nil, s.Origin.Resource == nil,
 			s.Origin.TraceID != s.TraceID, s.Origin.Parent != s.Parent, s.RemoteParent && !s.Parent.IsValid():
 			t.Fatalf("the identity of %+v", s)
-		case s.Start.Unix() < minTime/1e9, s.End.Before(s.Start.Time), s.End.After(epoch.Add(maxAhead)):
+		case !timestamp.Possible(s.Start.Time, epoch), s.End.Before(s.Start.Time), !timestamp.Possible(s.End.Time, epoch):
 			t.Fatalf("the times of %+v", s)
 		case len(s.Attributes) > maxAttributes, len(s.Events) > maxEvents, len(s.Links) > maxLinks:
 			t.Fatalf("the size of %+v", s)
@@ -134,6 +135,11 @@ func reference(in *coltracepb.ExportTraceServiceRequest) (out []*span.Span) {
 	return out
 }
 
+func possible(ns uint64) bool {
+	_, ok := timestamp.FromNanos(ns, epoch)
+	return ok
+}
+
 // referenceSpan is nil for what is to be rejected.
 func referenceSpan(in *tracepb.Span) *span.Span {
 	fits := func(to, from []byte) bool {
@@ -146,7 +152,7 @@ func referenceSpan(in *tracepb.Span) *span.Span {
 	}
 	nanos := func(ns uint64) time.Time { return time.Unix(0, int64(ns)).UTC() }
 	start, end := in.GetStartTimeUnixNano(), in.GetEndTimeUnixNano()
-	if start < minTime || end < start || end > uint64(epoch.Add(maxAhead).UnixNano()) {
+	if end < start || !possible(start) || !possible(end) {
 		return nil
 	}
 	s.Start.Time, s.End.Time = nanos(start), nanos(end)

@@ -114,6 +114,7 @@ func (s *stream) observe(obj metav1.Object) *observation.Observation {
 	if o.State == nil && o.Event == nil {
 		return nil
 	}
+	s.w.impossible.Add(uint64(o.BoundTimes(o.Seen))) //nolint:gosec // a count
 	return o
 }
 

@@ -23,6 +23,9 @@ type Stats struct {
 	Resources []ResourceStats
 	// Requests counts what was sent to the API server, whatever for.
 	Requests uint64
+	// ImpossibleTimes counts the times in what was observed that were impossible, and so
+	// were replaced.
+	ImpossibleTimes uint64
 	// Lag is for how long the stream that is furthest behind has not been
 	// connected, or not caught up; 0 if all show the present. What may not be
 	// read or is not offered does not count.
@@ -118,7 +121,7 @@ func (w *Watcher) Stats() Stats {
 	now := w.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := Stats{Requests: w.requests.Load(), Resources: make([]ResourceStats, 0, len(w.counters))}
+	out := Stats{Requests: w.requests.Load(), ImpossibleTimes: w.impossible.Load(), Resources: make([]ResourceStats, 0, len(w.counters))}
 	at := make(map[schema.GroupResource]int, len(w.counters))
 	if w.probes {
 		out.Heard = w.heard.last()

@@ -104,8 +104,10 @@ type Watcher struct {
 
 	link     atomic.Pointer[link]
 	requests atomic.Uint64
-	rest     *rest.Config
-	reload   func() (*rest.Config, error)
+	// impossible counts the times that were replaced.
+	impossible atomic.Uint64
+	rest       *rest.Config
+	reload     func() (*rest.Config, error)
 	// renewing guards renewed: when new credentials were last looked for.
 	renewing sync.Mutex
 	renewed  time.Time

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package timestamp bounds the times that others supply: senders of spans and of audit events, and
+// users of the cluster. The caller passes the present.
+package timestamp
+
+import (
+	"math"
+	"time"
+)
+
+// MaxAhead is how far a time may lie after the present. A clock that is further ahead is not set.
+const MaxAhead = 10 * time.Minute
+
+// earliest is the first time that is possible: nothing was traced before it.
+var earliest = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Possible reports whether t lies between the year 2000 and MaxAhead after now. Such a time fits
+// into int64 nanoseconds if now does.
+func Possible(t, now time.Time) bool {
+	return !t.Before(earliest) && !t.After(now.Add(MaxAhead))
+}
+
+// Known returns t if it is possible, and else the zero time, which stands for an unknown one.
+func Known(t, now time.Time) time.Time {
+	if Possible(t, now) {
+		return t
+	}
+	return time.Time{}
+}
+
+// FromNanos returns the time of Unix nanoseconds, and whether it is possible. An impossible one is
+// the zero time.
+func FromNanos(ns uint64, now time.Time) (time.Time, bool) {
+	if ns > math.MaxInt64 {
+		return time.Time{}, false
+	}
+	t := time.Unix(0, int64(ns)).UTC()
+	if !Possible(t, now) {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// maxRequest is how long a request may take. API servers end requests that write after about a
+// minute.
+const maxRequest = time.Hour
+
+// Interval returns the start and the end of a request as far as they are possible, and whether it
+// changed them. An impossible time is replaced by the other one, or by now where both are. An end
+// before the start becomes the start; that alone is no change.
+func Interval(start, end, now time.Time) (from, to time.Time, changed bool) {
+	from, to = Known(start, now), Known(end, now)
+	if !from.IsZero() && to.Sub(from) > maxRequest {
+		from = time.Time{}
+	}
+	changed = from.IsZero() || to.IsZero()
+	switch {
+	case from.IsZero() && to.IsZero():
+		from, to = now, now
+	case from.IsZero():
+		from = to
+	case to.Before(from):
+		to = from
+	}
+	return from, to, changed
+}
