@@ -141,7 +141,7 @@ func (j *joining) late(now time.Time) []*span.Trace {
 		return nil
 	}
 	j.came = false
-	out := j.stitch.Late(now)
+	out := j.stitch.Late()
 	j.tell(out, now)
 	j.let(now)
 	return out
@@ -174,7 +174,7 @@ func (j *joining) end(now time.Time) {
 }
 
 // stitchForever is longer than anything waits.
-const stitchForever = time.Hour
+const stitchForever = 2 * time.Hour
 
 // forget forgets a trace that turned out to be none.
 func (j *joining) forget(id trace.TraceID) {

@@ -133,6 +133,7 @@ func (s *server) refreshReceived(t *telemetry.Metrics) {
 	t.SpansJoined.Raise(float64(j.Late), "after")
 	for why, n := range map[string]int64{
 		"noise": j.Noise, "repeated": j.Repeated, "own": j.Own, "passed": j.Passed, "dropped": j.Expired, "evicted": j.Evicted, "surplus": j.Surplus,
+		"overdue": j.Overdue, "untimely": j.Untimely,
 	} {
 		t.SpansUnjoined.Raise(float64(n), why)
 	}

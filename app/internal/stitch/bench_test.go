@@ -44,7 +44,7 @@ func BenchmarkHandOver(b *testing.B) {
 		for _, ours := range r.ours {
 			s.Join(ours, true, r.end)
 		}
-		s.Late(r.end)
+		s.Late()
 		s.Expire(r.end.Add(time.Hour))
 		spans += len(r.spans)
 	}

@@ -68,7 +68,7 @@ func TestFlood(t *testing.T) {
 				}
 			}
 			st := s.Stats()
-			if gone := st.Repeated + st.Own + st.Noise + st.Joined + st.Late + st.Passed + st.Expired + st.Evicted + st.Surplus; st.Received != sent || gone+int64(st.Buffered) < sent {
+			if gone := st.Repeated + st.Own + st.Noise + st.Joined + st.Late + st.Passed + st.Expired + st.Evicted + st.Surplus + st.Overdue + st.Untimely; st.Received != sent || gone+int64(st.Buffered) < sent {
 				t.Errorf("of %d spans some are not accounted for: %+v", sent, st)
 			}
 			if got := s.Join(ours.Trace, true, now); len(edgesOf(got)) != 4 {

@@ -26,6 +26,10 @@ type change struct {
 	version uint32
 	print   uint64
 	seen    time.Time
+	// from is when the first of its spans starts. handed is when it was handed out
+	// finished; zero before. outside says that a context from outside is above it.
+	from, handed time.Time
+	outside      bool
 
 	// trees are the tops of those that have a span in the trace.
 	trees map[*node]struct{}
@@ -87,6 +91,9 @@ func (s *Stitcher) know(t *span.Trace, now time.Time) *change {
 	s.knowSpans(c, t)
 	s.knowWrites(c, t)
 	s.knowStays(c, t)
+	if c.span(t) && c.version > 1 {
+		s.touchAll(c)
+	}
 	return c
 }
 

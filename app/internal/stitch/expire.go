@@ -16,16 +16,10 @@ import (
 // Expire ends the wait of spans that have waited for the window: those of reads
 // and the like are noise; others are returned, as traces as they came, unless the
 // options drop them (rule X4). So are, in mode Link, those that were joined. It
-// also forgets the traces that nobody has joined for the window, and finished ones
-// that have been kept long enough.
+// also forgets the traces that nobody has joined for the window, and closes the
+// finished ones that were handed out long enough ago.
 func (s *Stitcher) Expire(now time.Time) []*span.Trace {
-	s.finished = slices.DeleteFunc(s.finished, func(c *change) bool {
-		over := now.Sub(c.seen) > s.opts.Keep
-		if over {
-			s.forgetFinished(c)
-		}
-		return over
-	})
+	s.close(now)
 	for _, c := range s.changes {
 		if !c.done && now.Sub(c.seen) > s.opts.Window {
 			s.forget(c)
@@ -90,7 +84,9 @@ func (s *Stitcher) bundle(n *node) []*node {
 
 // letGo takes a bundle out of the forest, and passes it on or counts it.
 func (s *Stitcher) letGo(bundle []*node, dropped *int64) {
+	bundle = s.refuse(bundle)
 	switch {
+	case len(bundle) == 0:
 	case isMinor(bundle):
 		s.stats.Noise += int64(len(bundle))
 	case s.opts.Drop || len(s.passed)+len(bundle) > s.opts.MaxSpans/4 || s.passedBytes > s.opts.MaxBytes/4:

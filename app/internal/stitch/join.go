@@ -49,7 +49,7 @@ func (s *Stitcher) Join(t *span.Trace, finished bool, now time.Time) *span.Trace
 // conclude remembers of a finished trace only what is needed to join what comes
 // late.
 func (s *Stitcher) conclude(c *change, j *joint, now time.Time) {
-	c.done, c.seen, c.joined = true, now, nil
+	c.done, c.handed, c.joined = true, now, nil
 	if j != nil {
 		c.clock = j.clock
 		s.handOut(j, &s.stats.Joined)

@@ -69,7 +69,7 @@ func TestCopies(t *testing.T) {
 	clear(copies)
 	turn(5)
 	want("when all copies were lost", other)
-	s.Expire(now.Add(time.Hour))
+	s.Expire(now.Add(2 * time.Hour))
 	turn(6)
 	want("when nothing waits any more")
 

@@ -5,7 +5,6 @@ package stitch
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -14,7 +13,7 @@ import (
 
 // Late returns the spans that have come for traces that were handed out finished:
 // additions to them, each once. In mode Link there are none, and such spans pass.
-func (s *Stitcher) Late(now time.Time) []*span.Trace {
+func (s *Stitcher) Late() []*span.Trace {
 	s.settle()
 	var out []*span.Trace
 	for c := range s.late {
@@ -25,7 +24,6 @@ func (s *Stitcher) Late(now time.Time) []*span.Trace {
 		}
 		s.handOut(j, &s.stats.Late)
 		s.index += c.size() - was
-		c.seen = now
 	}
 	clear(s.late)
 	slices.SortFunc(out, func(a, b *span.Trace) int { return bytes.Compare(a.ID[:], b.ID[:]) })

@@ -80,7 +80,16 @@ func (s *Stitcher) register(top *node, changes []*change) {
 	top.changes = append(top.changes[:0], changes...)
 }
 
+// homeOf is n's home, if that is near in time.
 func (s *Stitcher) homeOf(n *node) home {
+	h := s.placeOf(n)
+	if h.change != nil && !h.change.near(n.span) {
+		return home{}
+	}
+	return h
+}
+
+func (s *Stitcher) placeOf(n *node) home {
 	var h home
 	if n.above != nil && n.above.home.change != nil {
 		h = home{change: n.above.home.change, below: n.above, evidence: n.edge}

@@ -44,8 +44,8 @@ type Options struct {
 	Drop bool
 	// Window is how long a span waits for what it belongs to. Default 1 min.
 	Window time.Duration
-	// Keep is how long a trace that was handed out finished is remembered, for
-	// spans that come late. Default 10 min.
+	// Keep is how long after it was handed out a finished trace takes spans. Late spans
+	// do not prolong it. Default 1 h.
 	Keep time.Duration
 	// MaxSpans and MaxBytes bound what is held; of what belongs nowhere the
 	// oldest goes first. Defaults 200 000 and 192 MiB.
@@ -70,7 +70,7 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		of      *time.Duration
 		unless0 time.Duration
-	}{{&o.Window, time.Minute}, {&o.Keep, 10 * time.Minute}, {&o.MaxSkew, time.Minute}} {
+	}{{&o.Window, time.Minute}, {&o.Keep, time.Hour}, {&o.MaxSkew, time.Minute}} {
 		if *d.of <= 0 {
 			*d.of = d.unless0
 		}
@@ -90,7 +90,8 @@ func (o Options) withDefaults() Options {
 type Stats struct {
 	// Received are all spans that came. Each is counted further as one of
 	// Repeated, Own (Lifeline's, sent back to it) and Noise, or is Buffered; and
-	// what was buffered goes as Joined, Late, Passed, Expired or Evicted.
+	// what was buffered goes as Joined, Late, Passed, Expired, Evicted, Surplus, Overdue or
+	// Untimely.
 	Received, Repeated, Own, Noise int64
 	// Joined were handed out with their trace, Late after it.
 	Joined, Late int64
@@ -99,6 +100,9 @@ type Stats struct {
 	Passed, Expired, Evicted int64
 	// Surplus did not fit into their trace (MaxPerTrace).
 	Surplus int64
+	// Overdue named a trace that was handed out longer than Keep ago. The times of Untimely
+	// are too far from those of the trace that they named.
+	Overdue, Untimely int64
 	// Collisions are spans that were given another ID, Corrected those whose
 	// clock was corrected.
 	Collisions, Corrected int64
@@ -127,6 +131,8 @@ type Stitcher struct {
 	finished []*change
 	index    int
 	late     map[*change]struct{}
+	// closed are the traces that take no more spans.
+	closed traceSet
 	// passed are spans on their way out; passedBytes are part of the bound.
 	passed      []*span.Span
 	passedBytes int
@@ -147,6 +153,7 @@ func New(o Options) *Stitcher {
 		changes:    map[trace.TraceID]*change{},
 		own:        map[key]spot{},
 		late:       map[*change]struct{}{},
+		closed:     newTraceSet(maxClosed),
 		scratch:    scratch{claims: map[*node]home{}},
 	}
 }

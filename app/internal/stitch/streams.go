@@ -36,30 +36,11 @@ type streams struct {
 	of map[stream]*exchange
 	// started are the traces of which something was handed on whose parent had not
 	// come: a session may last.
-	started started
+	started traceSet
 }
 
-// started are traces; it forgets the older half when it is full.
-type started struct{ recent, older map[trace.TraceID]struct{} }
-
-// maxStarted is how many traces each half remembers.
+// maxStarted is how many traces each half of started remembers.
 const maxStarted = 1 << 14
-
-func (s *started) add(id trace.TraceID) {
-	if len(s.recent) >= maxStarted {
-		s.recent, s.older = s.older, s.recent
-		clear(s.recent)
-	}
-	s.recent[id] = struct{}{}
-}
-
-func (s *started) has(id trace.TraceID) bool {
-	if _, there := s.recent[id]; there {
-		return true
-	}
-	_, there := s.older[id]
-	return there
-}
 
 // exchange is all that is held of one stream: requests and answers, each with the
 // container that it names, or none; and of what has gone without being paired all
@@ -87,7 +68,7 @@ type group struct{ asked, answered []party }
 const maxExchange = 64
 
 func newStreams() streams {
-	return streams{of: map[stream]*exchange{}, started: started{recent: map[trace.TraceID]struct{}{}, older: map[trace.TraceID]struct{}{}}}
+	return streams{of: map[stream]*exchange{}, started: newTraceSet(maxStarted)}
 }
 
 // kubeletVerbs are the verbs of kubelets for the subresources of Pods.

@@ -68,7 +68,8 @@ func (d definer) received(m *Metrics) {
 		"Received spans that belong to a change, by whether they came in time to be handed out with its trace (with) or later (after). Many that come after: the components' clocks or batches are late.", "when")
 	m.SpansUnjoined = d.total("unjoined_spans_total",
 		"Received spans that belong to no change: polls and reads (noise), what came twice (repeated), Lifeline's own (own), sent on as they were (passed), dropped as configured (dropped), "+
-			"dropped for want of room (evicted), too many for one trace (surplus). Evicted ones: lower the components' sampling rates.", "why")
+			"dropped for want of room (evicted), too many for one trace (surplus), for a trace that was finished more than an hour before (overdue), more than an hour away from the trace that they name (untimely). "+
+			"Evicted ones: lower the components' sampling rates. Overdue or untimely ones: a sender was away for long, its clock is wrong, or somebody forges spans.", "why")
 	m.AuditEvents = d.total("audit_events_total",
 		"Events of the API server's audit log, by what became of them: a write, or why it was passed over, damaged, overlong, a refused request, or a gap (what was not read in time is gone). "+
 			"Any damaged one or gap: see the log.", "what")
