@@ -72,6 +72,8 @@ func (v *validator) receiver(path *field.Path, c EndpointConfiguration) {
 		known = len(v.wrong) == before
 	} else if c.TLS != (TLSConfiguration{}) {
 		v.wrong = append(v.wrong, field.Required(path.Child("address"), "must be set where tls is"))
+	} else if c.TokenFile != "" {
+		v.wrong = append(v.wrong, field.Required(path.Child("address"), "must be set where tokenFile is"))
 	}
 	switch plain := c.TLS == (TLSConfiguration{}); {
 	case !plain && c.TLS.CertFile == "":

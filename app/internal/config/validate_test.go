@@ -54,6 +54,17 @@ func TestValidate(t *testing.T) {
 			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: ":4317", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}
 			c.Receivers.OTLP.HTTP = EndpointConfiguration{TLS: TLSConfiguration{ClientCAFile: "c", CertFile: "a"}}
 		}, "receivers.otlp.http.address receivers.otlp.http.tls.keyFile"},
+		"ReceiveToken": {"", func(c *ServerConfiguration) {
+			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: "127.0.0.1:4317", TokenFile: "t"}
+			c.Receivers.OTLP.HTTP = EndpointConfiguration{TokenFile: "t"}
+			c.Receivers.Audit.Webhook = EndpointConfiguration{Address: "127.0.0.1:4319", TokenFile: "t"}
+		}, "receivers.otlp.http.address"},
+		"ReceiveTokenOpenly": {"a token does not hide what is sent", func(c *ServerConfiguration) {
+			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: ":4317", TokenFile: "t"}
+		}, "receivers.otlp.grpc.address"},
+		"WebhookToken": {"only receivers ask for one", func(c *ServerConfiguration) {
+			c.Webhook.Endpoint = EndpointConfiguration{Address: "127.0.0.1:9443", TokenFile: "t"}
+		}, "webhook.endpoint.tokenFile"},
 		"Webhook": {"", func(c *ServerConfiguration) {
 			c.Webhook = WebhookConfiguration{
 				Endpoint: EndpointConfiguration{Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}, Convention: "kep-5915",

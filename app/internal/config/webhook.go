@@ -128,6 +128,9 @@ func (v *validator) webhook(path *field.Path, c WebhookConfiguration) {
 	shown := c.Endpoint
 	shown.Insecure = shown.Insecure || c.Certificate.Managed // it is not plaintext
 	v.receiver(path.Child("endpoint"), shown)
+	if c.Endpoint.TokenFile != "" {
+		v.wrong = append(v.wrong, field.Forbidden(path.Child("endpoint", "tokenFile"), "must be left out: only receivers ask for a token; let tls.clientCAFile keep others out"))
+	}
 	v.certificate(path.Child("certificate"), c.Certificate, c.Endpoint)
 	var names []string
 	for _, known := range suppliable() {

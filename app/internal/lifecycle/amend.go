@@ -58,7 +58,7 @@ func (e *Engine) lateAudit(t *timeline, w *observation.Write, again bool) bool {
 		return false
 	}
 	of := t.past != nil && (w.ResourceVersion >= t.past.rv || t.past.gone && t.past.verb == deleted && requestVerb(w) == deleted && w.UID != "")
-	if again || !of {
+	if again || !of || unnamed(w) {
 		if !again {
 			e.tally.Late++
 		}

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,9 @@ func (w *write) span(r *reconciliation, q *joined) *span.Span {
 	}
 	s := auditSpan(r.line, &req)
 	s.Parent = r.id()
+	if unnamed(q.Write) {
+		s.Service = cmp.Or(w.actor(), s.Service)
+	}
 	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.part)), keyMatch.String(string(q.how)))
 	return s
 }
@@ -67,11 +71,19 @@ func auditSpan(l *lineage, q *observation.Write) *span.Span {
 	return s
 }
 
-// userOf is who asked, as attributes.
+// unnamed reports whether the event comes from a source that lets anyone send, beside one that does
+// not. It gives times only.
+func unnamed(q *observation.Write) bool { return q.Unauthenticated && q.User == "" }
+
+// userOf returns the user and the source of it as attributes.
 func userOf(q *observation.Write) []attribute.KeyValue {
 	var out []attribute.KeyValue
 	if q.User != "" {
-		out = append(out, span.KeyActorUser.String(span.Bound(q.User)))
+		source := span.UserAudit
+		if q.Unauthenticated {
+			source = span.UserUnauthenticated
+		}
+		out = append(out, span.KeyActorUser.String(span.Bound(q.User)), span.KeyUserSource.String(source))
 	}
 	if q.Impersonator != "" {
 		out = append(out, span.KeyImpersonator.String(span.Bound(q.Impersonator)))
@@ -104,7 +116,7 @@ func authorOf(q *observation.Write) string {
 
 // author names the component that made w, also by the audit log, or is empty.
 func (d *derivation) author(w *write) string {
-	if q := d.audited(w); q != nil && w.req == nil {
+	if q := d.audited(w); q != nil && w.req == nil && !unnamed(q.Write) {
 		return authorOf(q.Write)
 	}
 	return w.actor()

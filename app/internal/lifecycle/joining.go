@@ -72,23 +72,34 @@ func (e *Engine) joins(t *timeline) *joins {
 func (e *Engine) join(t *timeline) *joins {
 	j := &joins{doubts: e.doubts, version: map[uint64]joined{}}
 	slots := t.slots()
+	// Authenticated requests come first: a forged one gets what they leave.
+	for _, unauthenticated := range []bool{false, true} {
+		e.joinSome(t, j, slots, unauthenticated)
+	}
+	j.hurried(t)
+	return j
+}
+
+// joinSome joins the authenticated requests, or the others, to the slots that are free.
+func (e *Engine) joinSome(t *timeline, j *joins, slots []slot, unauthenticated bool) {
 	var open []*observation.Write
 	for _, q := range t.audits.list {
 		switch {
-		case e.contradicted(q), q.UID == "" && !e.means(t, q):
+		case q.Unauthenticated != unauthenticated, e.contradicted(q), q.UID == "" && !e.means(t, q):
 		case q.ResourceVersion > 0:
 			j.byVersion(t, slots, q)
 		default:
 			open = append(open, q)
 		}
 	}
-	slots = slices.DeleteFunc(slots, func(s slot) bool {
+	if len(open) == 0 {
+		return
+	}
+	free := slices.DeleteFunc(slices.Clone(slots), func(s slot) bool {
 		_, taken := j.version[s.rv]
-		return s.v != nil && taken
+		return s.v != nil && taken || s.v == nil && j.removal.Write != nil
 	})
-	j.byOrder(slots, open)
-	j.hurried(t)
-	return j
+	j.byOrder(free, open)
 }
 
 // slots are the stored writes of the object, in order.
@@ -149,7 +160,7 @@ func (j *joins) byVersion(t *timeline, slots []slot, q *observation.Write) {
 	if slots[0].prev != nil {
 		from = slots[0].prev.ResourceVersion + 1
 	}
-	if last := slots[len(slots)-1]; q.ResourceVersion >= from && (i >= 0 || q.ResourceVersion < last.rv) && requestVerb(q) == updated && !t.requested(q) &&
+	if last := slots[len(slots)-1]; q.ResourceVersion >= from && (i >= 0 || q.ResourceVersion < last.rv) && requestVerb(q) == updated && !unnamed(q) && !t.requested(q) &&
 		!slices.ContainsFunc(j.missed, func(known joined) bool { return known.ResourceVersion == q.ResourceVersion }) {
 		j.missed = append(j.missed, joined{q, byVersion})
 	}

@@ -22,7 +22,7 @@ var ErrFormat = errors.New("not an engine's state that can be read")
 
 // savedVersion is the version of the format. Any change to what the describe
 // functions carry, or to its order, is a new one: a test notices.
-const savedVersion = 8
+const savedVersion = 9
 
 // savedMagic begins every saved engine; the version follows in one byte.
 const savedMagic = "lifeline engine\n"

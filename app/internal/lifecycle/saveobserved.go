@@ -83,6 +83,7 @@ func (c *coder) request(w *observation.Write) {
 	text(c, &w.UserAgent)
 	text(c, &w.User)
 	text(c, &w.Impersonator)
+	c.bool(&w.Unauthenticated)
 	text(c, &w.Manager)
 	c.uint(&w.Precondition)
 	c.bool(&w.Removes)

@@ -125,7 +125,7 @@ func (e *Engine) observeAudit(w *observation.Write) {
 
 // sight notes that a request was seen, and reports whether it was before.
 func (e *Engine) sight(w *observation.Write) bool {
-	key, content := xxhash.Sum64String(w.AuditID), contentOf(w)
+	key, content := sightingKey(w), contentOf(w)
 	if w.AuditID == "" {
 		key = content
 	}
@@ -149,6 +149,16 @@ func (e *Engine) sight(w *observation.Write) bool {
 	return known.content == content
 }
 
+// sightingKey is the digest of the audit ID. An event of a source that lets anyone send contradicts
+// only its like.
+func sightingKey(w *observation.Write) uint64 {
+	key := xxhash.Sum64String(w.AuditID)
+	if w.Unauthenticated {
+		return ^key
+	}
+	return key
+}
+
 // contentOf digests what of a request every level of the log tells.
 func contentOf(w *observation.Write) uint64 {
 	h := xxhash.New()
@@ -166,7 +176,7 @@ func contentOf(w *observation.Write) uint64 {
 
 // contradicted reports whether the request's audit ID was another's, too.
 func (e *Engine) contradicted(w *observation.Write) bool {
-	key := xxhash.Sum64String(w.AuditID)
+	key := sightingKey(w)
 	known, ok := e.trail.sightings[key]
 	if !ok {
 		known = e.trail.earlier[key]
@@ -290,7 +300,9 @@ func addWrite(list []*observation.Write, w *observation.Write) []*observation.Wr
 		i--
 	}
 	if i > 0 && compareWrites(list[i-1], w) == 0 {
-		if known := list[i-1]; known.ResourceVersion == 0 && (w.ResourceVersion > 0 || known.UID == "" && w.UID != "") {
+		known := list[i-1]
+		more := known.ResourceVersion == 0 && (w.ResourceVersion > 0 || known.UID == "" && w.UID != "")
+		if known.Unauthenticated && !w.Unauthenticated || more && known.Unauthenticated == w.Unauthenticated {
 			list[i-1] = w
 		}
 		return list

@@ -26,7 +26,13 @@ type Endpoint struct {
 	// Certificate is asked at each handshake for the certificate, in place of the files
 	// of TLS, of which there are none then; nil if there is nobody to ask.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// TokenFile has the token that each request must carry; see Token. Empty asks for none.
+	TokenFile string
 }
+
+// Authenticates reports whether only clients that prove who they are may send: by a certificate or
+// a token.
+func (e Endpoint) Authenticates() bool { return e.TokenFile != "" || e.TLS.ClientCAFile != "" }
 
 // TLS names the files, in PEM, that an endpoint identifies itself and others
 // with. They are read at each handshake, so they can be renewed at any time; one
@@ -63,6 +69,9 @@ func (e Endpoint) Validate(name string) error {
 	if e.Address == "" {
 		if e.TLS.enabled() {
 			return fmt.Errorf("cannot listen for %s: there are TLS files, and no address", name)
+		}
+		if e.TokenFile != "" {
+			return fmt.Errorf("cannot listen for %s: there is a token file, and no address", name)
 		}
 		return nil
 	}

@@ -99,6 +99,9 @@ type Write struct {
 	// asked to be taken for that, if somebody did.
 	User         string `json:"user,omitempty"`
 	Impersonator string `json:"impersonator,omitempty"`
+	// Unauthenticated says that the source of the event lets anyone send. Where
+	// another source authenticates its senders, User and UserAgent are left out.
+	Unauthenticated bool `json:"unauthenticated,omitempty"`
 	// Manager is the field manager that the write counts as.
 	Manager string `json:"manager,omitempty"`
 	// Precondition is the resourceVersion without which the API server would

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -49,10 +51,7 @@ func (s *server) audit(ctx context.Context) (end func(), err error) {
 		running.Go(func() { a.fail(ctx, a.file.Follow(ctx, c.LogFile, from)) })
 	}
 	if c.Webhook.Address != "" {
-		ln, err := audit.Listen(ctx, endpoint(c.Webhook), s.log)
-		if err == nil {
-			a.webhook, err = audit.New(a.config(s.loop.takeInStored))
-		}
+		ln, err := a.listen(ctx, c)
 		if err != nil {
 			end()
 			return nil, fmt.Errorf("%w (receivers.audit.webhook)", err)
@@ -62,6 +61,23 @@ func (s *server) audit(ctx context.Context) (end func(), err error) {
 	}
 	s.auditing.Store(a)
 	return end, nil
+}
+
+// listen begins to listen for the webhook. The log file counts as authenticated: who may write it is
+// who may add events. Beside it, events of a webhook without authentication give no user.
+func (a *auditing) listen(ctx context.Context, c config.AuditReceiverConfiguration) (net.Listener, error) {
+	at := endpoint(c.Webhook)
+	conf := a.config(a.s.loop.takeInStored)
+	conf.Unauthenticated = !at.Authenticates()
+	conf.Anonymous = conf.Unauthenticated && c.LogFile != ""
+	var err error
+	if conf.Token, err = at.Token(listen.Purpose{Name: "audit batches", Log: a.s.log}); err != nil {
+		return nil, err
+	}
+	if a.webhook, err = audit.New(conf); err != nil {
+		return nil, err
+	}
+	return audit.Listen(ctx, at, a.s.log)
 }
 
 func (a *auditing) config(sink audit.Sink) audit.Config {

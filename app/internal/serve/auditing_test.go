@@ -4,11 +4,14 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -49,5 +52,44 @@ func TestAuditBeginsAtTheEnd(t *testing.T) {
 	}
 	if again := <-s.loop.in; again.mark != i.mark {
 		t.Errorf("it hands on %v, want %v", again.mark, i.mark)
+	}
+}
+
+// TestAuditWebhook: beside a log file, a webhook that lets anyone send gives no user.
+func TestAuditWebhook(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		logFile                    string
+		webhook                    config.EndpointConfiguration
+		unauthenticated, anonymous bool
+		err                        string
+	}{
+		"alone":       {webhook: config.EndpointConfiguration{Address: "127.0.0.1:0"}, unauthenticated: true},
+		"with a file": {logFile: "audit.log", webhook: config.EndpointConfiguration{Address: "127.0.0.1:0"}, unauthenticated: true, anonymous: true},
+		"token":       {logFile: "audit.log", webhook: config.EndpointConfiguration{Address: "127.0.0.1:0", TokenFile: token}},
+		"no token":    {webhook: config.EndpointConfiguration{Address: "127.0.0.1:0", TokenFile: token + "x"}, err: "cannot read the token file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{log: slog.New(slog.DiscardHandler), clock: newClock(time.Now, time.Time{}, nil), loop: &loop{}}
+			s.conf.Store(config.Default())
+			a := &auditing{s: s}
+			ln, err := a.listen(t.Context(), config.AuditReceiverConfiguration{LogFile: tc.logFile, Webhook: tc.webhook})
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = ln.Close()
+			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous || (c.Token != nil) != (tc.webhook.TokenFile != "") {
+				t.Errorf("got %+v", c)
+			}
+		})
 	}
 }

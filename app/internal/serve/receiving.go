@@ -104,7 +104,7 @@ func (s *server) receive(ctx context.Context) (end func(), err error) {
 
 func endpoint(c config.EndpointConfiguration) listen.Endpoint {
 	return listen.Endpoint{
-		Address: c.Address, Insecure: c.Insecure,
+		Address: c.Address, Insecure: c.Insecure, TokenFile: c.TokenFile,
 		TLS: listen.TLS{CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ClientCAFile: c.TLS.ClientCAFile},
 	}
 }

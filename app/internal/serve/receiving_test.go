@@ -30,6 +30,10 @@ func TestEndpoint(t *testing.T) {
 			"each file is what it is", config.EndpointConfiguration{Address: ":1", TLS: config.TLSConfiguration{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}},
 			listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}}, true,
 		},
+		"token": {
+			"it is a file", config.EndpointConfiguration{Address: "localhost:1", TokenFile: "t"}, listen.Endpoint{Address: "localhost:1", TokenFile: "t"}, true,
+		},
+		"token, no address": {"somebody forgot it", config.EndpointConfiguration{TokenFile: "t"}, listen.Endpoint{TokenFile: "t"}, false},
 		"half": {
 			"a CA is no certificate", config.EndpointConfiguration{Address: "localhost:1", TLS: config.TLSConfiguration{ClientCAFile: "a"}},
 			listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}}, false,

@@ -16,6 +16,13 @@ const SchemaURL = lifeline.SchemaURL
 // trace is another.
 const LinkServer = "server"
 
+// Values of KeyUserSource: an audit log file, or a webhook that authenticates its senders; and a
+// webhook to which any local process can send.
+const (
+	UserAudit           = "audit"
+	UserUnauthenticated = "audit_unauthenticated"
+)
+
 // Attribute keys of Lifeline's own. k8s.* and container.* keys of
 // OpenTelemetry's semantic conventions stand beside them.
 const (
@@ -24,6 +31,8 @@ const (
 	KeyTimeStart = attribute.Key("lifeline.time.source.start")
 	KeyTimeEnd   = attribute.Key("lifeline.time.source")
 	KeyActorUser = attribute.Key("lifeline.actor.user")
+	// KeyUserSource names the source of the user: UserAudit or UserUnauthenticated.
+	KeyUserSource = attribute.Key("lifeline.actor.user_source")
 	// KeyImpersonator is who asked to be taken for the user.
 	KeyImpersonator = attribute.Key("lifeline.actor.impersonator")
 	KeyActor        = attribute.Key("lifeline.actor.component")

@@ -42,8 +42,8 @@ func (p *problem) Error() string { return p.text }
 
 // ServeHTTP takes a batch of the API server's audit webhook: an EventList in
 // JSON, which may be packed with gzip. It answers 200 once the sink has taken
-// all of it, 429 or 503 with Retry-After while it cannot, and otherwise what is
-// wrong with the request; then nothing was taken.
+// all of it, 401 to a request without the token, 429 or 503 with Retry-After while it
+// cannot, and otherwise what is wrong with the request; then nothing was taken.
 func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := s.take(w, r)
 	if err == nil {
@@ -64,6 +64,8 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p.code {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", strconv.Itoa(retryAfter))
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusMethodNotAllowed:
 		h.Set("Allow", http.MethodPost)
 	case http.StatusUnsupportedMediaType:
@@ -80,6 +82,9 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // take reads a batch and hands it to the sink.
 func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
+	if !s.Token.Admits(r) {
+		return &problem{http.StatusUnauthorized, "the request does not carry the receiver's token: set it in the webhook's kubeconfig, at users[].user.token"}
+	}
 	packed, err := acceptable(r)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
@@ -28,6 +29,13 @@ type Config struct {
 	// Exclude names resources whose writes are passed over, beside Leases and
 	// Events. An empty Resource stands for the whole group.
 	Exclude []schema.GroupResource
+	// Token is what requests of the webhook must carry; nil admits all.
+	Token *listen.Token
+	// Unauthenticated says that anyone who reaches the source can send events.
+	Unauthenticated bool
+	// Anonymous leaves out who asked, and refused writes. It is for an unauthenticated source beside
+	// an authenticated one.
+	Anonymous bool
 	// Kind names the kind of a resource that is not Kubernetes' own, empty if
 	// it is not known; nil knows none. Where bodies are logged they tell it, too.
 	Kind func(schema.GroupVersionResource) string

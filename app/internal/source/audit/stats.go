@@ -18,10 +18,11 @@ const (
 	passedUnchanged
 	passedUnnamed
 	passedUnknownKind
+	passedUnauthenticated
 	reasons
 )
 
-var reasonNames = [reasons]string{"", "stage", "read", "excluded", "not stored", "dry run", "unchanged", "unnamed", "unknown kind"}
+var reasonNames = [reasons]string{"", "stage", "read", "excluded", "not stored", "dry run", "unchanged", "unnamed", "unknown kind", "unauthenticated"}
 
 // Stats says what came in and what became of it. It is a snapshot.
 type Stats struct {
@@ -51,11 +52,12 @@ type Stats struct {
 // Reasons returns the reasons that Stats counts for which an event became no
 // observation: of a stage before the answer; a read; of what is excluded; of
 // what is not stored; a dry run; a write that changed nothing; one that does
-// not name its object; and one whose resource is of an unknown kind.
+// not name its object; one whose resource is of an unknown kind; and a refused one from
+// an unauthenticated source beside an authenticated one.
 func Reasons() []string { return append([]string(nil), reasonNames[taken+1:]...) }
 
 // statuses are those with which a request may be refused.
-var statuses = [...]int{400, 405, 408, 413, 415, 429, 503}
+var statuses = [...]int{400, 401, 405, 408, 413, 415, 429, 503}
 
 type counters struct {
 	events, writes, damaged, overlong, batches, bytes atomic.Uint64

@@ -37,6 +37,9 @@ func (s *Source) writes(e *event) ([]*observation.Write, reason) {
 		return nil, why
 	}
 	w := s.write(e)
+	if s.Anonymous && w.Failed() {
+		return nil, passedUnauthenticated
+	}
 	sent, answer := e.bodies(s)
 	if sent != nil && sent.Dry {
 		return nil, passedDryRun
@@ -146,6 +149,10 @@ func (s *Source) write(e *event) draft {
 	}
 	if w.End.Before(w.Start) {
 		w.End = w.Start
+	}
+	w.Unauthenticated = s.Unauthenticated
+	if s.Anonymous {
+		w.User, w.Impersonator, w.UserAgent = "", "", ""
 	}
 	if w.Failed() {
 		w.Reason, w.Message = e.status.Refusal(e.ref.Resource)

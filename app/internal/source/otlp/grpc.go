@@ -75,6 +75,8 @@ func (r *Receiver) called(w http.ResponseWriter, req *http.Request) (answer *col
 	defer r.recovered(&no)
 	encoding := strings.ToLower(req.Header.Get("Grpc-Encoding"))
 	switch {
+	case !r.grpcToken.Admits(req):
+		return nil, refuseStranger()
 	case req.URL.Path != callExport:
 		return nil, refuse(foreign, codes.Unimplemented, http.StatusNotFound, "there is nothing here: spans are sent with "+callExport)
 	case encoding != "" && encoding != "identity" && encoding != "gzip":

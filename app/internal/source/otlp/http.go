@@ -40,8 +40,11 @@ func (r *Receiver) serveRequest(w http.ResponseWriter, req *http.Request) {
 		if after := no.retryAfter(); after != "" {
 			w.Header().Set("Retry-After", after)
 		}
-		if no.http == http.StatusMethodNotAllowed {
+		switch no.http {
+		case http.StatusMethodNotAllowed:
 			w.Header().Set("Allow", http.MethodPost)
+		case http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
 	}
 	encode := proto.Marshal
@@ -77,6 +80,8 @@ func (r *Receiver) posted(w http.ResponseWriter, req *http.Request) (answer *col
 func (r *Receiver) accepts(req *http.Request) *refusal {
 	const no = codes.InvalidArgument
 	switch encoding := strings.ToLower(req.Header.Get("Content-Encoding")); {
+	case !r.httpToken.Admits(req):
+		return refuseStranger()
 	case req.URL.Path != r.opts.Path:
 		return refuse(foreign, codes.NotFound, http.StatusNotFound, "there is nothing here: spans are posted to "+r.opts.Path)
 	case req.Method != http.MethodPost:

@@ -23,6 +23,8 @@ type Receiver struct {
 
 	// grpc and http are nil for nowhere.
 	grpc, http net.Listener
+	// grpcToken and httpToken are nil where everybody may send.
+	grpcToken, httpToken *listen.Token
 }
 
 // New returns a Receiver that listens already, so that others can connect, and
@@ -35,6 +37,12 @@ func New(ctx context.Context, o Options) (*Receiver, error) {
 	o = o.orDefaults()
 	r := &Receiver{opts: o, turns: make(chan struct{}, o.MaxRequests)}
 	var err error
+	if r.grpcToken, err = o.GRPC.Token(listen.Purpose{Name: nameGRPC, Log: o.Log}); err != nil {
+		return nil, err
+	}
+	if r.httpToken, err = o.HTTP.Token(listen.Purpose{Name: nameHTTP, Log: o.Log}); err != nil {
+		return nil, err
+	}
 	if r.grpc, err = open(ctx, o, o.GRPC, nameGRPC, "h2"); err != nil {
 		return nil, err
 	}

@@ -39,13 +39,15 @@ const (
 	malformed
 	// foreign: it is no request of OTLP's at all, by method, path or type.
 	foreign
+	// unauthenticated: it does not carry the token.
+	unauthenticated
 	// broken: a bug.
 	broken
 	kinds
 )
 
 // kindNames are the keys of Stats.Refused.
-var kindNames = [kinds]string{"full", "busy", "slow", "large", "malformed", "foreign", "bug"}
+var kindNames = [kinds]string{"full", "busy", "slow", "large", "malformed", "foreign", "unauthenticated", "bug"}
 
 // refusal is a request that was not taken, as it is told to the sender. What the
 // specification lets a sender repeat is full and busy; all else it drops.
@@ -88,6 +90,11 @@ func (r *Receiver) refuseBusy() *refusal {
 	out := refuse(busy, codes.Unavailable, http.StatusTooManyRequests, "there are too many requests at the moment: send it again")
 	out.after = r.opts.RetryAfter
 	return out
+}
+
+// refuseStranger refuses a request without the token.
+func refuseStranger() *refusal {
+	return refuse(unauthenticated, codes.Unauthenticated, http.StatusUnauthorized, "the request does not carry the receiver's token: send it as \"Authorization: Bearer TOKEN\"")
 }
 
 func refuseBug() *refusal {

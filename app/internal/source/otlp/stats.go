@@ -61,7 +61,7 @@ type Stats struct {
 	Rejected map[string]uint64 // "id", "time"
 	// Refused are requests that were not taken, by reason. Those that are
 	// "full" or "busy" come again.
-	Refused map[string]uint64 // "full", "busy", "slow", "large", "malformed", "foreign", "bug"
+	Refused map[string]uint64 // "full", "busy", "slow", "large", "malformed", "foreign", "unauthenticated", "bug"
 	// Cut is what was left out: of spans that were accepted, and spans that
 	// come back from where Lifeline sent them.
 	Cut map[string]uint64 // "attribute", "event", "link", "nesting", "text", "reserved", "returned", "command", "message"

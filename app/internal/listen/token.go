@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package listen
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Bounds of a token file, in bytes.
+const (
+	minToken = 16
+	maxToken = 4 << 10
+)
+
+// Token admits the requests that carry the token of a file, as "Authorization: Bearer TOKEN". The
+// file is read at each request, so the token can be renewed at any time. A file that cannot be used
+// leaves the last token in place. Nil admits every request. It is safe for concurrent use.
+type Token struct {
+	file string
+	name string
+	log  *slog.Logger
+
+	mu sync.Mutex
+	// digest is that of the last token that could be used.
+	digest [sha256.Size]byte
+	// said is the last problem that was logged.
+	said string
+}
+
+// Token returns the token that the endpoint asks of its clients, nil for none. An error names the
+// file and what is wrong with it.
+func (e Endpoint) Token(p Purpose) (*Token, error) {
+	if e.TokenFile == "" {
+		return nil, nil
+	}
+	t := &Token{file: e.TokenFile, name: p.Name, log: p.Log}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if t.digest, err = readToken(t.file); err != nil {
+		return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
+	}
+	if public(t.file) {
+		t.log.Warn("every user of this machine can read the token; take that right away (chmod o-r)", "for", t.name, "file", t.file)
+	}
+	return t, nil
+}
+
+// Admits reports whether the request carries the token.
+func (t *Token) Admits(r *http.Request) bool {
+	if t == nil {
+		return true
+	}
+	want := t.current()
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// current is the digest of the token as the file is now, or was when it could last be used.
+func (t *Token) current() [sha256.Size]byte {
+	digest, err := readToken(t.file)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	said := ""
+	if err == nil {
+		t.digest = digest
+	} else if said = err.Error(); said != t.said {
+		t.log.Warn("the token cannot be renewed; the last one stays", "for", t.name, "error", said)
+	}
+	t.said = said
+	return t.digest
+}
+
+// readToken returns the digest of the token in a file. Errors do not repeat the token.
+func readToken(file string) (digest [sha256.Size]byte, err error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return digest, fmt.Errorf("cannot read the token file: %w", err)
+	}
+	defer in.Close()
+	raw, err := io.ReadAll(io.LimitReader(in, maxToken+1))
+	if err != nil {
+		return digest, fmt.Errorf("cannot read the token file: %w", err)
+	}
+	token := strings.TrimSpace(string(raw))
+	if err := checkToken(token); err != nil {
+		return digest, fmt.Errorf("cannot use the token file %s: %w", file, err)
+	}
+	return sha256.Sum256([]byte(token)), nil
+}
+
+func checkToken(token string) error {
+	switch {
+	case token == "":
+		return errors.New("it is empty")
+	case len(token) < minToken:
+		return fmt.Errorf("its token has %d bytes, and needs %d", len(token), minToken)
+	case len(token) > maxToken:
+		return fmt.Errorf("it has more than %d bytes", maxToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("its token must be one line of printable ASCII without spaces")
+	}
+	return nil
+}
+
+// public reports whether every user of the machine can read a file.
+func public(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && runtime.GOOS != "windows" && info.Mode()&0o004 != 0
+}

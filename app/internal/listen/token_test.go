@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package listen_test
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+)
+
+const goodToken, nextToken = "0123456789abcdef", "fedcba9876543210-fedcba"
+
+func with(authorization string) *http.Request {
+	r := &http.Request{Header: http.Header{}}
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	return r
+}
+
+func TestToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	listentest.Write(t, file, []byte(goodToken+"\n"))
+	token, err := listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file}.Token(listen.Purpose{Name: "spans"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		authorization string
+		in            bool
+	}{
+		"right":        {"Bearer " + goodToken, true},
+		"small scheme": {"bearer " + goodToken, true},
+		"none":         {"", false},
+		"wrong":        {"Bearer " + nextToken, false},
+		"shorter":      {"Bearer " + goodToken[:15], false},
+		"longer":       {"Bearer " + goodToken + "0", false},
+		"no scheme":    {goodToken, false},
+		"other scheme": {"Basic " + goodToken, false},
+		"only scheme":  {"Bearer", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if token.Admits(with(tc.authorization)) != tc.in {
+				t.Errorf("admitted: %t", !tc.in)
+			}
+		})
+	}
+	open, err := listen.Endpoint{Address: "127.0.0.1:0"}.Token(listen.Purpose{Name: "spans"})
+	if err != nil || !open.Admits(with("")) {
+		t.Errorf("without a file a request is refused, or %v", err)
+	}
+}
+
+// TestTokenRenewed: the file counts as it is at the request. A bad one leaves the last token in place.
+func TestTokenRenewed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	listentest.Write(t, file, []byte(goodToken))
+	var log logged
+	token, err := listen.Endpoint{TokenFile: file}.Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name      string
+		change    func()
+		old, next bool
+		said      int
+	}{
+		{"first", func() {}, true, false, 0},
+		{"renewed", func() { listentest.Write(t, file, []byte(nextToken)) }, false, true, 0},
+		{"empty", func() { listentest.Write(t, file, nil) }, false, true, 1},
+		{"gone", func() { _ = os.Remove(file) }, false, true, 2},
+		{"back", func() { listentest.Write(t, file, []byte(goodToken)) }, true, false, 2},
+	} {
+		step.change()
+		for range 2 {
+			if old, next := token.Admits(with("Bearer "+goodToken)), token.Admits(with("Bearer "+nextToken)); old != step.old || next != step.next {
+				t.Errorf("%s: the first token is admitted: %t, the next: %t", step.name, old, next)
+			}
+		}
+		if got := strings.Count(log.String(), "the last one stays"); got != step.said {
+			t.Errorf("%s: it was said %d times, want %d:\n%s", step.name, got, step.said, log.String())
+		}
+	}
+	if strings.Contains(log.String(), goodToken) || strings.Contains(log.String(), nextToken) {
+		t.Errorf("the log repeats a token:\n%s", log.String())
+	}
+}
+
+func TestTokenFile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		content string
+		err     string
+	}{
+		"missing":     {"", "cannot listen for spans: cannot read the token file: open "},
+		"empty":       {" \n", "it is empty"},
+		"short":       {"0123456789abcde\n", "its token has 15 bytes, and needs 16"},
+		"two lines":   {goodToken + "\n" + nextToken, "must be one line of printable ASCII without spaces"},
+		"binary":      {goodToken + "\x00", "must be one line"},
+		"a directory": {"", "cannot read the token file"},
+		"large":       {strings.Repeat("x", 5000), "it has more than 4096 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "token")
+			switch name {
+			case "missing":
+			case "a directory":
+				file = filepath.Dir(file)
+			default:
+				listentest.Write(t, file, []byte(tc.content))
+			}
+			_, err := listen.Endpoint{TokenFile: file}.Token(listen.Purpose{Name: "spans"})
+			if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), goodToken) {
+				t.Errorf("got %v, want %q and the file's name", err, tc.err)
+			}
+		})
+	}
+}
+
+// TestPublicToken: what every local user can read keeps none of them out.
+func TestPublicToken(t *testing.T) {
+	for mode, said := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
+		file := filepath.Join(t.TempDir(), "token")
+		listentest.Write(t, file, []byte(goodToken))
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		var log logged
+		if _, err := (listen.Endpoint{TokenFile: file}).Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(log.String(), "can read the token") != said {
+			t.Errorf("mode %o: the log is %q", mode, log.String())
+		}
+	}
+}
