@@ -45,8 +45,8 @@ type EndpointConfiguration struct {
 	Insecure bool `json:"insecure"`
 
 	// A file with a token that every request must carry, as `Authorization: Bearer TOKEN`; empty asks for none. It has at least 16 bytes, and
-	// is read again when it changes. kube-apiserver sends a token with audit events, but kube-apiserver, kubelet and etcd send none with spans:
-	// put a Collector in front of a receiver with a token. Not for `webhook.endpoint`.
+	// is read again when it changes. kube-apiserver sends one with audit events over TLS only. kube-apiserver, kubelet and etcd send none with
+	// spans: put a Collector in front. Not for `webhook.endpoint`.
 	TokenFile string `json:"tokenFile"`
 
 	// With which certificate to speak TLS; without one it is plaintext. The files are read again when they change.

@@ -66,13 +66,14 @@ func (v *validator) listeners(c *ServerConfiguration) {
 
 func (v *validator) receiver(path *field.Path, c EndpointConfiguration) {
 	tls, known := path.Child("tls"), false
-	if c.Address != "" {
+	switch {
+	case c.Address != "":
 		before := len(v.wrong)
 		v.address(path.Child("address"), c.Address)
 		known = len(v.wrong) == before
-	} else if c.TLS != (TLSConfiguration{}) {
+	case c.TLS != (TLSConfiguration{}):
 		v.wrong = append(v.wrong, field.Required(path.Child("address"), "must be set where tls is"))
-	} else if c.TokenFile != "" {
+	case c.TokenFile != "":
 		v.wrong = append(v.wrong, field.Required(path.Child("address"), "must be set where tokenFile is"))
 	}
 	switch plain := c.TLS == (TLSConfiguration{}); {
