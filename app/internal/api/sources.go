@@ -61,6 +61,8 @@ type Joining struct {
 	Expired   int64 `json:"expired"`
 	Evicted   int64 `json:"evicted"`
 	Surplus   int64 `json:"surplus"`
+	Overdue   int64 `json:"overdue"`
+	Untimely  int64 `json:"untimely"`
 	Corrected int64 `json:"corrected"`
 	Buffered  int64 `json:"buffered"`
 }

@@ -22,7 +22,7 @@ func (s *server) sources() api.Sources {
 	if j := s.joined.Load(); j != nil {
 		out.Joining = &api.Joining{
 			Received: j.Received, Noise: j.Noise, Joined: j.Joined, Late: j.Late, Passed: j.Passed, Expired: j.Expired,
-			Evicted: j.Evicted, Surplus: j.Surplus, Corrected: j.Corrected, Buffered: int64(j.Buffered),
+			Evicted: j.Evicted, Surplus: j.Surplus, Overdue: j.Overdue, Untimely: j.Untimely, Corrected: j.Corrected, Buffered: int64(j.Buffered),
 		}
 	}
 	return out

@@ -72,6 +72,7 @@ func (s *Stitcher) know(t *span.Trace, now time.Time) *change {
 	if c == nil {
 		c = &change{id: t.ID, keys: map[trace.SpanID]uint32{}, audits: map[string]trace.SpanID{}, trees: map[*node]struct{}{}}
 		s.changes[t.ID] = c
+		s.open[c] = struct{}{}
 		if g := s.groups[t.ID]; g != nil {
 			g.each(s.touch) // made under a context that named the trace
 		}
@@ -267,6 +268,7 @@ func (s *Stitcher) forget(c *change) {
 		s.touch(top)
 	}
 	delete(s.changes, c.id)
+	delete(s.open, c)
 }
 
 // podNamed is the identity of Pods by their name.

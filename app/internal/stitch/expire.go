@@ -20,8 +20,8 @@ import (
 // finished ones that were handed out long enough ago.
 func (s *Stitcher) Expire(now time.Time) []*span.Trace {
 	s.close(now)
-	for _, c := range s.changes {
-		if !c.done && now.Sub(c.seen) > s.opts.Window {
+	for c := range s.open {
+		if now.Sub(c.seen) > s.opts.Window {
 			s.forget(c)
 		}
 	}

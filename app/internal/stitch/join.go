@@ -54,6 +54,7 @@ func (s *Stitcher) conclude(c *change, j *joint, now time.Time) {
 		c.clock = j.clock
 		s.handOut(j, &s.stats.Joined)
 	}
+	delete(s.open, c)
 	s.finished = append(s.finished, c)
 	s.index += c.size()
 	for s.index > s.opts.MaxIndex && len(s.finished) > 1 {

@@ -126,6 +126,8 @@ type Stitcher struct {
 	// spans, and the others' that were handed out.
 	changes map[trace.TraceID]*change
 	own     map[key]spot
+	// open are the changes that were not handed out finished.
+	open map[*change]struct{}
 	// finished are the changes that were handed out, oldest first, index how many
 	// identities they have, and late those of them to which something has come.
 	finished []*change
@@ -151,6 +153,7 @@ func New(o Options) *Stitcher {
 		noise:      newNoise(),
 		streams:    newStreams(),
 		changes:    map[trace.TraceID]*change{},
+		open:       map[*change]struct{}{},
 		own:        map[key]spot{},
 		late:       map[*change]struct{}{},
 		closed:     newTraceSet(maxClosed),
