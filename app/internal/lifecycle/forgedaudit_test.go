@@ -59,7 +59,7 @@ func TestForgedAudit(t *testing.T) {
 		"no version": {"nor by the order of writes", [][]func(*observation.Write){
 			{func(w *observation.Write) { w.ResourceVersion, w.Precondition = 0, 101 }}, {forged, func(w *observation.Write) { w.ResourceVersion = 0 }},
 		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=precondition"}, []string{"jane by audit"}},
-		"alone":       {"it tells when, and the managed fields tell who", [][]func(*observation.Write){{forged}}, []string{"update Deployment web by kubectl resource_version=102 match=resource_version"}, nil},
+		"alone":       {"it gives the time, and the managed fields the component", [][]func(*observation.Write){{forged}}, []string{"update Deployment web by kubectl resource_version=102 match=resource_version"}, nil},
 		"a component": {"nor does it choose that", [][]func(*observation.Write){{forged, func(w *observation.Write) { w.Manager = "helm" }}}, []string{"update Deployment web by kubectl resource_version=102 match=resource_version"}, nil},
 		"unauthenticated": {"where nothing better is configured, the trace says so", [][]func(*observation.Write){{func(w *observation.Write) { w.Unauthenticated = true }}},
 			[]string{truth}, []string{"jane by audit_unauthenticated"}},

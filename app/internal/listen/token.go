@@ -33,8 +33,8 @@ type Token struct {
 	mu sync.Mutex
 	// digest is that of the last token that could be used.
 	digest [sha256.Size]byte
-	// said is the last problem that was logged.
-	said string
+	// problem is the last one that was logged.
+	problem string
 }
 
 // Token returns the token that the endpoint asks of its clients, nil for none. An error names the
@@ -73,13 +73,13 @@ func (t *Token) current() [sha256.Size]byte {
 	digest, err := readToken(t.file)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	said := ""
+	problem := ""
 	if err == nil {
 		t.digest = digest
-	} else if said = err.Error(); said != t.said {
-		t.log.Warn("the token cannot be renewed; the last one stays", "for", t.name, "error", said)
+	} else if problem = err.Error(); problem != t.problem {
+		t.log.Warn("the token cannot be renewed; the last one stays", "for", t.name, "error", problem)
 	}
-	t.said = said
+	t.problem = problem
 	return t.digest
 }
 

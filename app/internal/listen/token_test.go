@@ -57,7 +57,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokenRenewed: the file counts as it is at the request. A bad one leaves the last token in place.
+// TestTokenRenewed: a changed file counts at the next request. A bad one leaves the last token.
 func TestTokenRenewed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	listentest.Write(t, file, []byte(goodToken))
@@ -70,7 +70,7 @@ func TestTokenRenewed(t *testing.T) {
 		name      string
 		change    func()
 		old, next bool
-		said      int
+		warnings  int
 	}{
 		{"first", func() {}, true, false, 0},
 		{"renewed", func() { listentest.Write(t, file, []byte(nextToken)) }, false, true, 0},
@@ -84,8 +84,8 @@ func TestTokenRenewed(t *testing.T) {
 				t.Errorf("%s: the first token is admitted: %t, the next: %t", step.name, old, next)
 			}
 		}
-		if got := strings.Count(log.String(), "the last one stays"); got != step.said {
-			t.Errorf("%s: it was said %d times, want %d:\n%s", step.name, got, step.said, log.String())
+		if got := strings.Count(log.String(), "the last one stays"); got != step.warnings {
+			t.Errorf("%s: it was logged %d times, want %d:\n%s", step.name, got, step.warnings, log.String())
 		}
 	}
 	if strings.Contains(log.String(), goodToken) || strings.Contains(log.String(), nextToken) {
@@ -125,7 +125,7 @@ func TestTokenFile(t *testing.T) {
 
 // TestPublicToken: what every local user can read keeps none of them out.
 func TestPublicToken(t *testing.T) {
-	for mode, said := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
 		file := filepath.Join(t.TempDir(), "token")
 		listentest.Write(t, file, []byte(goodToken))
 		if err := os.Chmod(file, mode); err != nil {
@@ -135,7 +135,7 @@ func TestPublicToken(t *testing.T) {
 		if _, err := (listen.Endpoint{TokenFile: file}).Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(log.String(), "can read the token") != said {
+		if strings.Contains(log.String(), "can read the token") != warned {
 			t.Errorf("mode %o: the log is %q", mode, log.String())
 		}
 	}

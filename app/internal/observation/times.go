@@ -9,9 +9,9 @@ import (
 )
 
 // BoundTimes replaces the impossible times that users of the cluster can write: those of Events,
-// conditions, field managers and Pods. They become unknown. The times of containers tell states
-// apart; they become the Pod's creation. The API server's own times stay. It returns the number of
-// times that it replaced.
+// conditions, field managers and Pods. They become unknown. The times of containers distinguish
+// their states; they become the Pod's creation. The API server's own times stay. It returns the
+// number of times that it replaced.
 func (o *Observation) BoundTimes(now time.Time) int {
 	b := bounder{now: now}
 	if e := o.Event; e != nil {

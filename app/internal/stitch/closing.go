@@ -84,7 +84,7 @@ func (c *change) near(s *span.Span) bool {
 	return !s.End.Before(c.from.Add(-margin)) && (c.handed.IsZero() || !s.Start.After(c.handed.Add(margin)))
 }
 
-// touchAll has everything resolved anew that may belong to c.
+// touchAll marks everything that may belong to c as to be resolved again.
 func (s *Stitcher) touchAll(c *change) {
 	if g := s.groups[c.id]; g != nil {
 		g.each(s.touch)

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
 )
 
-// TestToken: with a token file, a local process cannot tell of a write.
+// TestToken: with a token file, a process without the token cannot send events.
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	listentest.Write(t, file, []byte("0123456789abcdef"))
@@ -38,8 +38,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestUnauthenticated: who may send anything tells times and no names, beside a source that
-// authenticates.
+// TestUnauthenticated: beside an authenticated source, an unauthenticated one gives times and no
+// names.
 func TestUnauthenticated(t *testing.T) {
 	refused := told("responseStatus", `{"metadata":{},"code":403}`)
 	for name, tc := range map[string]struct {

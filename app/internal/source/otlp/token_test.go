@@ -89,6 +89,6 @@ func TestToken(t *testing.T) {
 		})
 	}
 	if _, err := New(t.Context(), Options{Sink: &basket{}, HTTP: listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file + "x"}}); err == nil || !strings.Contains(err.Error(), file+"x") {
-		t.Errorf("of a missing file it is said %v", err)
+		t.Errorf("for a missing file got %v", err)
 	}
 }
