@@ -53,10 +53,11 @@ func TestUnauthenticated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := newSource(t, newSink(), func(c *Config) { c.Unauthenticated, c.Anonymous = tc.unauthenticated, tc.anonymous })
-			got, err := source.batch(eventList(told("impersonatedUser", `{"username":"jane"}`, "user", `{"username":"root"}`), refused))
+			got, tally, err := source.batch(eventList(told("impersonatedUser", `{"username":"jane"}`, "user", `{"username":"root"}`), refused))
 			if err != nil || len(got) != tc.writes {
 				t.Fatalf("got %v, %v", got, err)
 			}
+			source.count(tally)
 			w := got[0].Write
 			if w.User != tc.user || (w.Impersonator == "") != tc.anonymous || (w.UserAgent == "") != tc.anonymous || w.Unauthenticated != tc.unauthenticated || w.Manager != "kubectl" {
 				t.Errorf("got %+v", w)
