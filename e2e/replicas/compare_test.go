@@ -91,16 +91,30 @@ func line(s *harness.Span) string {
 	return fmt.Sprintf("%s parent=%s name=%q object=%s/%s/%s outcome=%q service=%q", s.ID, s.Parent, s.Name, s.Kind(), s.Attributes["k8s.namespace.name"], s.Object(), s.Outcome(), s.Service)
 }
 
+// amendments are how many spans named amend may differ. Such a span adds an Event
+// or a status that came after its trace was handed out. On a busy machine, two
+// servers hand out one trace at different moments, and what is late for one is a
+// part of the trace of the other, or is nothing new to it.
+const amendments = 2
+
 // compare holds what several have sent against what one has that was not
-// disturbed: nothing is missing, invented or different.
+// disturbed: nothing is missing, invented or different, but for a few amendments.
 func compare(t *testing.T, reference, got *kept) {
 	t.Helper()
-	missing, invented, different, late := 0, 0, 0, 0
+	missing, invented, different, late, amended := 0, 0, 0, 0, 0
 	names := map[string]int{}
 	say := func(n *int, format string, args ...any) {
 		if *n++; *n <= 12 {
 			t.Errorf(format, args...)
 		}
+	}
+	few := func(s *harness.Span, what string) bool {
+		if s.Name != "amend" || amended == amendments {
+			return false
+		}
+		amended++
+		t.Logf("%s, which is tolerated: %s %s came=%s %v", what, s.Trace, line(s), clock(s.Came), s.Events)
+		return true
 	}
 	for _, id := range slices.Sorted(maps.Keys(reference.spans)) {
 		want := reference.spans[id]
@@ -108,6 +122,7 @@ func compare(t *testing.T, reference, got *kept) {
 		switch {
 		case !ok && got.tells(want):
 			late++
+		case !ok && few(want, "missing"):
 		case !ok:
 			names["missing "+want.Name]++
 			say(&missing, "missing: %s %s start=%s came=%s %v; of what it adds to %v", want.Trace, line(want), clock(want.Start), clock(want.Came), want.Events, got.came(want.Trace+"/"+want.Parent))
@@ -121,9 +136,10 @@ func compare(t *testing.T, reference, got *kept) {
 		case reference.spans[id] != nil:
 		case reference.tells(have):
 			late++
+		case few(have, "invented"):
 		default:
 			names["invented "+have.Name]++
-			say(&invented, "invented: %s %s start=%s came=%s from %s", have.Trace, line(have), clock(have.Start), clock(have.Came), have.Sender)
+			say(&invented, "invented: %s %s start=%s came=%s from %s %v", have.Trace, line(have), clock(have.Start), clock(have.Came), have.Sender, have.Events)
 		}
 	}
 	again, shared := got.repeats()
