@@ -333,8 +333,8 @@ func (a *attack) kill(t *testing.T) {
 	a.locate(t)
 }
 
-// lasting checks what the attack left: no forged user, no time of the future, no
-// trace that the cluster does not know, and an honest change that is traced.
+// lasting checks what the attack left: no time of the future, no forged user who
+// looks authentic, and an honest change that is traced.
 func (a *attack) lasting(t *testing.T, ns string) {
 	t.Helper()
 	bench.MustKubectl(t, "", "-n", ns, "create", "deployment", "after", "--image=app:1")
@@ -344,6 +344,9 @@ func (a *attack) lasting(t *testing.T, ns string) {
 		for _, s := range a.Trace(t, sum.TraceID).Spans {
 			if s.Start.After(ahead) || s.End.After(ahead) || s.Start.Before(time.Now().Add(-24*time.Hour)) {
 				t.Errorf("trace %s has a span %q of %s to %s", sum.TraceID, s.Name, s.Start, s.End)
+			}
+			if s.Attributes["lifeline.actor.user"] == attacker && s.Attributes["lifeline.actor.user_source"] != "audit_unauthenticated" {
+				t.Errorf("trace %s names the attacker as if it were known: %v", sum.TraceID, s.Attributes)
 			}
 			if strings.ContainsAny(s.Name, "\x00\x1b\u202e") {
 				t.Errorf("trace %s has a span %q", sum.TraceID, s.Name)
