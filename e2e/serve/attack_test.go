@@ -174,10 +174,13 @@ func (a *attack) event(at time.Time) []byte {
 	text, err := json.Marshal(map[string]any{
 		"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "items": []any{map[string]any{
 			"level": "RequestResponse", "auditID": fmt.Sprint(at.UnixNano()), "stage": "ResponseComplete", "verb": "create",
-			"requestURI":               "/api/v1/namespaces/" + a.object.Namespace + "/configmaps",
-			"user":                     map[string]any{"username": attacker},
-			"userAgent":                "\x1b[31m\x00" + strings.Repeat("a", 5000),
-			"objectRef":                map[string]any{"resource": "configmaps", "namespace": a.object.Namespace, "name": a.object.Name, "uid": a.object.UID, "apiVersion": "v1", "resourceVersion": a.object.ResourceVersion},
+			"requestURI": "/api/v1/namespaces/" + a.object.Namespace + "/configmaps",
+			"user":       map[string]any{"username": attacker},
+			"userAgent":  "\x1b[31m\x00" + strings.Repeat("a", 5000),
+			"objectRef": map[string]any{
+				"resource": "configmaps", "namespace": a.object.Namespace, "name": a.object.Name,
+				"uid": a.object.UID, "apiVersion": "v1", "resourceVersion": a.object.ResourceVersion,
+			},
 			"responseStatus":           map[string]any{"code": 201},
 			"responseObject":           map[string]any{"kind": "ConfigMap", "apiVersion": "v1", "metadata": a.object},
 			"requestReceivedTimestamp": at.Format("2006-01-02T15:04:05.000000Z07:00"),
