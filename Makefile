@@ -166,6 +166,13 @@ CHURN ?= nodes=500,pods=5000,deployments=50,namespaces=10,for=1h,every=20s,sampl
 churn: kubernetes ## An hour of rollouts on 500 nodes beside one lifeline serve; prints docs/performance.md's table
 	@cd e2e && LIFELINE_CHURN='$(CHURN)' go test -v -count 1 -timeout 3h ./churn
 
+# How many times the inputs of the short run, which is part of `make e2e`.
+ATTACK ?= 20
+
+.PHONY: attack
+attack: kubernetes ## Damaged, forged and hostile input to each port of a server; prints the table of docs/security.md
+	@cd e2e && LIFELINE_ATTACK=$(ATTACK) go test -v -count 1 -timeout 1h -run '^TestAttack$$' ./serve
+
 .PHONY: fuzz
 fuzz: ## Each fuzz target for 20 seconds
 	@for m in $(UNITS); do (cd $$m

@@ -356,7 +356,9 @@ func (a *attack) lasting(t *testing.T, ns string) {
 			}
 		}
 	}
-	if log := a.Log(); strings.Contains(log, "panic") || strings.Contains(log, "goroutine ") {
-		t.Error("the log holds a panic")
+	for _, fault := range []string{"panic", "goroutine ", "damaged"} {
+		if strings.Contains(a.Log(), fault) {
+			t.Errorf("the log holds %q", fault)
+		}
 	}
 }
