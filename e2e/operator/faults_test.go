@@ -146,14 +146,17 @@ func TestConflicts(t *testing.T) {
 		}
 	})
 	p := apply(t, spans, head(ns, "web", image, 1))
-	refused := spans.Await(t, 1, func(s *harness.Span) bool { return s.Attributes["lifeline.conflict"] == "true" })
+	// The Head's own status may meet a conflict as well.
+	refused := spans.Await(t, 1, func(s *harness.Span) bool {
+		return s.Attributes["lifeline.conflict"] == "true" && s.Name == "update ChildA/status"
+	})
 	cancel()
 	storm.Wait()
 	r := harness.Parse(t, p.Wait(t))
 	ready(t, ns, "web")
 	op.Stop(t)
-	if !refused[0].Error || refused[0].Name != "update ChildA/status" {
-		t.Errorf("the conflict is the span %s with error %v, want update ChildA/status with an error", refused[0].Name, refused[0].Error)
+	if !refused[0].Error {
+		t.Errorf("the span %s of the conflict has no error", refused[0].Name)
 	}
 	whole(t, traces(spans, ns))
 	if got := r.Traces[0]; got.Spans[0].Outcome() != "converged" || len(got.Orphans()) > 0 {
