@@ -29,7 +29,7 @@ var (
 	object = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:,/-]*$`)
 	// file matches paths. It leaves out "=" and quotes, so no assignment is one.
 	file      = regexp.MustCompile(`^[A-Za-z0-9._~/\\@+:-]+$`)
-	reference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+	reference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*(@[a-z0-9]+:[0-9a-f]+)?$`)
 	amount    = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?[A-Za-z%]{0,2}([0-9]+[a-z]{1,2})*$`)
 	enum      = regexp.MustCompile(`^[a-zA-Z][a-zA-Z-]{0,31}$`)
 	quantity  = regexp.MustCompile(`^[a-z0-9./-]+=[0-9.]+[A-Za-z]{0,2}(,[a-z0-9./-]+=[0-9.]+[A-Za-z]{0,2})*$`)
@@ -59,6 +59,9 @@ var (
 func path(value string) string {
 	if strings.Contains(value, "://") {
 		return host(value)
+	}
+	if strings.Contains(value, "@") && strings.Contains(value, ":") {
+		return "" // a user and a password, perhaps
 	}
 	if len(value) <= 4096 && file.MatchString(value) {
 		return value

@@ -16,6 +16,8 @@ type verb struct {
 	verbs map[string]verb
 	names int // how many other words may be shown
 	check check
+	// command means that the words after the names are a command of its own.
+	command bool
 }
 
 // anyNumber of words may be shown after a verb.
@@ -49,7 +51,8 @@ var kubectl = program{
 			"patch", "replace", "rollout", "scale", "uncordon", "wait"),
 		verbs(verb{names: anyNumber, check: nameOrKey}, "annotate", "label", "taint"),
 		verbs(verb{names: 3, check: name}, "apply"),
-		verbs(verb{names: 1, check: name}, "attach", "config", "debug", "exec", "logs", "port-forward", "run"),
+		verbs(verb{names: 1, check: name}, "attach", "config", "logs", "port-forward"),
+		verbs(verb{names: 1, check: name, command: true}, "debug", "exec", "run"),
 		verbs(verb{names: 1, check: path}, "diff", "kustomize"),
 		map[string]verb{
 			"set": {verbs: joined(

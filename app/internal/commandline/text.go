@@ -53,6 +53,9 @@ func (t *text) words(args []string) {
 		default:
 			t.word(arg)
 		}
+		if t.verb.command && t.seen > t.verb.names {
+			return
+		}
 	}
 }
 

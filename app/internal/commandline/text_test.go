@@ -138,6 +138,31 @@ func TestText(t *testing.T) {
 			command: "kubectl exec web hunter2",
 			want:    "kubectl exec web …",
 		},
+		"exec shell": {
+			reason:  "Flags of such a command are none of kubectl.",
+			command: "kubectl exec web sh -c hunter2",
+			want:    "kubectl exec web …",
+		},
+		"run shell": {
+			reason:  "The same holds for the command of a container.",
+			command: "kubectl run web --image=nginx:1 sh -c hunter2",
+			want:    "kubectl run web --image=nginx:1 …",
+		},
+		"image with a password": {
+			reason:  "An image has a digest behind the at sign.",
+			command: "kubectl set image deploy/web web=bob:hunter2@registry.example/web",
+			want:    "kubectl set image deploy/web web=…",
+		},
+		"path with a password": {
+			reason:  "A URL with a typing error is no path.",
+			command: "kubectl apply -f https:/bob:hunter2@host.example/a.yaml",
+			want:    "kubectl apply -f …",
+		},
+		"helm repository": {
+			reason:  "Credentials of a repository are hidden.",
+			command: "helm repo add r https://bob:hunter2@host.example/x --username bob --password hunter2",
+			want:    "helm … --username … --password …",
+		},
 		"run": {
 			reason:  "So are arguments of a container.",
 			command: "kubectl run web --image=nginx:1 --env=A=hunter2 --restart=Never -- hunter2",
