@@ -5,10 +5,13 @@
 package ports
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 )
 
@@ -18,29 +21,58 @@ import (
 // again after a restart.
 const first, last = 12000, 32000
 
-// picked counts what was tried; each process begins elsewhere, since several may
+// picked counts the ports tried so far. Each process begins elsewhere: several may
 // pick at once.
 var picked atomic.Int64
 
 func init() { picked.Store(int64(os.Getpid()) * 100) }
 
-// Free returns n ports of loopback on which nobody listens, none of which this
-// process was given lately.
+// claims holds a UDP socket for each port given to this process, until its end.
+// Another process that picks meets that socket before it tries to listen on TCP:
+// even a listener of a moment would answer a connection to a port that has to
+// refuse it.
+var claims struct {
+	sync.Mutex
+	held []net.PacketConn
+}
+
+// Free returns n ports of loopback on which nobody listens, and which Free gives
+// to nobody else during the life of this process.
 func Free(n int) (free []int, err error) {
+	var held []net.PacketConn
 	for range last - first {
 		if len(free) == n {
+			claims.Lock()
+			claims.held = append(claims.held, held...)
+			claims.Unlock()
 			return free, nil
 		}
 		port := int(first + picked.Add(1)%(last-first))
-		l, taken := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		claim, taken := claim(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if taken != nil {
 			err = taken
 			continue
 		}
-		free = append(free, port)
-		if err := l.Close(); err != nil {
-			return nil, fmt.Errorf("cannot give up port %d again: %w", port, err)
-		}
+		free, held = append(free, port), append(held, claim)
+	}
+	for _, claim := range held {
+		_ = claim.Close() // nothing was sent on it
 	}
 	return nil, fmt.Errorf("cannot find %d free ports from %d to %d: %w", n, first, last, err)
+}
+
+// claim claims the port of an address on which nobody listens.
+func claim(address string) (net.PacketConn, error) {
+	claim, err := new(net.ListenConfig).ListenPacket(context.Background(), "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, claim.Close())
+	}
+	return claim, nil
 }

@@ -28,6 +28,19 @@ func TestFree(t *testing.T) {
 	}
 }
 
+// TestClaimed: what another process has claimed is not given, nor listened on.
+func TestClaimed(t *testing.T) {
+	got, err := Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picked.Store(int64(got[0]-first) - 1) // as in a process that comes to the same port
+	again, err := Free(1)
+	if err != nil || again[0] == got[0] {
+		t.Errorf("got %v after %v, %v", again, got, err)
+	}
+}
+
 // TestTooMany: what cannot be had is said.
 func TestTooMany(t *testing.T) {
 	if got, err := Free(last - first + 1); err == nil {
