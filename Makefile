@@ -74,8 +74,13 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 deps: ## Install what Debian must supply for real nodes (root)
 	apt-get update && apt-get install -y runc containernetworking-plugins
 
+# Tests of minutes skip themselves under -short.
 .PHONY: test
-test: vet unit lab-test cluster-test e2e ## Run every test; the first run builds Kubernetes into a cache
+test: SHORT = -short
+test: vet unit lab-test cluster-test e2e ## Test every part, in some 20 minutes; the first run builds Kubernetes into a cache
+
+.PHONY: test-all
+test-all: vet unit lab-test cluster-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -84,7 +89,7 @@ vet: ## go vet in every module
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
-	for m in $(UNITS); do (cd $$m && echo "test $$m" && go test $(RACE) -timeout 40m ./...); done
+	for m in $(UNITS); do (cd $$m && echo "test $$m" && go test $(RACE) $(SHORT) -timeout 40m ./...); done
 
 .PHONY: kubernetes
 kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
@@ -100,7 +105,7 @@ kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
 # machine, that it does not know of. One package at a time, shown as it goes.
 .PHONY: lab-test
 lab-test: kubernetes ## Tests of the lab, on clusters that it starts
-	@cd lab && go test -v -count 1 -p 1 -timeout 60m ./...
+	@cd lab && go test -v -count 1 $(SHORT) -p 1 -timeout 60m ./...
 
 # Unit tests that need an API server, which their packages do not start.
 .PHONY: cluster-test
@@ -109,7 +114,7 @@ cluster-test: kubernetes bin ## What the API server asks the webhook, and whethe
 	trap '$(LAB) down --dir "$$dir"; rm -rf "$$dir"' EXIT
 	$(LAB) up --dir "$$dir" --nodes none
 	export KUBECONFIG="$$($(LAB) kubeconfig --dir "$$dir")" LIFELINE_WEBHOOK_CLUSTER=1
-	(cd app && go test -v -count 1 -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook ./internal/certificate)
+	(cd app && go test -v -count 1 $(SHORT) -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook ./internal/certificate)
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn
@@ -117,8 +122,8 @@ QUIET := ./replicas ./churn
 .PHONY: e2e
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
 	@cd e2e
-	go test -v -count 1 -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
-	go test -v -count 1 -p 1 -timeout 90m $(QUIET)
+	go test -v -count 1 $(SHORT) -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
+	go test -v -count 1 $(SHORT) -p 1 -timeout 90m $(QUIET)
 
 .PHONY: e2e-components
 e2e-components: kubernetes ## What the components of Kubernetes tell of themselves, held against the docs; real nodes
