@@ -46,7 +46,9 @@ func FromOTLP(all []*tracepb.ResourceSpans) (*Trace, error) {
 				}
 				if ss.GetScope().GetName() != ScopeName {
 					if from == nil {
-						from = &Resource{SchemaURL: rs.GetSchemaUrl(), Attributes: FromKeyValues(rs.GetResource().GetAttributes())}
+						from = &Resource{
+							SchemaURL: rs.GetSchemaUrl(), Attributes: FromKeyValues(rs.GetResource().GetAttributes()),
+						}
 					}
 					s.fromElsewhere(in, ss, from)
 				}
@@ -120,7 +122,9 @@ func fromSpan(in *tracepb.Span, service string) *Span {
 		}
 	}
 	for _, e := range in.GetEvents() {
-		s.Events = append(s.Events, Event{Time: fromNanos(e.GetTimeUnixNano()), Name: e.GetName(), Attributes: FromKeyValues(e.GetAttributes())})
+		s.Events = append(s.Events, Event{
+			Time: fromNanos(e.GetTimeUnixNano()), Name: e.GetName(), Attributes: FromKeyValues(e.GetAttributes()),
+		})
 	}
 	for _, l := range in.GetLinks() {
 		var out Link
@@ -205,7 +209,8 @@ func (s *Span) fields() {
 		if rest == 0 {
 			break
 		}
-		if last := s.Attributes[rest-1]; last.Key == kv.Key && last.Value.Type() == attribute.STRING && last.Value.AsString() == kv.Value.AsString() {
+		if last := s.Attributes[rest-1]; last.Key == kv.Key && last.Value.Type() == attribute.STRING &&
+			last.Value.AsString() == kv.Value.AsString() {
 			rest--
 		}
 	}

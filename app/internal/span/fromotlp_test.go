@@ -37,8 +37,10 @@ var exactly = cmp.Comparer(func(a, b attribute.Value) bool {
 
 func samples() map[string]*span.Trace {
 	out := map[string]*span.Trace{
-		"apply": spantest.Apply(), "crash loop": spantest.CrashLoop(), "unschedulable": spantest.Unschedulable(), "many": spantest.Many(120),
-		"rollout": spantest.Rollout(), "delete": spantest.Healing()[0], "heal": spantest.Healing()[1], "values": everyValue(),
+		"apply": spantest.Apply(), "crash loop": spantest.CrashLoop(), "unschedulable": spantest.Unschedulable(),
+		"many":    spantest.Many(120),
+		"rollout": spantest.Rollout(), "delete": spantest.Healing()[0], "heal": spantest.Healing()[1],
+		"values": everyValue(),
 	}
 	return out
 }
@@ -48,9 +50,12 @@ func everyValue() *span.Trace {
 	b := spantest.New("values")
 	root := b.Add(nil, "reconcile Deployment", "", spantest.Ref("apps", "Deployment", "web"), 0, 4000,
 		attribute.Bool("b", true), attribute.Int("i", -1), attribute.Float64("f", 1.5), attribute.String("s", ""),
-		attribute.StringSlice("ss", []string{"x", ""}), attribute.StringSlice("none", []string{}), attribute.IntSlice("is", []int{1, 2}),
-		attribute.BoolSlice("bs", []bool{true}), attribute.Float64Slice("fs", []float64{2}), attribute.ByteSlice("bytes", []byte{0, 255}),
-		attribute.Slice("mixed", attribute.IntValue(1), attribute.StringValue("x")), attribute.Map("map", attribute.Int("k", 1)),
+		attribute.StringSlice("ss", []string{"x", ""}), attribute.StringSlice("none", []string{}),
+		attribute.IntSlice("is", []int{1, 2}),
+		attribute.BoolSlice("bs", []bool{true}), attribute.Float64Slice("fs", []float64{2}),
+		attribute.ByteSlice("bytes", []byte{0, 255}),
+		attribute.Slice("mixed", attribute.IntValue(1), attribute.StringValue("x")),
+		attribute.Map("map", attribute.Int("k", 1)),
 		attribute.KeyValue{Key: "empty"}, span.KeyGeneration.Int(3))
 	root.Parent, root.RemoteParent, root.Evidence = trace.SpanID{9}, true, span.ByAnnotation
 	root.Status, root.Message, root.Outcome = span.StatusError, "because", span.Failed
@@ -70,7 +75,8 @@ func TestFromOTLPIsTheInverse(t *testing.T) {
 			want := span.EndOpen([]*span.Trace{tr}, spantest.Epoch.Add(time.Minute))[0]
 			got := back(t, want)
 			byID := func(a, b *span.Span) int { return bytes.Compare(a.ID[:], b.ID[:]) }
-			if diff := cmp.Diff(slices.SortedFunc(slices.Values(want.Spans), byID), slices.SortedFunc(slices.Values(got.Spans), byID), exactly); diff != "" {
+			if diff := cmp.Diff(slices.SortedFunc(slices.Values(want.Spans), byID),
+				slices.SortedFunc(slices.Values(got.Spans), byID), exactly); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			walk(t, got)
@@ -116,7 +122,8 @@ func TestFromOTLPOfRecordings(t *testing.T) {
 func compareAll(t *testing.T, traces []*span.Trace, now time.Time) {
 	t.Helper()
 	for _, want := range span.EndOpen(traces, now) {
-		if diff := cmp.Diff(want.Spans, back(t, want).Spans, exactly, cmp.Comparer(time.Time.Equal), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want.Spans, back(t, want).Spans, exactly, cmp.Comparer(time.Time.Equal),
+			cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("-want +got:\n%s", diff)
 		}
 	}
@@ -173,7 +180,9 @@ func TestFromOTLPForeign(t *testing.T) {
 	id := func(n byte) []byte { return []byte{n, 0, 0, 0, 0, 0, 0, 0} }
 	tid := append(id(1), id(2)...)
 	str := func(k, v string) *commonpb.KeyValue {
-		return &commonpb.KeyValue{Key: k, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v}}}
+		return &commonpb.KeyValue{
+			Key: k, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v}},
+		}
 	}
 	now := uint64(spantest.Epoch.UnixNano())
 	cases := map[string]struct {
@@ -186,8 +195,12 @@ func TestFromOTLPForeign(t *testing.T) {
 		"bad IDs": {
 			reason: "what cannot be named is left out",
 			spans: []*tracepb.Span{
-				nil, {TraceId: tid[:3], SpanId: id(1)}, {TraceId: tid, SpanId: id(0)}, {TraceId: make([]byte, 16), SpanId: id(3)},
-				{TraceId: tid, SpanId: id(4), ParentSpanId: []byte{1}, Name: "ok", StartTimeUnixNano: now, EndTimeUnixNano: now},
+				nil, {TraceId: tid[:3], SpanId: id(1)}, {TraceId: tid, SpanId: id(0)},
+				{TraceId: make([]byte, 16), SpanId: id(3)},
+				{
+					TraceId: tid, SpanId: id(4), ParentSpanId: []byte{1}, Name: "ok", StartTimeUnixNano: now,
+					EndTimeUnixNano: now,
+				},
 			},
 			want: "ok",
 		},
@@ -198,22 +211,34 @@ func TestFromOTLPForeign(t *testing.T) {
 		},
 		"same ID": {
 			reason: "an ID names one span: the first",
-			spans:  []*tracepb.Span{{TraceId: tid, SpanId: id(1), Name: "first"}, {TraceId: tid, SpanId: id(1), Name: "second"}},
-			want:   "first[open]",
+			spans: []*tracepb.Span{
+				{TraceId: tid, SpanId: id(1), Name: "first"}, {TraceId: tid, SpanId: id(1), Name: "second"},
+			},
+			want: "first[open]",
 		},
 		"parent outside": {
 			reason: "without flags, a parent that is not there is remote",
 			spans: []*tracepb.Span{
-				{TraceId: tid, SpanId: id(1), ParentSpanId: id(7), Name: "root"}, {TraceId: tid, SpanId: id(2), ParentSpanId: id(1), Name: "child"},
+				{TraceId: tid, SpanId: id(1), ParentSpanId: id(7), Name: "root"},
+				{TraceId: tid, SpanId: id(2), ParentSpanId: id(1), Name: "child"},
 			},
 			want: "root[remote][open] child[open]",
 		},
 		"circle": {
 			reason: "who is its own ancestor becomes a root",
 			spans: []*tracepb.Span{
-				{TraceId: tid, SpanId: id(1), ParentSpanId: id(2), Name: "a", StartTimeUnixNano: now + 1, EndTimeUnixNano: now + 2},
-				{TraceId: tid, SpanId: id(2), ParentSpanId: id(1), Name: "b", StartTimeUnixNano: now, EndTimeUnixNano: now + 2},
-				{TraceId: tid, SpanId: id(3), ParentSpanId: id(3), Name: "self", StartTimeUnixNano: now + 5, EndTimeUnixNano: now + 6},
+				{
+					TraceId: tid, SpanId: id(1), ParentSpanId: id(2), Name: "a", StartTimeUnixNano: now + 1,
+					EndTimeUnixNano: now + 2,
+				},
+				{
+					TraceId: tid, SpanId: id(2), ParentSpanId: id(1), Name: "b", StartTimeUnixNano: now,
+					EndTimeUnixNano: now + 2,
+				},
+				{
+					TraceId: tid, SpanId: id(3), ParentSpanId: id(3), Name: "self", StartTimeUnixNano: now + 5,
+					EndTimeUnixNano: now + 6,
+				},
 			},
 			want: "b a self",
 		},
@@ -222,13 +247,18 @@ func TestFromOTLPForeign(t *testing.T) {
 			spans: []*tracepb.Span{
 				{TraceId: tid, SpanId: id(1), Name: "none"},
 				{TraceId: tid, SpanId: id(2), Name: "reversed", StartTimeUnixNano: now, EndTimeUnixNano: now - 5},
-				{TraceId: tid, SpanId: id(3), Name: "absurd", StartTimeUnixNano: math.MaxUint64, EndTimeUnixNano: now + 1},
+				{
+					TraceId: tid, SpanId: id(3), Name: "absurd", StartTimeUnixNano: math.MaxUint64,
+					EndTimeUnixNano: now + 1,
+				},
 			},
 			want: "none[open] reversed absurd",
 		},
 		"error": {
 			reason: "others say why in the status only",
-			spans: []*tracepb.Span{{TraceId: tid, SpanId: id(1), Name: "x", Attributes: []*commonpb.KeyValue{str("k8s.pod.name", "p"), nil},
+			spans: []*tracepb.Span{{TraceId: tid, SpanId: id(1), Name: "x", Attributes: []*commonpb.KeyValue{
+				str("k8s.pod.name", "p"), nil,
+			},
 				Status: &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "boom"}}},
 			want: "x[open][boom]",
 		},
@@ -236,7 +266,9 @@ func TestFromOTLPForeign(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			tr, err := span.FromOTLP([]*tracepb.ResourceSpans{nil, {ScopeSpans: []*tracepb.ScopeSpans{nil, {Spans: tc.spans}}}})
+			tr, err := span.FromOTLP([]*tracepb.ResourceSpans{
+				nil, {ScopeSpans: []*tracepb.ScopeSpans{nil, {Spans: tc.spans}}},
+			})
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("got error %v, want %q", err, tc.err)
@@ -277,7 +309,9 @@ func sketch(tr *span.Trace) string {
 func TestFromKeyValuesIsBounded(t *testing.T) {
 	deep := &commonpb.AnyValue{}
 	for range 5000 {
-		deep = &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: &commonpb.ArrayValue{Values: []*commonpb.AnyValue{deep}}}}
+		deep = &commonpb.AnyValue{
+			Value: &commonpb.AnyValue_ArrayValue{ArrayValue: &commonpb.ArrayValue{Values: []*commonpb.AnyValue{deep}}},
+		}
 	}
 	got := span.FromKeyValues([]*commonpb.KeyValue{{Key: "deep", Value: deep}})
 	depth := 0
@@ -302,8 +336,14 @@ func FuzzFromOTLP(f *testing.F) {
 	}
 	loop, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{
 		Resource: &resourcepb.Resource{}, ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{
-			{TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{1}, 8), ParentSpanId: bytes.Repeat([]byte{2}, 8)},
-			{TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{2}, 8), ParentSpanId: bytes.Repeat([]byte{1}, 8)},
+			{
+				TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{1}, 8),
+				ParentSpanId: bytes.Repeat([]byte{2}, 8),
+			},
+			{
+				TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{2}, 8),
+				ParentSpanId: bytes.Repeat([]byte{1}, 8),
+			},
 		}}},
 	}}})
 	if err != nil {
@@ -321,7 +361,8 @@ func FuzzFromOTLP(f *testing.F) {
 		}
 		at := map[trace.SpanID]int{}
 		for i, s := range tr.Spans {
-			if _, twice := at[s.ID]; twice || s.TraceID != tr.ID || s.Start.IsZero() || !s.Open() && s.End.Before(s.Start.Time) {
+			if _, twice := at[s.ID]; twice || s.TraceID != tr.ID || s.Start.IsZero() || !s.Open() &&
+				s.End.Before(s.Start.Time) {
 				t.Fatalf("span %d is %+v", i, s)
 			}
 			at[s.ID] = i

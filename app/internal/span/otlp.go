@@ -34,7 +34,9 @@ const (
 // is its cluster, unless cluster is empty. The result shares no memory with
 // traces.
 func ToOTLP(traces []*Trace, cluster string) []*tracepb.ResourceSpans {
-	m := makers{byResource: map[string]*tracepb.ResourceSpans{}, byScope: map[string]*tracepb.ScopeSpans{}, cluster: cluster}
+	m := makers{
+		byResource: map[string]*tracepb.ResourceSpans{}, byScope: map[string]*tracepb.ScopeSpans{}, cluster: cluster,
+	}
 	for _, t := range traces {
 		for _, s := range t.Spans {
 			if !s.Open() {

@@ -146,7 +146,11 @@ func AnyValue(v attribute.Value, text func(string) string) *commonpb.AnyValue {
 	case attribute.SLICE:
 		return toArray(v.AsSlice(), func(v attribute.Value) attribute.Value { return v }, text)
 	case attribute.MAP:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_KvlistValue{KvlistValue: &commonpb.KeyValueList{Values: KeyValues(v.AsMap(), text)}}}
+		return &commonpb.AnyValue{
+			Value: &commonpb.AnyValue_KvlistValue{
+				KvlistValue: &commonpb.KeyValueList{Values: KeyValues(v.AsMap(), text)},
+			},
+		}
 	default:
 		return &commonpb.AnyValue{}
 	}

@@ -15,13 +15,17 @@ import (
 func TestNamedKinds(t *testing.T) {
 	known := map[attribute.Key]bool{}
 	for _, k := range []attribute.Key{
-		semconv.K8SNamespaceNameKey, semconv.K8SNodeNameKey, semconv.K8SNodeUIDKey, semconv.K8SPodNameKey, semconv.K8SPodUIDKey,
-		semconv.K8SServiceNameKey, semconv.K8SServiceUIDKey, semconv.K8SPersistentvolumeNameKey, semconv.K8SPersistentvolumeUIDKey,
+		semconv.K8SNamespaceNameKey, semconv.K8SNodeNameKey, semconv.K8SNodeUIDKey, semconv.K8SPodNameKey,
+		semconv.K8SPodUIDKey,
+		semconv.K8SServiceNameKey, semconv.K8SServiceUIDKey, semconv.K8SPersistentvolumeNameKey,
+		semconv.K8SPersistentvolumeUIDKey,
 		semconv.K8SPersistentvolumeclaimNameKey, semconv.K8SPersistentvolumeclaimUIDKey,
 		semconv.K8SReplicationControllerNameKey, semconv.K8SReplicationControllerUIDKey,
 		semconv.K8SResourceQuotaNameKey, semconv.K8SResourceQuotaUIDKey,
-		semconv.K8SDeploymentNameKey, semconv.K8SDeploymentUIDKey, semconv.K8SReplicaSetNameKey, semconv.K8SReplicaSetUIDKey,
-		semconv.K8SStatefulSetNameKey, semconv.K8SStatefulSetUIDKey, semconv.K8SDaemonSetNameKey, semconv.K8SDaemonSetUIDKey,
+		semconv.K8SDeploymentNameKey, semconv.K8SDeploymentUIDKey, semconv.K8SReplicaSetNameKey,
+		semconv.K8SReplicaSetUIDKey,
+		semconv.K8SStatefulSetNameKey, semconv.K8SStatefulSetUIDKey, semconv.K8SDaemonSetNameKey,
+		semconv.K8SDaemonSetUIDKey,
 		semconv.K8SJobNameKey, semconv.K8SJobUIDKey, semconv.K8SCronJobNameKey, semconv.K8SCronJobUIDKey,
 		semconv.K8SHPANameKey, semconv.K8SHPAUIDKey,
 	} {

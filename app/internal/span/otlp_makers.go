@@ -57,7 +57,9 @@ func foreign(s *Span) bool { return s.Origin != nil && s.Origin.Resource != nil 
 func (m *makers) resource(s *Span, service string) *tracepb.ResourceSpans {
 	if foreign(s) {
 		r := s.Origin.Resource
-		return &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: toKeyValues(r.Attributes)}, SchemaUrl: text(r.SchemaURL)}
+		return &tracepb.ResourceSpans{
+			Resource: &resourcepb.Resource{Attributes: toKeyValues(r.Attributes)}, SchemaUrl: text(r.SchemaURL),
+		}
 	}
 	r := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{toKeyValue(attribute.String("service.name", service))}}
 	if m.cluster != "" {
@@ -75,7 +77,9 @@ func (m *makers) key(r *Resource) string {
 	if r == m.given {
 		return m.givenKey
 	}
-	said, err := proto.MarshalOptions{Deterministic: true}.Marshal(&resourcepb.Resource{Attributes: toKeyValues(r.Attributes)})
+	said, err := proto.MarshalOptions{Deterministic: true}.Marshal(&resourcepb.Resource{
+		Attributes: toKeyValues(r.Attributes),
+	})
 	if err != nil { // toKeyValues leaves nothing that cannot be encoded
 		said = nil
 	}

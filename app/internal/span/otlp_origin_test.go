@@ -29,7 +29,8 @@ func TestOriginThroughOTLP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(attribute.Value{}, trace.TraceState{}), cmpopts.EquateEmpty(), cmpopts.EquateComparable(attribute.Value{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(attribute.Value{}, trace.TraceState{}), cmpopts.EquateEmpty(),
+		cmpopts.EquateComparable(attribute.Value{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	resources := map[*span.Resource]bool{}
@@ -54,9 +55,12 @@ func TestRoot(t *testing.T) {
 		spans  []*span.Span
 		want   string
 	}{
-		"ours":                {"what others emitted is no root beside ours", joined.Spans, "run"},
-		"another's beside":    {"it may have come first", append([]*span.Span{&above}, joined.Spans...), "run"},
-		"ours below others'":  {"the topmost of ours tells what the trace is about", append([]*span.Span{&above, &below}, joined.Spans[1:]...), "run"},
+		"ours":             {"what others emitted is no root beside ours", joined.Spans, "run"},
+		"another's beside": {"it may have come first", append([]*span.Span{&above}, joined.Spans...), "run"},
+		"ours below others'": {
+			"the topmost of ours tells what the trace is about",
+			append([]*span.Span{&above, &below}, joined.Spans[1:]...), "run",
+		},
 		"others' alone":       {"a trace that was passed on", []*span.Span{&above}, "pipeline"},
 		"a part without root": {"what it is about is elsewhere", joined.Spans[1:2], ""},
 		"nothing":             {"a trace of which nothing is known", nil, ""},

@@ -35,7 +35,8 @@ func TestToOTLPResources(t *testing.T) {
 			t.Fatalf("resource %s has %d scopes", service, len(rs.GetScopeSpans()))
 		}
 		scope := rs.GetScopeSpans()[0]
-		if scope.GetScope().GetName() != span.ScopeName || scope.GetScope().GetVersion() == "" || scope.GetSchemaUrl() != span.SchemaURL {
+		if scope.GetScope().GetName() != span.ScopeName || scope.GetScope().GetVersion() == "" ||
+			scope.GetSchemaUrl() != span.SchemaURL {
 			t.Errorf("resource %s: scope is %v, schema %q", service, scope.GetScope(), scope.GetSchemaUrl())
 		}
 		for _, s := range scope.GetSpans() {
@@ -52,7 +53,8 @@ func TestToOTLPResources(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("one resource for each component: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"deployment-controller", "kube-scheduler", "kubectl", "kubelet", "replicaset-controller"}, order); diff != "" {
+	if diff := cmp.Diff([]string{"deployment-controller", "kube-scheduler", "kubectl", "kubelet",
+		"replicaset-controller"}, order); diff != "" {
 		t.Errorf("in order of its name: -want +got:\n%s", diff)
 	}
 }
@@ -77,8 +79,9 @@ func TestToOTLPSpan(t *testing.T) {
 			check: func(t *testing.T, s *tracepb.Span) {
 				want := map[string]string{
 					"k8s.object.group": "apps", "k8s.object.version": "v1", "k8s.object.kind": "Deployment",
-					"k8s.object.namespace": "shop", "k8s.object.name": "web", "k8s.object.uid": "u-1", "k8s.object.generation": "3",
-					"k8s.namespace.name": "shop", "k8s.deployment.name": "web", "k8s.deployment.uid": "u-1",
+					"k8s.object.namespace": "shop", "k8s.object.name": "web", "k8s.object.uid": "u-1",
+					"k8s.object.generation": "3",
+					"k8s.namespace.name":    "shop", "k8s.deployment.name": "web", "k8s.deployment.uid": "u-1",
 					"lifeline.outcome": "converged", "lifeline.evidence": "owner",
 					"lifeline.time.source.start": "request", "lifeline.time.source": "watch",
 				}
@@ -99,14 +102,17 @@ func TestToOTLPSpan(t *testing.T) {
 					seen[kv.GetKey()]++
 				}
 				got := texts(s.GetAttributes())
-				if got["k8s.deployment.name"] != "own" || got["lifeline.outcome"] != "own" || seen["k8s.deployment.name"] != 1 || seen[""] != 0 {
+				if got["k8s.deployment.name"] != "own" || got["lifeline.outcome"] != "own" ||
+					seen["k8s.deployment.name"] != 1 || seen[""] != 0 {
 					t.Errorf("got %v", s.GetAttributes())
 				}
 			},
 		},
 		"unknown kind": {
 			reason: "a custom resource has no keys in the semantic conventions",
-			span:   span.Span{Object: object.Ref{Kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Pod"}, Name: "p"}},
+			span: span.Span{
+				Object: object.Ref{Kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Pod"}, Name: "p"},
+			},
 			check: func(t *testing.T, s *tracepb.Span) {
 				if got := texts(s.GetAttributes()); got["k8s.pod.name"] != "" || got["k8s.object.kind"] != "Pod" {
 					t.Errorf("got %v", got)
@@ -117,7 +123,8 @@ func TestToOTLPSpan(t *testing.T) {
 			reason: "work on an object is internal, below its parent",
 			span:   span.Span{Name: "reconcile Deployment", Parent: parent},
 			check: func(t *testing.T, s *tracepb.Span) {
-				if s.GetKind() != tracepb.Span_SPAN_KIND_INTERNAL || [8]byte(s.GetParentSpanId()) != parent || s.GetFlags() != 0x101 || s.GetStatus() != nil {
+				if s.GetKind() != tracepb.Span_SPAN_KIND_INTERNAL || [8]byte(s.GetParentSpanId()) != parent ||
+					s.GetFlags() != 0x101 || s.GetStatus() != nil {
 					t.Errorf("got %v", s)
 				}
 			},
@@ -162,22 +169,40 @@ func TestToOTLPSpan(t *testing.T) {
 		"events and links": {
 			reason: "both arrive with time and attributes",
 			span: span.Span{
-				Events: []span.Event{{Time: spantest.Epoch, Name: "write", Attributes: []attribute.KeyValue{span.KeyVerb.String("update")}}},
-				Links:  []span.Link{{TraceID: trace.TraceID{9}, SpanID: parent, Attributes: []attribute.KeyValue{span.KeyEvidence.String("unverified")}}},
+				Events: []span.Event{
+					{
+						Time: spantest.Epoch, Name: "write", Attributes: []attribute.KeyValue{
+							span.KeyVerb.String("update"),
+						},
+					},
+				},
+				Links: []span.Link{
+					{
+						TraceID: trace.TraceID{9}, SpanID: parent, Attributes: []attribute.KeyValue{
+							span.KeyEvidence.String("unverified"),
+						},
+					},
+				},
 			},
 			check: func(t *testing.T, s *tracepb.Span) {
 				e, l := s.GetEvents()[0], s.GetLinks()[0]
-				if e.GetName() != "write" || e.GetTimeUnixNano() != uint64(spantest.Epoch.UnixNano()) || texts(e.GetAttributes())["lifeline.write.verb"] != "update" {
+				if e.GetName() != "write" || e.GetTimeUnixNano() != uint64(spantest.Epoch.UnixNano()) ||
+					texts(e.GetAttributes())["lifeline.write.verb"] != "update" {
 					t.Errorf("got event %v", e)
 				}
-				if [16]byte(l.GetTraceId()) != (trace.TraceID{9}) || [8]byte(l.GetSpanId()) != parent || texts(l.GetAttributes())["lifeline.evidence"] != "unverified" {
+				if [16]byte(l.GetTraceId()) != (trace.TraceID{9}) || [8]byte(l.GetSpanId()) != parent ||
+					texts(l.GetAttributes())["lifeline.evidence"] != "unverified" {
 					t.Errorf("got link %v", l)
 				}
 			},
 		},
 		"times out of range": {
 			reason: "what OTLP cannot write is unknown, and no span ends before it starts",
-			span:   span.Span{Start: span.Time{Time: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)}, End: span.Time{Time: time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC)}},
+			span: span.Span{
+				Start: span.Time{Time: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)}, End: span.Time{
+					Time: time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC),
+				},
+			},
 			check: func(t *testing.T, s *tracepb.Span) {
 				if s.GetStartTimeUnixNano() != 0 || s.GetEndTimeUnixNano() != 0 {
 					t.Errorf("got %d to %d", s.GetStartTimeUnixNano(), s.GetEndTimeUnixNano())
@@ -187,20 +212,25 @@ func TestToOTLPSpan(t *testing.T) {
 		"values": {
 			reason: "every type of attribute arrives as it is",
 			span: span.Span{Attributes: []attribute.KeyValue{
-				attribute.Bool("b", true), attribute.Int("i", -1), attribute.Float64("f", 1.5), attribute.StringSlice("ss", []string{"x", "\xff"}),
-				attribute.IntSlice("is", []int{1}), attribute.BoolSlice("bs", []bool{true}), attribute.Float64Slice("fs", []float64{2}),
+				attribute.Bool("b", true), attribute.Int("i", -1), attribute.Float64("f", 1.5),
+				attribute.StringSlice("ss", []string{"x", "\xff"}),
+				attribute.IntSlice("is", []int{1}), attribute.BoolSlice("bs", []bool{true}),
+				attribute.Float64Slice("fs", []float64{2}),
 			}},
 			check: func(t *testing.T, s *tracepb.Span) {
 				got := map[string]string{}
 				for _, kv := range s.GetAttributes() {
 					got[kv.GetKey()] = strings.ReplaceAll(kv.GetValue().String(), "  ", " ")
 				}
-				for key, want := range map[string]string{"b": "bool_value:true", "i": "int_value:-1", "f": "double_value:1.5"} {
+				for key, want := range map[string]string{
+					"b": "bool_value:true", "i": "int_value:-1", "f": "double_value:1.5",
+				} {
 					if got[key] != want {
 						t.Errorf("%s is %q, want %q", key, got[key], want)
 					}
 				}
-				if v := s.GetAttributes()[3].GetValue().GetArrayValue().GetValues(); len(v) != 2 || v[1].GetStringValue() != "\uFFFD" {
+				if v := s.GetAttributes()[3].GetValue().GetArrayValue().GetValues(); len(v) != 2 ||
+					v[1].GetStringValue() != "\uFFFD" {
 					t.Errorf("ss is %v", v)
 				}
 			},
@@ -250,7 +280,8 @@ func TestToOTLPOpenSpans(t *testing.T) {
 	if !open.Spans[0].Open() || open.Spans[0].Outcome != "" {
 		t.Error("EndOpen changed its argument")
 	}
-	if early := span.EndOpen([]*span.Trace{open}, spantest.Epoch.Add(-time.Hour)); early[0].Spans[0].Duration(now) != 0 {
+	if early := span.EndOpen([]*span.Trace{open},
+		spantest.Epoch.Add(-time.Hour)); early[0].Spans[0].Duration(now) != 0 {
 		t.Error("a span ends before it starts")
 	}
 }
@@ -264,7 +295,8 @@ func TestToOTLPTextIsBoundedUTF8(t *testing.T) {
 			t.Errorf("cannot be sent: %v", err)
 		}
 		for _, s := range rs.GetScopeSpans()[0].GetSpans() {
-			for _, text := range append([]string{s.GetName(), s.GetStatus().GetMessage()}, values(s.GetAttributes())...) {
+			for _, text := range append([]string{s.GetName(), s.GetStatus().GetMessage()},
+				values(s.GetAttributes())...) {
 				if len(text) > 2048 || !utf8.ValidString(text) {
 					t.Errorf("%d bytes, valid UTF-8: %v: %.40q", len(text), utf8.ValidString(text), text)
 				}

@@ -17,27 +17,38 @@ import (
 func foreigners(n int) []*Span {
 	at := time.Unix(1_800_000_000, 0).UTC()
 	from := &Resource{SchemaURL: "https://opentelemetry.io/schemas/1.39.0", Attributes: []attribute.KeyValue{
-		attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", "0f6a8c6e-7ac5-4a67-9f3d-9f7d3b3e8f00"),
+		attribute.String("service.name", "apiserver"),
+		attribute.String("service.instance.id", "0f6a8c6e-7ac5-4a67-9f3d-9f7d3b3e8f00"),
 	}}
 	var out []*Span
 	for i := range n {
 		s := &Span{
-			TraceID: trace.TraceID{1, byte(i >> 8), byte(i)}, ID: trace.SpanID{2, byte(i >> 8), byte(i)}, Parent: trace.SpanID{3}, RemoteParent: i%2 == 0,
+			TraceID: trace.TraceID{1, byte(i >> 8), byte(i)}, ID: trace.SpanID{2, byte(i >> 8), byte(i)},
+			Parent: trace.SpanID{3}, RemoteParent: i%2 == 0,
 			Name: "PATCH /api/v1/namespaces/{:namespace}/pods/{:name}/status", Service: "apiserver",
 			Start: Time{Time: at.Add(-time.Duration(i))}, End: Time{Time: at.Add(5 * time.Millisecond)},
 			Attributes: []attribute.KeyValue{
-				attribute.String("audit-id", fmt.Sprintf("6e5c9f0a-5b53-4a14-8f0c-%012d", i)), attribute.String("http.request.method", "PATCH"),
-				attribute.String("http.target", "/api/v1/namespaces/default/pods/web-6cf9d5f8b-x7k2p/status"), attribute.String("server.address", "10.0.0.1:6443"),
-				attribute.String("network.protocol.version", "2.0"), attribute.String("user_agent.original", "kubelet/v1.36.3 (linux/amd64) kubernetes/0123456"),
-				attribute.String("url.scheme", "https"), attribute.Int("http.response.status_code", 200), attribute.Int("http.response.body.size", 4096),
+				attribute.String("audit-id", fmt.Sprintf("6e5c9f0a-5b53-4a14-8f0c-%012d", i)),
+				attribute.String("http.request.method", "PATCH"),
+				attribute.String("http.target", "/api/v1/namespaces/default/pods/web-6cf9d5f8b-x7k2p/status"),
+				attribute.String("server.address", "10.0.0.1:6443"),
+				attribute.String("network.protocol.version", "2.0"),
+				attribute.String("user_agent.original", "kubelet/v1.36.3 (linux/amd64) kubernetes/0123456"),
+				attribute.String("url.scheme", "https"), attribute.Int("http.response.status_code", 200),
+				attribute.Int("http.response.body.size", 4096),
 				attribute.Bool("sampled", true),
 			},
 			Links: []Link{{TraceID: trace.TraceID{9}, SpanID: trace.SpanID{9}}},
 		}
 		for range 3 {
-			s.Events = append(s.Events, Event{Time: at, Name: "About to apply patch", Attributes: []attribute.KeyValue{attribute.Int("count", 7)}})
+			s.Events = append(s.Events, Event{
+				Time: at, Name: "About to apply patch", Attributes: []attribute.KeyValue{attribute.Int("count", 7)},
+			})
 		}
-		s.Origin = &Origin{TraceID: s.TraceID, Parent: s.Parent, Kind: trace.SpanKindServer, Scope: Scope{Name: "otelhttp", Version: "0.65.0"}, Resource: from}
+		s.Origin = &Origin{
+			TraceID: s.TraceID, Parent: s.Parent, Kind: trace.SpanKindServer,
+			Scope: Scope{Name: "otelhttp", Version: "0.65.0"}, Resource: from,
+		}
 		out = append(out, s)
 	}
 	return out
@@ -51,12 +62,15 @@ func TestPack(t *testing.T) {
 	last.Origin.Resource, last.Origin.TraceState, last.Origin.Kind = &Resource{}, "a=b", trace.SpanKindUnspecified
 	last.Status, last.Message = StatusError, "no"
 	last.Events = []Event{
-		{Name: "at no time"}, {Name: "at its start", Time: last.Start.Time}, {Name: "a moment before", Time: last.Start.Add(-1)}, {Name: "and after", Time: last.Start.Add(1)},
+		{Name: "at no time"}, {Name: "at its start", Time: last.Start.Time},
+		{Name: "a moment before", Time: last.Start.Add(-1)}, {Name: "and after", Time: last.Start.Add(1)},
 	}
 	last.Links[0].Attributes = []attribute.KeyValue{attribute.String("", "")}
 	last.Attributes = []attribute.KeyValue{
-		attribute.String("empty", ""), attribute.Bool("no", false), attribute.Int64("less", -1<<63), attribute.Float64("pi", -3.14), {Key: "nothing"},
-		attribute.ByteSlice("raw", []byte{0, 255}), attribute.StringSlice("list", []string{"x", "y"}), attribute.Map("map", attribute.Int("k", 1)),
+		attribute.String("empty", ""), attribute.Bool("no", false), attribute.Int64("less", -1<<63),
+		attribute.Float64("pi", -3.14), {Key: "nothing"},
+		attribute.ByteSlice("raw", []byte{0, 255}), attribute.StringSlice("list", []string{"x", "y"}),
+		attribute.Map("map", attribute.Int("k", 1)),
 	}
 	got, err := Unpack(Pack(spans))
 	if err != nil {

@@ -113,7 +113,8 @@ func compare(a, b *Span) int {
 
 // phaseOrder breaks ties between spans that start at the same moment.
 var phaseOrder = map[string]int{
-	"schedule": 1, "sandbox": 2, "pull image": 3, "init container": 4, "start container": 5, "backoff": 6, "readiness": 7, "terminate": 8,
+	"schedule": 1, "sandbox": 2, "pull image": 3, "init container": 4, "start container": 5, "backoff": 6,
+	"readiness": 7, "terminate": 8,
 }
 
 func rank(s *Span) int {

@@ -19,7 +19,11 @@ import (
 func TestTreeOrderOfCircles(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	one := func(name byte, parent byte, start int) *span.Span {
-		s := &span.Span{ID: trace.SpanID{name}, Name: string(name), Start: span.Time{Time: at.Add(time.Duration(start) * time.Second)}}
+		s := &span.Span{
+			ID: trace.SpanID{name}, Name: string(name), Start: span.Time{
+				Time: at.Add(time.Duration(start) * time.Second),
+			},
+		}
 		if parent != 0 {
 			s.Parent = trace.SpanID{parent}
 		}
@@ -34,13 +38,27 @@ func TestTreeOrderOfCircles(t *testing.T) {
 		spans  func() []*span.Span
 		want   string // in order, roots in capitals
 	}{
-		"tree":   {"nothing to open", func() []*span.Span { return []*span.Span{one('a', 0, 0), one('b', 'a', 2), one('c', 'a', 1)} }, "A c b"},
-		"circle": {"the earliest", func() []*span.Span { return []*span.Span{one('a', 'b', 1), one('b', 'c', 2), one('c', 'a', 3)} }, "A c b"},
-		"below":  {"what is earlier is not on the circle", func() []*span.Span { return []*span.Span{one('a', 'b', 1), one('b', 'a', 2), one('c', 'a', 0)} }, "A c b"},
+		"tree": {
+			"nothing to open", func() []*span.Span {
+				return []*span.Span{one('a', 0, 0), one('b', 'a', 2), one('c', 'a', 1)}
+			}, "A c b",
+		},
+		"circle": {
+			"the earliest", func() []*span.Span {
+				return []*span.Span{one('a', 'b', 1), one('b', 'c', 2), one('c', 'a', 3)}
+			}, "A c b",
+		},
+		"below": {
+			"what is earlier is not on the circle", func() []*span.Span {
+				return []*span.Span{one('a', 'b', 1), one('b', 'a', 2), one('c', 'a', 0)}
+			}, "A c b",
+		},
 		"outside": {"its parent was never sure to be here", func() []*span.Span {
 			return []*span.Span{one('a', 'b', 1), outside(one('b', 'a', 2)), one('c', 'a', 0)}
 		}, "B a c"},
-		"itself": {"a circle of one", func() []*span.Span { return []*span.Span{one('a', 'a', 1), one('b', 'a', 0)} }, "A b"},
+		"itself": {
+			"a circle of one", func() []*span.Span { return []*span.Span{one('a', 'a', 1), one('b', 'a', 0)} }, "A b",
+		},
 		"two": {"each is opened", func() []*span.Span {
 			return []*span.Span{one('a', 'b', 1), one('b', 'a', 2), one('c', 'd', 4), one('d', 'c', 3)}
 		}, "A b D c"},

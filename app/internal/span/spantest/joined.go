@@ -19,11 +19,16 @@ func Joined() *span.Trace {
 		named[s.Name] = s
 	}
 	made := map[string]*span.Resource{}
-	add := func(parent *span.Span, service string, kind trace.SpanKind, name string, start, end int, attrs ...attribute.KeyValue) *span.Span {
+	add := func(parent *span.Span, service string, kind trace.SpanKind, name string, start, end int,
+		attrs ...attribute.KeyValue) *span.Span {
 		s := b.Add(parent, name, service, object.Ref{}, start, end, attrs...)
 		s.Evidence, s.Start.Source, s.End.Source = "", "", ""
 		if made[service] == nil {
-			made[service] = &span.Resource{Attributes: []attribute.KeyValue{attribute.String("service.name", service), attribute.String("host.name", "node-1")}}
+			made[service] = &span.Resource{
+				Attributes: []attribute.KeyValue{
+					attribute.String("service.name", service), attribute.String("host.name", "node-1"),
+				},
+			}
 		}
 		s.Origin = &span.Origin{
 			TraceID: span.DeriveTraceID(service), Parent: parent.ID, Kind: kind,
@@ -35,9 +40,11 @@ func Joined() *span.Trace {
 		s.Evidence, s.Origin.Parent = by, trace.SpanID{}
 		return s
 	}
-	post := top(add(named["create Deployment"], "apiserver", trace.SpanKindServer, "POST /apis/apps/v1/namespaces/{:namespace}/deployments", 7, 16,
+	post := top(add(named["create Deployment"], "apiserver", trace.SpanKindServer,
+		"POST /apis/apps/v1/namespaces/{:namespace}/deployments", 7, 16,
 		attribute.String("audit-id", "5b4c")), span.ByRequest)
-	create := add(add(post, "apiserver", trace.SpanKindInternal, "authorization", 7, 16), "apiserver", trace.SpanKindInternal, "Create", 8, 15)
+	create := add(add(post, "apiserver", trace.SpanKindInternal, "authorization", 7, 16), "apiserver",
+		trace.SpanKindInternal, "Create", 8, 15)
 	txn := add(create, "apiserver", trace.SpanKindClient, "etcdserverpb.KV/Txn", 9, 14)
 	add(txn, "etcd", trace.SpanKindServer, "etcdserverpb.KV/Txn", 10, 13)
 	sync := top(add(named["reconcile Pod"], "kubelet", trace.SpanKindInternal, "syncPod", 110, 3400), span.ByIdentity)

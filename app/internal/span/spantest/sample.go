@@ -46,7 +46,9 @@ func New(name string) *Builder {
 
 // Add appends a span of service from start to end, in milliseconds; end < 0
 // leaves it open. Parent is nil for a root.
-func (b *Builder) Add(parent *span.Span, name, service string, ref object.Ref, start, end int, attrs ...attribute.KeyValue) *span.Span {
+func (b *Builder) Add(
+	parent *span.Span, name, service string, ref object.Ref, start, end int, attrs ...attribute.KeyValue,
+) *span.Span {
 	s := &span.Span{
 		TraceID:    b.Trace.ID,
 		ID:         span.DeriveID(b.Trace.ID, name, string(ref.UID), strconv.Itoa(len(b.Trace.Spans))),
@@ -69,7 +71,9 @@ func (b *Builder) Add(parent *span.Span, name, service string, ref object.Ref, s
 // Apply is `kubectl apply` of a Deployment of one Pod that converges in 4.21 s.
 func Apply() *span.Trace {
 	b := New("apply")
-	b.Trace.ID = trace.TraceID{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36}
+	b.Trace.ID = trace.TraceID{
+		0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36,
+	}
 	run := b.Run("kubectl apply -f web.yaml", 0, 4210)
 	d := b.Deployment(run, 5, 4210)
 	b.Pod(b.ReplicaSet(d, 60, 4180), "web-6cf-x7", 90, 4170)
@@ -102,7 +106,8 @@ func (b *Builder) Deployment(parent *span.Span, start, end int) *span.Span {
 
 // ReplicaSet adds the reconciliation of ReplicaSet web-6cf.
 func (b *Builder) ReplicaSet(parent *span.Span, start, end int) *span.Span {
-	rs := b.Add(parent, "reconcile ReplicaSet", "replicaset-controller", Ref("apps", "ReplicaSet", "web-6cf"), start, end)
+	rs := b.Add(parent, "reconcile ReplicaSet", "replicaset-controller", Ref("apps", "ReplicaSet", "web-6cf"), start,
+		end)
 	rs.Outcome = outcome(end)
 	return rs
 }

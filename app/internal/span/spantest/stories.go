@@ -55,7 +55,8 @@ func CrashLoop() *span.Trace {
 
 // Unschedulable is a rollout that waits: no node has room.
 func Unschedulable() *span.Trace {
-	const why = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."
+	const why = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No " +
+		"preemption victims found for incoming pod."
 	b := New("unschedulable")
 	b.Trace.Outcome = span.Unfinished
 	b.Trace.Reason = "Pod web-6cf-x7: " + why
@@ -87,7 +88,8 @@ func Many(n int) *span.Trace {
 	for i := range n {
 		pod := b.Pod(rs, fmt.Sprintf("web-6cf-%04d", i), 100+i, 4000+3*i)
 		if i%100 == 99 {
-			pod.Outcome, pod.Status, pod.Message = span.Failed, span.StatusError, "Evicted: node node-1 was low on memory"
+			pod.Outcome, pod.Status, pod.Message = span.Failed, span.StatusError,
+				"Evicted: node node-1 was low on memory"
 		}
 	}
 	return b.Trace
@@ -119,12 +121,16 @@ func Hostile() *span.Trace {
 	b.Trace.Outcome, b.Trace.Reason = span.Failed, evil
 	run := b.Run("kubectl apply -f "+evil, 0, 3000)
 	run.Status, run.Message = span.StatusError, evil
-	ref := object.Ref{Kind: object.Kind{Group: evil, Version: evil, Kind: evil}, Namespace: evil, Name: evil, UID: "uid-evil"}
-	s := b.Add(run, "reconcile "+evil, evil, ref, 100, 2000, span.KeyContainer.String(evil), attribute.String(evil, evil))
+	ref := object.Ref{
+		Kind: object.Kind{Group: evil, Version: evil, Kind: evil}, Namespace: evil, Name: evil, UID: "uid-evil",
+	}
+	s := b.Add(run, "reconcile "+evil, evil, ref, 100, 2000, span.KeyContainer.String(evil),
+		attribute.String(evil, evil))
 	s.Status, s.Outcome, s.Message = span.StatusError, span.Failed, evil
 	s.Events = []span.Event{Event(200, "failed "+evil, evil, evil)}
 	wide := b.Add(run, "reconcile 设备", "オペレータ", object.Ref{
-		Kind: object.Kind{Group: "例え.jp", Version: "v1", Kind: "设备"}, Namespace: "名前", Name: "デプロイメント-日本語-漢字かな", UID: "uid-wide",
+		Kind: object.Kind{Group: "例え.jp", Version: "v1", Kind: "设备"}, Namespace: "名前", Name: "デプロイメント-日本語-漢字かな",
+		UID: "uid-wide",
 	}, 100, 2500)
 	b.Add(wide, "pull image", "kubelet", wide.Object, 200, 2400, span.KeyImage.String("レジストリ.example/画像/アプリケーション:最新版"))
 	return b.Trace
@@ -142,11 +148,14 @@ func Rollout() *span.Trace {
 	d.Outcome, d.Message = span.Superseded, ""
 	api := Ref("apps", "Deployment", "api")
 	api.Namespace, api.UID = "backend", ""
-	w := b.Add(run, "create Deployment", "helm", api, 40, 52, span.KeyVerb.String("create"), span.KeyStatusCode.Int(403))
+	w := b.Add(run, "create Deployment", "helm", api, 40, 52, span.KeyVerb.String("create"),
+		span.KeyStatusCode.Int(403))
 	w.Status, w.Outcome, w.Message = span.StatusError, span.Failed, b.Trace.Reason
-	cert := b.Add(run, "reconcile Certificate", "cert-manager", Ref("cert-manager.io", "Certificate", "shop-tls"), 60, 2600)
+	cert := b.Add(run, "reconcile Certificate", "cert-manager", Ref("cert-manager.io", "Certificate", "shop-tls"), 60,
+		2600)
 	cert.Outcome, cert.Evidence = span.Converged, span.ByTime
 	cert.Start.Source, cert.End.Source = span.TimeObject, span.TimeObject
-	b.Add(cert, "condition", "cert-manager", cert.Object, 100, 2600, attribute.String("k8s.object.condition.type", "Ready"))
+	b.Add(cert, "condition", "cert-manager", cert.Object, 100, 2600,
+		attribute.String("k8s.object.condition.type", "Ready"))
 	return b.Trace
 }
