@@ -31,7 +31,8 @@ func (s *Stitcher) Accept(spans []*span.Span, now time.Time) {
 		}
 		s.accept(given, from.of(given), now)
 	}
-	if len(s.nodes)+len(s.passed) > s.opts.MaxSpans || s.bytes+s.passedBytes > s.opts.MaxBytes || len(s.dirty) > maxDirty {
+	if len(s.nodes)+len(s.passed) > s.opts.MaxSpans || s.bytes+s.passedBytes > s.opts.MaxBytes ||
+		len(s.dirty) > maxDirty {
 		s.settle()
 		s.makeRoom()
 	}
@@ -115,8 +116,10 @@ func (s *Stitcher) recount(id identity, e *entry) {
 // what was done.
 func compare(a, b *span.Span) int {
 	c := cmp.Or(
-		a.Start.Compare(b.Start.Time), b.End.Compare(a.End.Time), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service),
-		cmp.Compare(kind(a), kind(b)), cmp.Compare(len(b.Attributes), len(a.Attributes)), cmp.Compare(len(b.Events), len(a.Events)),
+		a.Start.Compare(b.Start.Time), b.End.Compare(a.End.Time), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Service, b.Service),
+		cmp.Compare(kind(a), kind(b)), cmp.Compare(len(b.Attributes), len(a.Attributes)),
+		cmp.Compare(len(b.Events), len(a.Events)),
 		bytes.Compare(a.Parent[:], b.Parent[:]), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Message, b.Message),
 	)
 	if c != 0 {

@@ -26,19 +26,26 @@ func TestFlood(t *testing.T) {
 		"one parent":      func(_ int, s *span.Span) { s.Parent = trace.SpanID{9} },
 		"a chain":         func(i int, s *span.Span) { s.Parent = spanID(i + 1) },
 		"a chain, turned": func(i int, s *span.Span) { s.Parent = spanID(i - 1) },
-		"one audit-id":    func(_ int, s *span.Span) { s.Attributes = []attribute.KeyValue{attribute.String("audit-id", "same")} },
+		"one audit-id": func(_ int, s *span.Span) {
+			s.Attributes = []attribute.KeyValue{attribute.String("audit-id", "same")}
+		},
 		"one Pod": func(_ int, s *span.Span) {
 			s.Name, s.Attributes = "syncPod", []attribute.KeyValue{attribute.String("k8s.pod.uid", "same")}
 		},
 		"containers": func(i int, s *span.Span) {
-			s.Attributes = []attribute.KeyValue{attribute.String("container.id", spanID(i).String()), sandboxName("elsewhere")}
+			s.Attributes = []attribute.KeyValue{
+				attribute.String("container.id", spanID(i).String()), sandboxName("elsewhere"),
+			}
 		},
 		"large texts": func(_ int, s *span.Span) { s.Message = strings.Repeat("x", 4000) },
 		"reads":       func(_ int, s *span.Span) { s.Name = "GET /api/v1/namespaces/{:namespace}/pods/{:name}" },
 		"noise":       func(_ int, s *span.Span) { s.Name = "runtime.v1.RuntimeService/Status" },
 		"one exec, asked": func(i int, s *span.Span) {
 			s.Name = "GET /api/v1/namespaces/{:namespace}/pods/{:name}/exec"
-			s.Attributes = []attribute.KeyValue{attribute.String("url.path", "/api/v1/namespaces/default/pods/web-1/exec"), attribute.String("audit-id", spanID(i).String())}
+			s.Attributes = []attribute.KeyValue{
+				attribute.String("url.path", "/api/v1/namespaces/default/pods/web-1/exec"),
+				attribute.String("audit-id", spanID(i).String()),
+			}
 		},
 		"one exec, answered": execAnswer,
 	}
@@ -68,7 +75,8 @@ func TestFlood(t *testing.T) {
 				}
 			}
 			st := s.Stats()
-			if gone := st.Repeated + st.Own + st.Noise + st.Joined + st.Late + st.Passed + st.Expired + st.Evicted + st.Surplus + st.Overdue + st.Untimely; st.Received != sent || gone+int64(st.Buffered) < sent {
+			if gone := st.Repeated + st.Own + st.Noise + st.Joined + st.Late + st.Passed + st.Expired + st.Evicted +
+				st.Surplus + st.Overdue + st.Untimely; st.Received != sent || gone+int64(st.Buffered) < sent {
 				t.Errorf("of %d spans some are not accounted for: %+v", sent, st)
 			}
 			if got := s.Join(ours.Trace, true, now); len(edgesOf(got)) != 4 {
@@ -80,7 +88,9 @@ func TestFlood(t *testing.T) {
 
 func execAnswer(i int, s *span.Span) {
 	s.TraceID = trace.TraceID{1, 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)}
-	s.Name, s.Attributes = "/exec/{podNamespace}/{podID}/{containerName}", []attribute.KeyValue{attribute.String("url.path", execWeb)}
+	s.Name, s.Attributes = "/exec/{podNamespace}/{podID}/{containerName}", []attribute.KeyValue{
+		attribute.String("url.path", execWeb),
+	}
 }
 
 // TestFloodOfOneStream: what comes of one stream costs the same however much waits
@@ -183,7 +193,8 @@ func TestMaxIndex(t *testing.T) {
 	s := stitch.New(stitch.Options{MaxIndex: 100})
 	for i := range 100 {
 		one := newStory(spanID(i).String())
-		one.write(one.add(nil, "reconcile Deployment", ref("apps", "Deployment", spanID(i).String()), 0, 10), "create", "audit", 0, 5)
+		one.write(one.add(nil, "reconcile Deployment", ref("apps", "Deployment", spanID(i).String()), 0, 10), "create",
+			"audit", 0, 5)
 		s.Join(one.Trace, true, now)
 		if st := s.Stats(); st.Index > 100 {
 			t.Fatalf("%+v", st)

@@ -70,7 +70,9 @@ func (c *change) size() int { return len(c.keys) + len(c.audits) + 2*len(c.given
 func (s *Stitcher) know(t *span.Trace, now time.Time) *change {
 	c := s.changes[t.ID]
 	if c == nil {
-		c = &change{id: t.ID, keys: map[trace.SpanID]uint32{}, audits: map[string]trace.SpanID{}, trees: map[*node]struct{}{}}
+		c = &change{
+			id: t.ID, keys: map[trace.SpanID]uint32{}, audits: map[string]trace.SpanID{}, trees: map[*node]struct{}{},
+		}
 		s.changes[t.ID] = c
 		s.open[c] = struct{}{}
 		if g := s.groups[t.ID]; g != nil {
@@ -194,9 +196,11 @@ func (s *Stitcher) knowStays(c *change, t *span.Trace) {
 		}
 	}
 	for _, own := range t.Spans {
-		if own.Object.Kind.Kind == "Pod" && own.Object.Group == "" && own.Object.UID != "" && strings.HasPrefix(own.Name, "reconcile ") {
+		if own.Object.Kind.Kind == "Pod" && own.Object.Group == "" && own.Object.UID != "" &&
+			strings.HasPrefix(own.Name, "reconcile ") {
 			now = append(now, stay{
-				change: c, at: own.ID, pod: string(own.Object.UID), named: podNamed(own.Object.Namespace, own.Object.Name), start: own.Start, end: own.End.Time,
+				change: c, at: own.ID, pod: string(own.Object.UID),
+				named: podNamed(own.Object.Namespace, own.Object.Name), start: own.Start, end: own.End.Time,
 				deletion: ending[own.ID] || own.Outcome == span.Deleted,
 			})
 		}

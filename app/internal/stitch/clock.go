@@ -257,7 +257,8 @@ func (j *joint) instance(n *node) uint64 {
 			if up.instance&unplaced != 0 {
 				break
 			}
-			return xxhash.Sum64(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, n.instance), up.instance)) | unplaced
+			return xxhash.Sum64(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, n.instance),
+				up.instance)) | unplaced
 		}
 		up = up.home.below
 	}

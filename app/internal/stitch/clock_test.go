@@ -22,7 +22,8 @@ func TestClock(t *testing.T) {
 			var f foreign
 			f.work(1, "web-1", off)
 			f.add("kubelet@node-1", "c", "HTTP PATCH", by{2, 1}, 0, 1195+off, 1215+off)
-			f.add("apiserver@cp", "s", patchPod, by{3, 1}, 0, 1200, 1210, attribute.String("audit-id", "audit-status")).Links =
+			f.add("apiserver@cp", "s", patchPod, by{3, 1}, 0, 1200, 1210,
+				attribute.String("audit-id", "audit-status")).Links =
 				[]span.Link{link(by{2, 1}.traceID(), by{2, 1}.spanID())}
 			got := join(stitch.Options{}, &f, ours.Trace)[0]
 			check(t, ours.Trace, got)

@@ -42,7 +42,8 @@ func TestClosed(t *testing.T) {
 	passed += len(s.Expire(now.Add(24 * time.Hour)))
 	st := s.Stats()
 	if joined != 7 || passed != 0 || st.Late != 7 || st.Overdue != 13 || st.Buffered != 0 {
-		t.Errorf("of 20 spans in three hours %d were joined and %d traces passed, want those of the first hour and none: %+v", joined, passed, st)
+		t.Errorf("of 20 spans in three hours %d were joined and %d traces passed, want those of the first hour and "+
+			"none: %+v", joined, passed, st)
 	}
 }
 
@@ -91,7 +92,8 @@ func TestClosedAndWritten(t *testing.T) {
 	request.Origin.Parent = request.Parent
 	s.Accept(f.list, now.Add(2*time.Hour))
 	next := newStory("next")
-	next.write(next.add(nil, "reconcile Pod", ref("", "Pod", "web-1"), start, start+10), "update", "audit-next", start, start+5)
+	next.write(next.add(nil, "reconcile Pod", ref("", "Pod", "web-1"), start, start+10), "update", "audit-next", start,
+		start+5)
 	if got := s.Join(next.Trace, true, now.Add(2*time.Hour)); len(got.Spans) != len(next.Spans)+len(f.list) {
 		t.Errorf("got\n%s", outline(got))
 	}
@@ -119,7 +121,8 @@ func TestUntimely(t *testing.T) {
 			s := stitch.New(stitch.Options{})
 			s.Join(ours.Trace, true, now)
 			var f foreign
-			request := f.add("apiserver@cp", "s", patchPod, by{9, 1}, 0, millis(tc.from), millis(tc.until), attribute.String("audit-id", "audit-web-1"))
+			request := f.add("apiserver@cp", "s", patchPod, by{9, 1}, 0, millis(tc.from), millis(tc.until),
+				attribute.String("audit-id", "audit-web-1"))
 			s.Accept([]*span.Span{under(ours.Trace, 1, tc.from, tc.until), request}, now)
 			late, passed := s.Late(), s.Expire(now.Add(time.Minute))
 			st := s.Stats()
@@ -138,7 +141,8 @@ func TestUntimelyUntilItIsKnown(t *testing.T) {
 	ours, root, _ := web()
 	s := stitch.New(stitch.Options{})
 	var f foreign
-	request := f.add("apiserver@cp", "s", postDeployments, by{9, 1}, 0, millis(-70*time.Minute), millis(-69*time.Minute), attribute.String("audit-id", "audit-deployment"))
+	request := f.add("apiserver@cp", "s", postDeployments, by{9, 1}, 0, millis(-70*time.Minute),
+		millis(-69*time.Minute), attribute.String("audit-id", "audit-deployment"))
 	s.Accept([]*span.Span{request, under(ours.Trace, 1, -70*time.Minute, -69*time.Minute)}, now)
 	if got := s.Join(ours.Trace, false, now); got != ours.Trace {
 		t.Errorf("they joined\n%s", outline(got))

@@ -223,7 +223,9 @@ func lastTrace(of *entry, top *node) *span.Link {
 	}
 	for _, st := range slices.Backward(of.stays) {
 		if !st.start.After(top.span.End.Time) {
-			return &span.Link{TraceID: st.change.id, SpanID: st.at, Attributes: []attribute.KeyValue{span.KeyLink.String(linkPod)}}
+			return &span.Link{
+				TraceID: st.change.id, SpanID: st.at, Attributes: []attribute.KeyValue{span.KeyLink.String(linkPod)},
+			}
 		}
 	}
 	return nil

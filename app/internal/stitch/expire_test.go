@@ -19,7 +19,8 @@ func TestPassed(t *testing.T) {
 	exec := func() *foreign {
 		var f foreign
 		f.add("apiserver@cp", "s", "POST /api/v1/namespaces/{:namespace}/pods/{:name}/exec", by{1, 1}, 0, 5000, 6000,
-			attribute.String("audit-id", "audit-exec"), attribute.String("url.path", "/api/v1/namespaces/default/pods/web-1/exec"))
+			attribute.String("audit-id", "audit-exec"),
+			attribute.String("url.path", "/api/v1/namespaces/default/pods/web-1/exec"))
 		f.add("apiserver@cp", "c", "HTTP POST", by{1, 2}, 1, 5001, 5999)
 		f.add("kubelet@node-1", "s", "/exec/{podNamespace}/{podID}/{containerName}", by{2, 1}, 0, 5002, 5998).Links =
 			[]span.Link{link(by{1, 2}.traceID(), by{1, 2}.spanID())}
@@ -51,7 +52,8 @@ func TestPassed(t *testing.T) {
 		s := stitch.New(o)
 		s.Accept(exec().list, now)
 		passed := s.Expire(now.Add(time.Hour))
-		if st := s.Stats(); o.Drop && (len(passed) != 0 || st.Expired != 5) || !o.Drop && (len(passed) != 2 || st.Passed != 5) {
+		if st := s.Stats(); o.Drop && (len(passed) != 0 || st.Expired != 5) || !o.Drop &&
+			(len(passed) != 2 || st.Passed != 5) {
 			t.Errorf("%s: %d traces, %+v", name, len(passed), st)
 		}
 	}

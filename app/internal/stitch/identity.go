@@ -155,7 +155,8 @@ func (i *identities) entry(id identity) *entry {
 
 // release forgets an entry that holds nothing.
 func (i *identities) release(id identity) {
-	if e := i.entries[id]; e != nil && e.nodes.len == 0 && len(e.writes) == 0 && len(e.stays) == 0 && e.pod == "" && len(e.containers) == 0 {
+	if e := i.entries[id]; e != nil && e.nodes.len == 0 && len(e.writes) == 0 && len(e.stays) == 0 && e.pod == "" &&
+		len(e.containers) == 0 {
 		delete(i.entries, id)
 	}
 }

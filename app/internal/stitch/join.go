@@ -303,7 +303,9 @@ func (j *joint) linked(own []*span.Span) []*span.Span {
 		if n.home.below == nil {
 			links[n.home.at] = append(links[n.home.at], span.Link{
 				TraceID: n.key.trace, SpanID: n.key.span,
-				Attributes: []attribute.KeyValue{span.KeyLink.String(linkJoined), span.KeyEvidence.String(string(n.home.evidence))},
+				Attributes: []attribute.KeyValue{
+					span.KeyLink.String(linkJoined), span.KeyEvidence.String(string(n.home.evidence)),
+				},
 			})
 		}
 	}

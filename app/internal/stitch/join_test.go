@@ -54,11 +54,18 @@ func TestServerLink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ours, _, _ := web()
 			write := find(t, ours.Trace, "create Deployment", false)
-			write.Links = []span.Link{{TraceID: c.to.traceID(), SpanID: c.to.spanID(), Attributes: []attribute.KeyValue{span.KeyLink.String(span.LinkServer)}}}
+			write.Links = []span.Link{
+				{
+					TraceID: c.to.traceID(), SpanID: c.to.spanID(), Attributes: []attribute.KeyValue{
+						span.KeyLink.String(span.LinkServer),
+					},
+				},
+			}
 			var f foreign
 			f.request(theirs, "POST deployments", "audit-deployment", 1, 4)
 			var got []string
-			for _, l := range find(t, join(stitch.Options{Mode: c.mode}, &f, ours.Trace)[0], "create Deployment", false).Links {
+			for _, l := range find(t, join(stitch.Options{Mode: c.mode}, &f, ours.Trace)[0], "create Deployment",
+				false).Links {
 				for _, kv := range l.Attributes {
 					if kv.Key == span.KeyLink {
 						got = append(got, kv.Value.AsString())
@@ -82,7 +89,9 @@ func TestOneIDTwoSpans(t *testing.T) {
 	one := f.add("operator", "i", "work", by{9, 1}, 0, 1, 2, attribute.String("a", "x"), attribute.Int("b", 1))
 	one.Links = []span.Link{link(by{1, 0}.traceID(), by{1, 1}.spanID())}
 	for name, change := range map[string]func(*span.Span){
-		"value":     func(s *span.Span) { s.Attributes = []attribute.KeyValue{attribute.String("a", "y"), s.Attributes[1]} },
+		"value": func(s *span.Span) {
+			s.Attributes = []attribute.KeyValue{attribute.String("a", "y"), s.Attributes[1]}
+		},
 		"key":       func(s *span.Span) { s.Attributes = []attribute.KeyValue{s.Attributes[0], attribute.Int("c", 1)} },
 		"parent":    func(s *span.Span) { s.Parent = by{9, 2}.spanID() },
 		"message":   func(s *span.Span) { s.Message = "why" },

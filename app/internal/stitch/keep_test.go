@@ -18,7 +18,8 @@ import (
 func TestCopies(t *testing.T) {
 	ours, _, pod := web()
 	var f foreign
-	work := f.add("kubelet", "i", "syncPod", by{1, 1}, 0, 100, 3000, attribute.String("k8s.pod.uid", string(pod.Object.UID)))
+	work := f.add("kubelet", "i", "syncPod", by{1, 1}, 0, 100, 3000,
+		attribute.String("k8s.pod.uid", string(pod.Object.UID)))
 	f.add("kubelet", "c", "runtime.v1.RuntimeService/RunPodSandbox", by{1, 2}, 1, 200, 900)
 	other := f.add("kubelet", "i", "syncPod", by{2, 1}, 0, 100, 3000, attribute.String("k8s.pod.uid", "another"))
 	read := f.add("apiserver", "s", "GET /api/v1/namespaces/{:namespace}/pods/{:name}", by{3, 1}, 0, 100, 110)

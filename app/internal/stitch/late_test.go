@@ -56,7 +56,8 @@ func TestFinished(t *testing.T) {
 		t.Errorf("stats: %+v", st)
 	}
 	var more foreign
-	s.Accept([]*span.Span{more.add("apiserver@cp", "s", patchPod, by{9, 1}, 0, 1, 2, attribute.String("audit-id", "audit-web-1"))}, now.Add(55*time.Minute))
+	s.Accept([]*span.Span{more.add("apiserver@cp", "s", patchPod, by{9, 1}, 0, 1, 2,
+		attribute.String("audit-id", "audit-web-1"))}, now.Add(55*time.Minute))
 	s.Join(newStory("later").Trace, true, now.Add(time.Minute))
 	if late := s.Late(); len(late) != 1 {
 		t.Errorf("late after 55 min: %v", late)
@@ -95,7 +96,8 @@ func TestAmended(t *testing.T) {
 				s.Accept(f.list, now)
 			}
 			late := s.Late()
-			if len(late) != 1 || late[0].ID != ours.ID || len(late[0].Spans) != 4 || late[0].Spans[0].Parent != write.ID || late[0].Spans[0].Evidence != span.ByRequest {
+			if len(late) != 1 || late[0].ID != ours.ID || len(late[0].Spans) != 4 ||
+				late[0].Spans[0].Parent != write.ID || late[0].Spans[0].Evidence != span.ByRequest {
 				t.Fatalf("late: %v", late)
 			}
 			s.Expire(now.Add(2 * time.Hour))

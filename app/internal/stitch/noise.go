@@ -39,10 +39,13 @@ func (n *noise) has(k key) bool {
 // polls are the calls by which a kubelet looks round, several times a second. One
 // that belongs to work is below that work.
 var polls = map[string]bool{
-	"ListContainers": true, "ListPodSandbox": true, "ContainerStatus": true, "PodSandboxStatus": true, "ListImages": true, "ImageStatus": true,
-	"ImageFsInfo": true, "Status": true, "Version": true, "ContainerStats": true, "ListContainerStats": true, "PodSandboxStats": true,
-	"ListPodSandboxStats": true, "ListMetricDescriptors": true, "ListPodSandboxMetrics": true, "GetContainerEvents": true,
-	"RuntimeConfig": true, "UpdateRuntimeConfig": true,
+	"ListContainers": true, "ListPodSandbox": true, "ContainerStatus": true, "PodSandboxStatus": true,
+	"ListImages": true, "ImageStatus": true,
+	"ImageFsInfo": true, "Status": true, "Version": true, "ContainerStats": true, "ListContainerStats": true,
+	"PodSandboxStats":     true,
+	"ListPodSandboxStats": true, "ListMetricDescriptors": true, "ListPodSandboxMetrics": true,
+	"GetContainerEvents": true,
+	"RuntimeConfig":      true, "UpdateRuntimeConfig": true,
 	// What containerd asks its shims, and is told by them.
 	"State": true, "Stats": true, "Forward": true,
 	// gRPC's health checks, and what etcd is asked without end.
@@ -65,7 +68,8 @@ func isNoise(s *span.Span) bool {
 	default:
 		return false
 	}
-	if slash := strings.LastIndexByte(s.Name, '/'); root && slash >= 0 && polls[s.Name[slash+1:]] && isRPC(s.Name[:slash]) {
+	if slash := strings.LastIndexByte(s.Name, '/'); root && slash >= 0 && polls[s.Name[slash+1:]] &&
+		isRPC(s.Name[:slash]) {
 		return true
 	}
 	if strings.Contains(s.Name, "/coordination.k8s.io/") {
@@ -132,9 +136,11 @@ func minor(s *span.Span) bool {
 		if isStream(rest) {
 			return false
 		}
-		return verb == "GET" || verb == "HEAD" || strings.HasSuffix(rest, "/events") || strings.HasSuffix(rest, "reviews") ||
+		return verb == "GET" || verb == "HEAD" || strings.HasSuffix(rest, "/events") ||
+			strings.HasSuffix(rest, "reviews") ||
 			strings.Contains(rest, "/nodes/")
-	case s.Name == "HTTP GET", s.Name == "GET", s.Name == authentication, s.Name == "etcdserverpb.KV/Range" && !s.Parent.IsValid():
+	case s.Name == "HTTP GET", s.Name == "GET", s.Name == authentication, s.Name == "etcdserverpb.KV/Range" &&
+		!s.Parent.IsValid():
 		return true
 	}
 	slash := strings.LastIndexByte(s.Name, '/')

@@ -19,14 +19,19 @@ func TestNoise(t *testing.T) {
 		f.add("containerd", "i", "metadata.containers.List", by{1, 3}, 2, 1, 2)
 	}
 	lease := func(f *foreign) {
-		f.add("kubelet@node-1", "c", "HTTP PUT", by{2, 1}, 0, 1, 5, attribute.String("url.full", "https://cp:6443/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1"))
-		f.request(by{3, 1}, "PUT /apis/coordination.k8s.io/v1/namespaces/{:namespace}/leases/{:name}", "audit-lease", 2, 4).Links =
+		f.add("kubelet@node-1", "c", "HTTP PUT", by{2, 1}, 0, 1, 5,
+			attribute.String("url.full",
+				"https://cp:6443/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1"))
+		f.request(by{3, 1}, "PUT /apis/coordination.k8s.io/v1/namespaces/{:namespace}/leases/{:name}", "audit-lease", 2,
+			4).Links =
 			[]span.Link{link(by{2, 1}.traceID(), by{2, 1}.spanID())}
 	}
 	health := func(f *foreign) {
 		f.add("apiserver@cp", "s", "GET", by{4, 1}, 0, 1, 5, attribute.String("http.target", "/readyz?verbose"))
 	}
-	for name, order := range map[string]func([]*span.Span){"in order": func([]*span.Span) {}, "children first": slices.Reverse[[]*span.Span]} {
+	for name, order := range map[string]func([]*span.Span){
+		"in order": func([]*span.Span) {}, "children first": slices.Reverse[[]*span.Span],
+	} {
 		t.Run(name, func(t *testing.T) {
 			var f foreign
 			poll(&f)

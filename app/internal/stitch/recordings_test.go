@@ -92,7 +92,9 @@ func audited(t testing.TB, name string, now time.Time) (seen []*observation.Obse
 		t.Fatal(err)
 	}
 	events := bytes.ReplaceAll(bytes.TrimSpace(read(t, name)), []byte("\n"), []byte(","))
-	req := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[`), bytes.NewReader(events), strings.NewReader("]}")))
+	req := httptest.NewRequest(http.MethodPost, "/",
+		io.MultiReader(strings.NewReader(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[`),
+			bytes.NewReader(events), strings.NewReader("]}")))
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, req)

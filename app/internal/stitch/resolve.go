@@ -97,7 +97,8 @@ func (s *Stitcher) placeOf(n *node) home {
 		h = home{change: spot.change, at: spot.id, evidence: parentage(n, spot)}
 	}
 	claim, claimed := s.scratch.claims[n]
-	if claimed && claim.change != nil && (h.change == nil || claim.evidence == span.ByRequest && claim.change != h.change) {
+	if claimed && claim.change != nil &&
+		(h.change == nil || claim.evidence == span.ByRequest && claim.change != h.change) {
 		return claim
 	}
 	if h.change != nil {

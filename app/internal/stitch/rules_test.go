@@ -56,7 +56,11 @@ func TestRules(t *testing.T) {
 		"audit-id on an event": {
 			reason: "where our write is but a moment, the request hangs below the reconciliation",
 			ours: func(_ story, _, pod *span.Span) {
-				pod.Events = append(pod.Events, span.Event{Time: at(50), Name: span.EventWrite, Attributes: []attribute.KeyValue{span.KeyAuditID.String("audit-status")}})
+				pod.Events = append(pod.Events, span.Event{
+					Time: at(50), Name: span.EventWrite, Attributes: []attribute.KeyValue{
+						span.KeyAuditID.String("audit-status"),
+					},
+				})
 			},
 			spans: func(f *foreign, _ story) {
 				f.add("apiserver@cp", "s", patchPod, by{1, 1}, 0, 49, 51, attribute.String("audit-id", "audit-status"))
@@ -74,11 +78,13 @@ func TestRules(t *testing.T) {
 			reason: "an API server that hands a request on to another hands on the ID: the outer request is the write",
 			spans: func(f *foreign, _ story) {
 				f.request(by{1, 1}, postDeployments, "audit-deployment", 1, 4)
-				f.add("extension@cp", "s", "POST inner", by{1, 9}, 2, 2, 3, attribute.String("audit-id", "audit-deployment"))
+				f.add("extension@cp", "s", "POST inner", by{1, 9}, 2, 2, 3,
+					attribute.String("audit-id", "audit-deployment"))
 			},
 			want: []string{
 				write + " > " + postDeployments + " (request)", postDeployments + " > authorization",
-				"authorization > etcdserverpb.KV/Txn", "etcdserverpb.KV/Txn > etcdserverpb.KV/Txn", "authorization > POST inner",
+				"authorization > etcdserverpb.KV/Txn", "etcdserverpb.KV/Txn > etcdserverpb.KV/Txn",
+				"authorization > POST inner",
 			},
 		},
 		"audit-id of two of our traces": {
@@ -93,7 +99,8 @@ func TestRules(t *testing.T) {
 				f.request(by{1, 1}, postDeployments, "audit-deployment", 1, 4).Parent = by{1, 9}.spanID()
 			},
 			want: []string{
-				write + " > authentication (request)", "authentication > " + postDeployments, postDeployments + " > authorization",
+				write + " > authentication (request)", "authentication > " + postDeployments,
+				postDeployments + " > authorization",
 				"authorization > etcdserverpb.KV/Txn", "etcdserverpb.KV/Txn > etcdserverpb.KV/Txn",
 			},
 		},
@@ -101,7 +108,8 @@ func TestRules(t *testing.T) {
 			reason: "an untrusted caller's span is what the request's only link leads to",
 			spans: func(f *foreign, _ story) {
 				f.add("kubelet@node-1", "c", "HTTP PATCH", by{2, 1}, 0, 24, 28)
-				f.add("apiserver@cp", "s", patchPod, by{1, 1}, 0, 25, 27, attribute.String("audit-id", "audit-web-1")).Links =
+				f.add("apiserver@cp", "s", patchPod, by{1, 1}, 0, 25, 27,
+					attribute.String("audit-id", "audit-web-1")).Links =
 					[]span.Link{link(by{2, 1}.traceID(), by{2, 1}.spanID())}
 			},
 			want: []string{"create Pod > HTTP PATCH (request)", "HTTP PATCH > " + patchPod + " (request)"},
@@ -111,7 +119,8 @@ func TestRules(t *testing.T) {
 			spans: func(f *foreign, _ story) {
 				f.add("tool@ci", "i", "deploy everything", by{1, 1}, 0, 0, 6)
 				f.add("tool@ci", "c", "HTTP POST", by{1, 2}, 1, 1, 5)
-				f.add("apiserver@cp", "s", postDeployments, by{1, 3}, 2, 2, 4, attribute.String("audit-id", "audit-deployment"))
+				f.add("apiserver@cp", "s", postDeployments, by{1, 3}, 2, 2, 4,
+					attribute.String("audit-id", "audit-deployment"))
 			},
 			want: []string{write + " > HTTP POST (request)", "HTTP POST > " + postDeployments},
 		},
@@ -126,7 +135,9 @@ func TestRules(t *testing.T) {
 		"link": {
 			reason: "an untrusted caller's is a link",
 			spans: func(f *foreign, s story) {
-				f.add("apiserver@cp", "s", postDeployments, by{1, 1}, 0, 1, 4).Links = []span.Link{link(s.ID, s.Spans[1].ID)}
+				f.add("apiserver@cp", "s", postDeployments, by{1, 1}, 0, 1, 4).Links = []span.Link{
+					link(s.ID, s.Spans[1].ID),
+				}
 			},
 			want: []string{write + " > " + postDeployments + " (request)"},
 		},
@@ -171,7 +182,9 @@ func TestRules(t *testing.T) {
 				f.add("kubelet@node-1", "c", runPodSandbox, by{1, 2}, 1, 60, 900)
 				f.add("containerd", "s", runPodSandbox, by{1, 3}, 2, 61, 899)
 			},
-			want: []string{pod + " > syncPod (identity)", "syncPod > " + runPodSandbox, runPodSandbox + " > " + runPodSandbox},
+			want: []string{
+				pod + " > syncPod (identity)", "syncPod > " + runPodSandbox, runPodSandbox + " > " + runPodSandbox,
+			},
 		},
 		"syncPod of another Pod": {
 			reason: "the same name, another UID",
@@ -197,27 +210,34 @@ func TestRules(t *testing.T) {
 		"a runtime alone": {
 			reason: "without a kubelet's span, the sandbox's name has the Pod's UID, and its ID is known from then on",
 			spans: func(f *foreign, _ story) {
-				f.add("containerd", "s", startContainer, by{2, 1}, 0, 2600, 2700, attribute.String("container.id", "c1"), attribute.String("sandbox.id", "s1"))
-				f.add("containerd", "s", runPodSandbox, by{1, 1}, 0, 60, 900, attribute.String("sandbox.id", "s1"), sandboxName("web-1"))
+				f.add("containerd", "s", startContainer, by{2, 1}, 0, 2600, 2700,
+					attribute.String("container.id", "c1"), attribute.String("sandbox.id", "s1"))
+				f.add("containerd", "s", runPodSandbox, by{1, 1}, 0, 60, 900, attribute.String("sandbox.id", "s1"),
+					sandboxName("web-1"))
 			},
 			want: []string{pod + " > " + runPodSandbox + " (identity)", pod + " > " + startContainer + " (identity)"},
 		},
 		"an ID that two Pods have": {
 			reason: "it is nobody's",
 			spans: func(f *foreign, _ story) {
-				f.add("containerd", "s", startContainer, by{2, 1}, 0, 2600, 2700, attribute.String("container.id", "c1"))
-				f.add("containerd", "s", "runtime.v1.RuntimeService/X", by{3, 1}, 0, 1, 2, attribute.String("container.id", "c1"), sandboxName("web-2"))
-				f.add("containerd", "s", createContainer, by{1, 1}, 0, 2500, 2590, attribute.String("container.id", "c1"), sandboxName("web-1"))
+				f.add("containerd", "s", startContainer, by{2, 1}, 0, 2600, 2700,
+					attribute.String("container.id", "c1"))
+				f.add("containerd", "s", "runtime.v1.RuntimeService/X", by{3, 1}, 0, 1, 2,
+					attribute.String("container.id", "c1"), sandboxName("web-2"))
+				f.add("containerd", "s", createContainer, by{1, 1}, 0, 2500, 2590,
+					attribute.String("container.id", "c1"), sandboxName("web-1"))
 			},
 			want: []string{pod + " > " + createContainer + " (identity)"},
 		},
 		"garbage collection": {
 			reason: "it removes containers of many Pods: it stays one trace",
 			spans: func(f *foreign, _ story) {
-				f.add("containerd", "s", createContainer, by{1, 1}, 0, 2500, 2590, attribute.String("container.id", "c1"), sandboxName("web-1"))
+				f.add("containerd", "s", createContainer, by{1, 1}, 0, 2500, 2590,
+					attribute.String("container.id", "c1"), sandboxName("web-1"))
 				f.add("kubelet@node-1", "i", "Containers/GarbageCollect", by{2, 1}, 0, 2600, 2700)
 				f.add("kubelet@node-1", "c", "runtime.v1.RuntimeService/RemoveContainer", by{2, 2}, 1, 2600, 2700)
-				f.add("containerd", "s", "runtime.v1.RuntimeService/RemoveContainer", by{2, 3}, 2, 2600, 2700, attribute.String("container.id", "c1"))
+				f.add("containerd", "s", "runtime.v1.RuntimeService/RemoveContainer", by{2, 3}, 2, 2600, 2700,
+					attribute.String("container.id", "c1"))
 			},
 			want: []string{pod + " > " + createContainer + " (identity)"},
 		},
@@ -237,7 +257,8 @@ func TestRules(t *testing.T) {
 			traces := []*span.Trace{ours.Trace}
 			if name == "audit-id of two of our traces" {
 				other := newStory("other")
-				other.write(other.add(nil, "reconcile Deployment", ref("apps", "Deployment", "other"), 0, 10), "create", "audit-deployment", 0, 5)
+				other.write(other.add(nil, "reconcile Deployment", ref("apps", "Deployment", "other"), 0, 10), "create",
+					"audit-deployment", 0, 5)
 				traces = append(traces, other.Trace)
 			} else if tc.ours != nil {
 				tc.ours(ours, d, p)
@@ -372,14 +393,17 @@ func TestOwnWebhook(t *testing.T) {
 func TestTwoPodsOfOneName(t *testing.T) {
 	first, second := newStory("first"), newStory("second")
 	for i, s := range []story{first, second} {
-		p := s.add(nil, "reconcile Pod", object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default", Name: "db-0", UID: uid([]string{"a", "b"}[i])}, 0, 4000)
+		p := s.add(nil, "reconcile Pod",
+			object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default", Name: "db-0",
+				UID: uid([]string{"a", "b"}[i])}, 0, 4000)
 		p.Outcome = span.Converged
 	}
 	var f foreign
 	sync(&f, by{1, 1}, "syncPod", "create", "a", 10, 100)
 	sync(&f, by{2, 1}, "syncPod", "create", "b", 10, 100)
 	for i, got := range join(stitch.Options{}, &f, first.Trace, second.Trace) {
-		if s := find(t, got, "syncPod", true); s.Origin.TraceID != (by{byte(i + 1), 1}).traceID() || len(got.Spans) != 2 {
+		if s := find(t, got, "syncPod", true); s.Origin.TraceID != (by{byte(i + 1), 1}).traceID() ||
+			len(got.Spans) != 2 {
 			t.Errorf("trace %d has\n%s", i, outline(got))
 		}
 	}

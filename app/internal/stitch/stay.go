@@ -48,7 +48,8 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 // then returns the last of stays that was open while n was.
 func then(stays []stay, n *node, deletion bool) (found stay, ok bool) {
 	for _, st := range stays {
-		if st.deletion != deletion || n.span.End.Before(st.start.Add(-slack)) || !st.end.IsZero() && n.span.Start.After(st.end) {
+		if st.deletion != deletion || n.span.End.Before(st.start.Add(-slack)) || !st.end.IsZero() &&
+			n.span.Start.After(st.end) {
 			continue
 		}
 		found, ok = st, true

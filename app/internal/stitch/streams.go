@@ -72,7 +72,9 @@ func newStreams() streams {
 }
 
 // kubeletVerbs are the verbs of kubelets for the subresources of Pods.
-var kubeletVerbs = map[string]string{"exec": "exec", "attach": "attach", "portforward": "portForward", "log": "containerLogs"}
+var kubeletVerbs = map[string]string{
+	"exec": "exec", "attach": "attach", "portforward": "portForward", "log": "containerLogs",
+}
 
 // streamOf reads what a request is about from its path, at a kubelet
 // (/exec/{namespace}/{pod}/{container}) or at an API server
@@ -80,12 +82,14 @@ var kubeletVerbs = map[string]string{"exec": "exec", "attach": "attach", "portfo
 // The container is empty where none is named.
 func streamOf(n *node) (st stream, container string, answered, ok bool) {
 	asked := n.identity.kind == byAudit
-	if kind(n.span) != trace.SpanKindServer || asked && !isStream(n.span.Name) || !asked && !strings.HasPrefix(n.span.Name, "/") {
+	if kind(n.span) != trace.SpanKindServer || asked && !isStream(n.span.Name) || !asked &&
+		!strings.HasPrefix(n.span.Name, "/") {
 		return stream{}, "", false, false
 	}
 	parts := strings.Split(pathOf(n.span), "/")
 	if asked {
-		if len(parts) != 8 || parts[2] != "v1" || parts[3] != "namespaces" || parts[5] != "pods" || kubeletVerbs[parts[7]] == "" {
+		if len(parts) != 8 || parts[2] != "v1" || parts[3] != "namespaces" || parts[5] != "pods" ||
+			kubeletVerbs[parts[7]] == "" {
 			return stream{}, "", false, false
 		}
 		_, query, _ := strings.Cut(text(n.span.Attributes, keyTarget), "?")
@@ -157,7 +161,8 @@ func (s *Stitcher) meet(n *node) {
 func (e *exchange) forget(k key) {
 	near := func(n *node, of map[*node]string) bool {
 		for other := range of {
-			if !other.gone && !n.span.Start.After(other.span.End.Add(apart)) && !other.span.Start.After(n.span.End.Add(apart)) {
+			if !other.gone && !n.span.Start.After(other.span.End.Add(apart)) &&
+				!other.span.Start.After(n.span.End.Add(apart)) {
 				return true
 			}
 		}

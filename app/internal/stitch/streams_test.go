@@ -21,13 +21,15 @@ import (
 func (f *foreign) asks(id byte, sub, query string, start, end float64) *span.Span {
 	path := "/api/v1/namespaces/default/pods/web-1/" + sub
 	return f.add("apiserver@cp", "s", "GET /api/v1/namespaces/{:namespace}/pods/{:name}/"+sub, by{id, 1}, 0, start, end,
-		attribute.String("http.target", path+"?"+query), attribute.String("url.path", path), attribute.String("audit-id", fmt.Sprint("audit-", id)))
+		attribute.String("http.target", path+"?"+query), attribute.String("url.path", path),
+		attribute.String("audit-id", fmt.Sprint("audit-", id)))
 }
 
 // answers adds the kubelet's part of one, as trace id, which goes on in the runtime.
 func (f *foreign) answers(id byte, path string, start, end float64) {
 	verb, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	f.add("kubelet@node-1", "s", "/"+verb+"/{podNamespace}/{podID}", by{id, 1}, 0, start, end, attribute.String("url.path", path))
+	f.add("kubelet@node-1", "s", "/"+verb+"/{podNamespace}/{podID}", by{id, 1}, 0, start, end,
+		attribute.String("url.path", path))
 	f.add("kubelet@node-1", "c", "runtime.v1.RuntimeService/Call", by{id, 2}, 1, start+1, start+2)
 	f.add("containerd", "s", "runtime.v1.RuntimeService/Call", by{id, 3}, 2, start+1.1, start+1.9)
 }
@@ -69,7 +71,8 @@ func TestStreams(t *testing.T) {
 		"each verb by itself": {
 			spans: func(f *foreign) {
 				for i, verb := range []struct{ asked, answered string }{
-					{"exec", execWeb}, {"attach", "/attach/default/web-1/web"}, {"log", "/containerLogs/default/web-1/web"},
+					{"exec", execWeb}, {"attach", "/attach/default/web-1/web"},
+					{"log", "/containerLogs/default/web-1/web"},
 					{"portforward", "/portForward/default/web-1"},
 				} {
 					f.asks(byte(1+i), verb.asked, "", 0, 100)
@@ -160,7 +163,10 @@ func TestStreams(t *testing.T) {
 			reason: "another Pod, another namespace, another container, another verb, no path",
 			spans: func(f *foreign) {
 				f.asks(1, "exec", "container=web&%zz", 0, 100)
-				for i, path := range []string{"/exec/default/web-2/web", "/exec/other/web-1/web", "/exec/default/web-1/side", "/attach/default/web-1/web", "/exec", "/exec/default"} {
+				for i, path := range []string{
+					"/exec/default/web-2/web", "/exec/other/web-1/web", "/exec/default/web-1/side",
+					"/attach/default/web-1/web", "/exec", "/exec/default",
+				} {
 					f.answers(byte(11+i), path, 5, 98)
 				}
 			},
@@ -179,12 +185,14 @@ func TestStreams(t *testing.T) {
 				got := map[byte]byte{}
 				for _, p := range passed {
 					for _, one := range p.Spans {
-						if one.Origin.TraceID[15] < 11 && one.Service != "kubelet" || one.ID[7] != 1 || one.Service != "kubelet" {
+						if one.Origin.TraceID[15] < 11 && one.Service != "kubelet" || one.ID[7] != 1 ||
+							one.Service != "kubelet" {
 							continue
 						}
 						if one.Parent.IsValid() {
 							got[one.Origin.TraceID[15]] = one.Parent[1]
-							if one.Evidence != span.ByTime || one.TraceID != (by{one.Parent[1], 0}).traceID() || len(p.Spans) != 4 {
+							if one.Evidence != span.ByTime || one.TraceID != (by{one.Parent[1], 0}).traceID() ||
+								len(p.Spans) != 4 {
 								t.Errorf("%s: evidence %q, in\n%s", c.reason, one.Evidence, outline(p))
 							}
 						}
@@ -228,7 +236,8 @@ func TestStreamOfChange(t *testing.T) {
 			first = document(got)
 			answer := find(t, got, "/exec/{podNamespace}/{podID}", true)
 			if answer.Parent != asked.ID || answer.Evidence != span.ByTime || !answer.Start.Equal(at(-500)) {
-				t.Errorf("the kubelet's part is below %s, evidence %q, from %s on:\n%s", answer.Parent, answer.Evidence, answer.Start, outline(got))
+				t.Errorf("the kubelet's part is below %s, evidence %q, from %s on:\n%s", answer.Parent, answer.Evidence,
+					answer.Start, outline(got))
 			}
 		}
 		if diff := cmp.Diff(first, document(got)); diff != "" {
@@ -304,7 +313,8 @@ func TestLongStream(t *testing.T) {
 	for i, p := range passed {
 		other := passed[1-i]
 		links := p.Spans[0].Links
-		if len(p.Spans) != 1 || len(links) != 1 || links[0].TraceID != other.ID || links[0].SpanID != other.Spans[0].ID {
+		if len(p.Spans) != 1 || len(links) != 1 || links[0].TraceID != other.ID ||
+			links[0].SpanID != other.Spans[0].ID {
 			t.Errorf("trace %s: links %v, want one to %s:\n%s", p.ID, links, other.ID, outline(p))
 		}
 	}
@@ -352,7 +362,8 @@ func streamsRecorded(t *testing.T, spans []*span.Span, seed uint64) {
 			}
 		}
 	}
-	if want := map[string]int{"exec exec": 2, "log containerLogs": 1, "portforward portForward": 1}; !cmp.Equal(found, want) {
+	if want := map[string]int{"exec exec": 2, "log containerLogs": 1, "portforward portForward": 1}; !cmp.Equal(found,
+		want) {
 		t.Errorf("order %d: found %v, want %v", seed, found, want)
 	}
 }

@@ -92,7 +92,9 @@ func (j *joint) answered(s *span.Span, tops []*node) *span.Span {
 // times are when n began and ended, by a clock that is right.
 func (j *joint) times(n *node) (start, end span.Time) {
 	by := j.clock[j.instance(n)]
-	return span.Time{Time: n.span.Start.Add(by), Source: span.TimeOTLP}, span.Time{Time: n.span.End.Add(by), Source: span.TimeOTLP}
+	return span.Time{Time: n.span.Start.Add(by), Source: span.TimeOTLP}, span.Time{
+		Time: n.span.End.Add(by), Source: span.TimeOTLP,
+	}
 }
 
 // call is one call of a container runtime for a Pod, with what the runtime's own
@@ -125,7 +127,9 @@ func (j *joint) calls(tops []*node) map[string][]call {
 		}
 	}
 	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b call) int { return cmp.Or(a.start.Compare(b.start.Time), a.end.Compare(b.end.Time)) })
+		slices.SortStableFunc(list, func(a, b call) int {
+			return cmp.Or(a.start.Compare(b.start.Time), a.end.Compare(b.end.Time))
+		})
 	}
 	return out
 }

@@ -25,7 +25,9 @@ func TestTimes(t *testing.T) {
 			reason: "each phase has the times of the calls that did its work",
 			spans:  func(f *foreign) { f.work(1, "web-1", 0) },
 			want: map[string][2]float64{
-				"sandbox": {40, 900}, "pull image": {950, 2400}, "start container": {2450, 3300}, "readiness": {3300, 4000},
+				"sandbox": {40, 900}, "pull image": {950, 2400}, "start container": {2450, 3300}, "readiness": {
+					3300, 4000,
+				},
 			},
 		},
 		"the kubelet alone": {
@@ -35,7 +37,9 @@ func TestTimes(t *testing.T) {
 				f.list = slices.DeleteFunc(f.list, func(s *span.Span) bool { return s.Service == "containerd" })
 			},
 			want: map[string][2]float64{
-				"sandbox": {40, 900}, "pull image": {950, 2400}, "start container": {2450, 3300}, "readiness": {3300, 4000},
+				"sandbox": {40, 900}, "pull image": {950, 2400}, "start container": {2450, 3300}, "readiness": {
+					3300, 4000,
+				},
 			},
 		},
 		"another image": {
@@ -48,7 +52,11 @@ func TestTimes(t *testing.T) {
 					}
 				}
 			},
-			want: map[string][2]float64{"sandbox": {40, 900}, "pull image": {900, 2520}, "start container": {2450, 3300}, "readiness": {3300, 4000}},
+			want: map[string][2]float64{
+				"sandbox": {40, 900}, "pull image": {900, 2520}, "start container": {2450, 3300}, "readiness": {
+					3300, 4000,
+				},
+			},
 		},
 		"exact already": {
 			reason: "an exact time is not replaced",
@@ -60,12 +68,20 @@ func TestTimes(t *testing.T) {
 					}
 				}
 			},
-			want: map[string][2]float64{"sandbox": {40, 1020}, "pull image": {950, 2400}, "start container": {2450, 3300}, "readiness": {3300, 4000}},
+			want: map[string][2]float64{
+				"sandbox": {40, 1020}, "pull image": {950, 2400}, "start container": {2450, 3300}, "readiness": {
+					3300, 4000,
+				},
+			},
 		},
 		"out of the reconciliation": {
 			reason: "a phase stays within its Pod's reconciliation",
 			spans:  func(f *foreign) { f.work(1, "web-1", 800) },
-			want:   map[string][2]float64{"sandbox": {40, 1700}, "pull image": {1750, 3200}, "start container": {3250, 4000}, "readiness": {4000, 4000}},
+			want: map[string][2]float64{
+				"sandbox": {40, 1700}, "pull image": {1750, 3200}, "start container": {3250, 4000}, "readiness": {
+					4000, 4000,
+				},
+			},
 		},
 	}
 	for name, tc := range cases {

@@ -43,10 +43,13 @@ func newStory(name string) story {
 	return story{&span.Trace{ID: span.DeriveTraceID(name), Outcome: span.Converged}}
 }
 
-func (s story) add(parent *span.Span, name string, ref object.Ref, start, end float64, attrs ...attribute.KeyValue) *span.Span {
+func (s story) add(
+	parent *span.Span, name string, ref object.Ref, start, end float64, attrs ...attribute.KeyValue,
+) *span.Span {
 	out := &span.Span{
-		TraceID: s.ID, ID: span.DeriveID(s.ID, name, string(ref.UID), fmt.Sprint(len(s.Spans))), Name: name, Object: ref,
-		Start: watched(start), Attributes: attrs,
+		TraceID: s.ID, ID: span.DeriveID(s.ID, name, string(ref.UID), fmt.Sprint(len(s.Spans))), Name: name,
+		Object: ref,
+		Start:  watched(start), Attributes: attrs,
 	}
 	if end >= 0 {
 		out.End = watched(end)
@@ -66,7 +69,9 @@ func (s story) write(rec *span.Span, verb, audit string, start, end float64) *sp
 }
 
 func ref(group, kind, name string) object.Ref {
-	return object.Ref{Kind: object.Kind{Group: group, Version: "v1", Kind: kind}, Namespace: "default", Name: name, UID: uid(name)}
+	return object.Ref{
+		Kind: object.Kind{Group: group, Version: "v1", Kind: kind}, Namespace: "default", Name: name, UID: uid(name),
+	}
 }
 
 func uid(name string) types.UID {
@@ -114,7 +119,9 @@ func (b by) spanID() trace.SpanID {
 }
 
 // add adds a span of a component; kind is s(erver), c(lient) or i(nternal).
-func (f *foreign) add(service, kind, name string, id by, parent byte, start, end float64, attrs ...attribute.KeyValue) *span.Span {
+func (f *foreign) add(
+	service, kind, name string, id by, parent byte, start, end float64, attrs ...attribute.KeyValue,
+) *span.Span {
 	if f.from == nil {
 		f.from = map[string]*span.Resource{}
 	}
@@ -131,8 +138,13 @@ func (f *foreign) add(service, kind, name string, id by, parent byte, start, end
 		TraceID: id.traceID(), ID: id.spanID(), Parent: by{id.trace, parent}.spanID(), Name: name, Service: component,
 		Start: span.Time{Time: at(start)}, End: span.Time{Time: at(end)}, Attributes: attrs,
 	}
-	kinds := map[string]trace.SpanKind{"s": trace.SpanKindServer, "c": trace.SpanKindClient, "i": trace.SpanKindInternal}
-	out.Origin = &span.Origin{TraceID: out.TraceID, Parent: out.Parent, Kind: kinds[kind], Scope: span.Scope{Name: "test"}, Resource: f.from[service]}
+	kinds := map[string]trace.SpanKind{
+		"s": trace.SpanKindServer, "c": trace.SpanKindClient, "i": trace.SpanKindInternal,
+	}
+	out.Origin = &span.Origin{
+		TraceID: out.TraceID, Parent: out.Parent, Kind: kinds[kind], Scope: span.Scope{Name: "test"},
+		Resource: f.from[service],
+	}
 	f.list = append(f.list, out)
 	return out
 }
@@ -190,7 +202,12 @@ func (f *foreign) work(id byte, pod string, off float64) {
 	}{
 		{runPodSandbox, 100, 900, []attribute.KeyValue{attribute.String("sandbox.id", "s-"+pod), sandboxName(pod)}},
 		{pullImage, 950, 2400, []attribute.KeyValue{attribute.String("image.ref", "docker.io/library/nginx:1.27")}},
-		{createContainer, 2450, 2600, []attribute.KeyValue{attribute.String("container.id", "c-"+pod), attribute.String("container.name", "web_"+pod+"_default_"+string(uid(pod))+"_0")}},
+		{
+			createContainer, 2450, 2600, []attribute.KeyValue{
+				attribute.String("container.id", "c-"+pod),
+				attribute.String("container.name", "web_"+pod+"_default_"+string(uid(pod))+"_0"),
+			},
+		},
 		{startContainer, 2650, 3300, []attribute.KeyValue{attribute.String("container.id", "c-"+pod)}},
 	} {
 		n := byte(2 + 2*i)
@@ -203,7 +220,8 @@ func (f *foreign) work(id byte, pod string, off float64) {
 func document(t *span.Trace) string {
 	var b strings.Builder
 	for _, s := range t.Spans {
-		fmt.Fprintf(&b, "%s %s %s %v %s %s %v %v %v %v %v\n", s.TraceID, s.ID, s.Parent, s.RemoteParent, s.Name, s.Evidence, s.Start, s.End, s.Attributes, s.Links, s.Origin != nil)
+		fmt.Fprintf(&b, "%s %s %s %v %s %s %v %v %v %v %v\n", s.TraceID, s.ID, s.Parent, s.RemoteParent, s.Name,
+			s.Evidence, s.Start, s.End, s.Attributes, s.Links, s.Origin != nil)
 	}
 	return b.String()
 }
@@ -264,7 +282,9 @@ func decode(t testing.TB, all []*tracepb.ResourceSpans) []*span.Span {
 		for _, ss := range rs.GetScopeSpans() {
 			for _, one := range ss.GetSpans() {
 				tr, err := span.FromOTLP([]*tracepb.ResourceSpans{{
-					Resource: rs.GetResource(), ScopeSpans: []*tracepb.ScopeSpans{{Scope: ss.GetScope(), Spans: []*tracepb.Span{one}}},
+					Resource: rs.GetResource(), ScopeSpans: []*tracepb.ScopeSpans{
+						{Scope: ss.GetScope(), Spans: []*tracepb.Span{one}},
+					},
 				}})
 				if err != nil {
 					t.Fatal(err)
