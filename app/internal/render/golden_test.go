@@ -30,29 +30,53 @@ func TestGolden(t *testing.T) {
 		traces []*span.Trace
 		o      render.Options
 	}{
-		"tree-apply-60":    {"no room for bars: labels and times stay", render.Tree, one(spantest.Apply()), render.Options{Width: 60}},
-		"tree-apply-100":   {"as in the README", render.Tree, one(spantest.Apply()), render.Options{Width: 100}},
-		"tree-apply-160":   {"wide bars", render.Tree, one(spantest.Apply()), render.Options{Width: 160}},
-		"tree-color":       {"colours by component", render.Tree, one(spantest.Apply()), render.Options{Color: true}},
-		"tree-crashloop":   {"what failed, why, once", render.Tree, one(spantest.CrashLoop()), render.Options{}},
-		"tree-waiting":     {"what it waits for, wrapped", render.Tree, one(spantest.Unschedulable()), render.Options{Width: 80}},
-		"tree-many":        {"siblings alike are folded, the failed and the slowest shown", render.Tree, one(spantest.Many(1000)), render.Options{}},
-		"tree-healing":     {"a second tree that says what it reacted to", render.Tree, spantest.Healing(), render.Options{}},
-		"tree-hostile":     {"nothing moves the cursor, wide characters line up", render.Tree, one(spantest.Hostile()), render.Options{}},
-		"tree-rollout":     {"superseded, refused, two namespaces, weak evidence", render.Tree, one(spantest.Rollout()), render.Options{}},
-		"tree-joined":      {"of what others emitted, what matters, and a count", render.Tree, one(spantest.Joined()), render.Options{}},
+		"tree-apply-60": {
+			"no room for bars: labels and times stay", render.Tree, one(spantest.Apply()), render.Options{Width: 60},
+		},
+		"tree-apply-100": {"as in the README", render.Tree, one(spantest.Apply()), render.Options{Width: 100}},
+		"tree-apply-160": {"wide bars", render.Tree, one(spantest.Apply()), render.Options{Width: 160}},
+		"tree-color":     {"colours by component", render.Tree, one(spantest.Apply()), render.Options{Color: true}},
+		"tree-crashloop": {"what failed, why, once", render.Tree, one(spantest.CrashLoop()), render.Options{}},
+		"tree-waiting": {
+			"what it waits for, wrapped", render.Tree, one(spantest.Unschedulable()), render.Options{Width: 80},
+		},
+		"tree-many": {
+			"siblings alike are folded, the failed and the slowest shown", render.Tree, one(spantest.Many(1000)),
+			render.Options{},
+		},
+		"tree-healing": {
+			"a second tree that says what it reacted to", render.Tree, spantest.Healing(), render.Options{},
+		},
+		"tree-hostile": {
+			"nothing moves the cursor, wide characters line up", render.Tree, one(spantest.Hostile()), render.Options{},
+		},
+		"tree-rollout": {
+			"superseded, refused, two namespaces, weak evidence", render.Tree, one(spantest.Rollout()),
+			render.Options{},
+		},
+		"tree-joined": {
+			"of what others emitted, what matters, and a count", render.Tree, one(spantest.Joined()), render.Options{},
+		},
 		"tree-joined-full": {"all of it", render.Tree, one(spantest.Joined()), render.Options{Full: true}},
-		"table-joined":     {"one row for each span, with its evidence", render.Table, one(spantest.Joined()), render.Options{}},
-		"json-joined":      {"others' spans keep resource, scope and kind", render.JSON, one(spantest.Joined()), render.Options{Cluster: "c-1"}},
-		"tree-none":        {"no trace draws nothing", render.Tree, nil, render.Options{}},
-		"tree-empty":       {"a trace without spans has a header", render.Tree, one(&span.Trace{}), render.Options{}},
-		"table-apply":      {"one row for each span", render.Table, one(spantest.Apply()), render.Options{}},
-		"table-healing":    {"two traces", render.Table, spantest.Healing(), render.Options{}},
-		"table-hostile":    {"escaped and aligned", render.Table, one(spantest.Hostile()), render.Options{}},
-		"json-apply":       {"one OTLP document", render.JSON, one(spantest.Apply()), render.Options{Cluster: "c-1"}},
-		"json-waiting":     {"open spans end now, unfinished", render.JSON, one(spantest.Unschedulable()), render.Options{}},
-		"json-hostile":     {"valid UTF-8", render.JSON, one(spantest.Hostile()), render.Options{}},
-		"json-none":        {"an empty document, not an empty object", render.JSON, nil, render.Options{}},
+		"table-joined": {
+			"one row for each span, with its evidence", render.Table, one(spantest.Joined()), render.Options{},
+		},
+		"json-joined": {
+			"others' spans keep resource, scope and kind", render.JSON, one(spantest.Joined()), render.Options{
+				Cluster: "c-1",
+			},
+		},
+		"tree-none":     {"no trace draws nothing", render.Tree, nil, render.Options{}},
+		"tree-empty":    {"a trace without spans has a header", render.Tree, one(&span.Trace{}), render.Options{}},
+		"table-apply":   {"one row for each span", render.Table, one(spantest.Apply()), render.Options{}},
+		"table-healing": {"two traces", render.Table, spantest.Healing(), render.Options{}},
+		"table-hostile": {"escaped and aligned", render.Table, one(spantest.Hostile()), render.Options{}},
+		"json-apply":    {"one OTLP document", render.JSON, one(spantest.Apply()), render.Options{Cluster: "c-1"}},
+		"json-waiting": {
+			"open spans end now, unfinished", render.JSON, one(spantest.Unschedulable()), render.Options{},
+		},
+		"json-hostile": {"valid UTF-8", render.JSON, one(spantest.Hostile()), render.Options{}},
+		"json-none":    {"an empty document, not an empty object", render.JSON, nil, render.Options{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -174,7 +174,8 @@ func (l leftOut) lines() []line {
 
 // called is what s is known as to people: a call of gRPC goes by its method.
 func called(s *span.Span) string {
-	if slash := strings.LastIndexByte(s.Name, '/'); s.Origin != nil && slash > 0 && !strings.ContainsAny(s.Name, " {") && strings.Contains(s.Name[:slash], ".") {
+	if slash := strings.LastIndexByte(s.Name, '/'); s.Origin != nil && slash > 0 &&
+		!strings.ContainsAny(s.Name, " {") && strings.Contains(s.Name[:slash], ".") {
 		return s.Name[slash+1:]
 	}
 	return s.Name

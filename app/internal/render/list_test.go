@@ -44,7 +44,8 @@ func summaries() []store.Summary {
 	hostile := spantest.Ref("", "Pod", "\u202egnp.exe\x1b[2J\nnext"+strings.Repeat("x", 4000))
 	hostile.Kind.Kind, hostile.Namespace = "日本語\x1b[31m", "\u2066ns"
 	add(0, func(s *store.Summary) {
-		s.Command, s.Object, s.Verb, s.Actor, s.User, s.Outcome = "", hostile, "\rdelete\x9b", "evil\x07", "mallory\u200b", "\x1b]0;title\x07"
+		s.Command, s.Object, s.Verb, s.Actor, s.User, s.Outcome = "", hostile, "\rdelete\x9b", "evil\x07",
+			"mallory\u200b", "\x1b]0;title\x07"
 		s.Slowest, s.Heals, s.Reason = "pull image \x1b[5m設備:最新版", "Pod \n\x1b", "because\nof \x1b[31m"
 	}, spantest.Apply())
 	return out
@@ -57,15 +58,29 @@ func TestListGolden(t *testing.T) {
 		traces []store.Summary
 		o      render.ListOptions
 	}{
-		"list":       {"as wide as it takes", all[:8], render.ListOptions{}},
-		"list-160":   {"wide terminals cut little", all, render.ListOptions{Options: render.Options{Width: 160}}},
-		"list-80":    {"names give way, all columns stay", all, render.ListOptions{Options: render.Options{Width: 80}}},
-		"list-50":    {"whole columns give way", all, render.ListOptions{Options: render.Options{Width: 50}}},
-		"list-color": {"colours as in trees", all[:8], render.ListOptions{Options: render.Options{Color: true, Width: 120}}},
-		"list-wide":  {"times, whole IDs, reasons, nothing cut", all[:8], render.ListOptions{Wide: true, Options: render.Options{Width: 80}}},
-		"list-whole": {"whole IDs and names, still ages", all[:2], render.ListOptions{Whole: true, Options: render.Options{Width: 80}}},
-		"list-near":  {"the namespace that was asked for is not repeated", all[:8], render.ListOptions{Namespace: "default", Options: render.Options{Width: 80}}},
-		"list-none":  {"not even titles", nil, render.ListOptions{}},
+		"list":     {"as wide as it takes", all[:8], render.ListOptions{}},
+		"list-160": {"wide terminals cut little", all, render.ListOptions{Options: render.Options{Width: 160}}},
+		"list-80":  {"names give way, all columns stay", all, render.ListOptions{Options: render.Options{Width: 80}}},
+		"list-50":  {"whole columns give way", all, render.ListOptions{Options: render.Options{Width: 50}}},
+		"list-color": {
+			"colours as in trees", all[:8], render.ListOptions{Options: render.Options{Color: true, Width: 120}},
+		},
+		"list-wide": {
+			"times, whole IDs, reasons, nothing cut", all[:8], render.ListOptions{
+				Wide: true, Options: render.Options{Width: 80},
+			},
+		},
+		"list-whole": {
+			"whole IDs and names, still ages", all[:2], render.ListOptions{
+				Whole: true, Options: render.Options{Width: 80},
+			},
+		},
+		"list-near": {
+			"the namespace that was asked for is not repeated", all[:8], render.ListOptions{
+				Namespace: "default", Options: render.Options{Width: 80},
+			},
+		},
+		"list-none": {"not even titles", nil, render.ListOptions{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +100,9 @@ func TestListKeepsItsLines(t *testing.T) {
 	all := summaries()
 	for width := 20; width < 200; width++ {
 		var got bytes.Buffer
-		if err := render.List(&got, all, render.ListOptions{Options: render.Options{Width: width, Now: now}}); err != nil {
+		if err := render.List(&got, all, render.ListOptions{
+			Options: render.Options{Width: width, Now: now},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
@@ -105,7 +122,8 @@ func TestListKeepsItsLines(t *testing.T) {
 	if err := render.List(&wide, all, render.ListOptions{Wide: true, Options: render.Options{Now: now}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(wide.String(), "\n"); got != len(all)+1 || strings.ContainsAny(wide.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+	if got := strings.Count(wide.String(), "\n"); got != len(all)+1 ||
+		strings.ContainsAny(wide.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
 		t.Errorf("wide: %d lines, want %d, all escaped", got, len(all)+1)
 	}
 }

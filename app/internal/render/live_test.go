@@ -181,7 +181,8 @@ func TestLiveLeavesOthersOutputAbove(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.text()
-	if !strings.HasPrefix(got, "deployment.apps/web created\nservice/web created\nPassword: ok\nkubectl apply") || strings.Count(got, "kubectl apply") != 1 {
+	if !strings.HasPrefix(got, "deployment.apps/web created\nservice/web created\nPassword: ok\nkubectl apply") ||
+		strings.Count(got, "kubectl apply") != 1 {
 		t.Errorf("the screen shows:\n%s", got)
 	}
 	if err := l.Close(); err != nil {
@@ -196,7 +197,9 @@ func TestLiveLeavesOthersOutputAbove(t *testing.T) {
 }
 
 func TestLiveSurvivesResize(t *testing.T) {
-	for name, size := range map[string][2]int{"narrower": {70, 40}, "wider": {150, 40}, "lower": {100, 8}, "higher": {100, 60}} {
+	for name, size := range map[string][2]int{
+		"narrower": {70, 40}, "wider": {150, 40}, "lower": {100, 8}, "higher": {100, 60},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, 100, 40)
 			fmt.Fprint(s, "$ lifeline run\n")
@@ -221,7 +224,8 @@ func TestLiveSurvivesResize(t *testing.T) {
 func TestLiveFitsTheScreen(t *testing.T) {
 	open := spantest.Many(40)
 	for i, s := range open.Spans {
-		if i == 0 || s.Name == "reconcile Deployment" || s.Name == "reconcile ReplicaSet" || s.Object.Name == "web-6cf-0017" && s.Name != "schedule" {
+		if i == 0 || s.Name == "reconcile Deployment" || s.Name == "reconcile ReplicaSet" ||
+			s.Object.Name == "web-6cf-0017" && s.Name != "schedule" {
 			s.End, s.Outcome = span.Time{}, ""
 		}
 	}

@@ -60,7 +60,9 @@ const screen = 55
 // audit log and all components tracing: 370 spans, on one screen.
 func TestRealDeployment(t *testing.T) {
 	trace := recorded(t, "deployment.json.gz")
-	for name, o := range map[string]render.Options{"tree-deployment": {Width: 100}, "tree-deployment-full": {Width: 100, Full: true}} {
+	for name, o := range map[string]render.Options{
+		"tree-deployment": {Width: 100}, "tree-deployment-full": {Width: 100, Full: true},
+	} {
 		var got bytes.Buffer
 		if err := render.Tree(&got, []*span.Trace{trace}, o); err != nil {
 			t.Fatal(err)

@@ -65,7 +65,8 @@ func FuzzEscape(f *testing.F) {
 				t.Fatalf("wrap(%q, %d) has %q of %d cells", got, n+2, l, cells(l))
 			}
 		}
-		if joined := strings.Join(wrap(got, n+2), ""); strings.ReplaceAll(joined, " ", "") != strings.ReplaceAll(got, " ", "") {
+		if joined := strings.Join(wrap(got, n+2), ""); strings.ReplaceAll(joined, " ", "") != strings.ReplaceAll(got,
+			" ", "") {
 			t.Fatalf("wrap(%q, %d) lost text: %q", got, n+2, joined)
 		}
 	})
@@ -73,14 +74,20 @@ func FuzzEscape(f *testing.F) {
 
 func TestShorten(t *testing.T) {
 	cases := map[string]struct{ reason, got, want string }{
-		"fits":          {"nothing to do", squeeze("reconcile Pod web", 17), "reconcile Pod web"},
-		"middle":        {"generated names differ at their end", squeeze("reconcile Pod web-6cf9d8-x7k2p", 20), "reconcile Pod…-x7k2p"},
-		"wide":          {"a wide character is never halved", squeeze("デプロイメント", 9), "デプロ…ト"},
-		"cut":           {"the end gives way", cut("deployment-controller", 12), "deployment-…"},
-		"cut wide":      {"at most so many cells", cut("日本語", 4), "日…"},
-		"cut to none":   {"no room is no text", cut("abc", 0), ""},
-		"combining":     {"marks take no room", pad("e\u0301", 2), "e\u0301 "},
-		"wrap":          {"broken at blanks, long words anywhere", strings.Join(wrap("an unbreakable-word here", 8), "|"), "an|unbreaka|ble-word|here"},
+		"fits": {"nothing to do", squeeze("reconcile Pod web", 17), "reconcile Pod web"},
+		"middle": {
+			"generated names differ at their end", squeeze("reconcile Pod web-6cf9d8-x7k2p", 20),
+			"reconcile Pod…-x7k2p",
+		},
+		"wide":        {"a wide character is never halved", squeeze("デプロイメント", 9), "デプロ…ト"},
+		"cut":         {"the end gives way", cut("deployment-controller", 12), "deployment-…"},
+		"cut wide":    {"at most so many cells", cut("日本語", 4), "日…"},
+		"cut to none": {"no room is no text", cut("abc", 0), ""},
+		"combining":   {"marks take no room", pad("e\u0301", 2), "e\u0301 "},
+		"wrap": {
+			"broken at blanks, long words anywhere", strings.Join(wrap("an unbreakable-word here", 8), "|"),
+			"an|unbreaka|ble-word|here",
+		},
 		"tail of marks": {"no mark without its letter", tail("ae\u0301", 0), ""},
 	}
 	for name, tc := range cases {
