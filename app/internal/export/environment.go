@@ -29,7 +29,8 @@ func checkEnvironment(to *target) error {
 	if to.clear {
 		for _, suffix := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE"} {
 			if name, _ := firstEnv("TRACES_"+suffix, suffix); name != "" {
-				return fmt.Errorf("%s asks for TLS, but %s says plain text (%s): use https:// or grpcs://", name, to.origin, to.name)
+				return fmt.Errorf("%s asks for TLS, but %s says plain text (%s): use https:// or grpcs://", name,
+					to.origin, to.name)
 			}
 		}
 	}

@@ -84,11 +84,17 @@ func TestSendsEverySpanOnce(t *testing.T) {
 		flag   func(address string) string
 		env    func(address string) map[string]string
 	}{
-		"flag http":      {reason: "the path is appended", flag: func(a string) string { return "http://" + a }},
-		"flag http path": {reason: "below the path given", flag: func(a string) string { return "http://" + a + "/otlp/" }},
-		"flag http full": {reason: "a full path stays", flag: func(a string) string { return "http://" + a + "/x/v1/traces" }},
+		"flag http": {reason: "the path is appended", flag: func(a string) string { return "http://" + a }},
+		"flag http path": {
+			reason: "below the path given", flag: func(a string) string { return "http://" + a + "/otlp/" },
+		},
+		"flag http full": {
+			reason: "a full path stays", flag: func(a string) string { return "http://" + a + "/x/v1/traces" },
+		},
 		"flag host:port": {reason: "HTTP unless something says gRPC", flag: func(a string) string { return a }},
-		"flag grpc":      {reason: "gRPC in plain text", grpc: true, flag: func(a string) string { return "grpc://" + a }},
+		"flag grpc": {
+			reason: "gRPC in plain text", grpc: true, flag: func(a string) string { return "grpc://" + a },
+		},
 		"flag and protocol": {
 			reason: "the protocol's variable decides for the flag", grpc: true,
 			flag: func(a string) string { return "http://" + a },
@@ -99,8 +105,9 @@ func TestSendsEverySpanOnce(t *testing.T) {
 			flag:   func(a string) string { return "http://" + a },
 			env: func(string) map[string]string {
 				return map[string]string{
-					"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1",
-					"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none",
+					"OTEL_EXPORTER_OTLP_ENDPOINT":        "http://127.0.0.1:1",
+					"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1",
+					"OTEL_SDK_DISABLED":                  "true", "OTEL_TRACES_EXPORTER": "none",
 				}
 			},
 		},
@@ -114,14 +121,17 @@ func TestSendsEverySpanOnce(t *testing.T) {
 			reason: "as it is, before the general one",
 			env: func(a string) map[string]string {
 				return map[string]string{
-					"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://" + a + "/a/v1/traces", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
+					"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://" + a + "/a/v1/traces",
+					"OTEL_EXPORTER_OTLP_ENDPOINT":        "http://127.0.0.1:1",
 				}
 			},
 		},
 		"json": {
 			reason: "OTLP's third form",
 			env: func(a string) map[string]string {
-				return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + a, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}
+				return map[string]string{
+					"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + a, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json",
+				}
 			},
 		},
 		"grpc": {
@@ -137,7 +147,8 @@ func TestSendsEverySpanOnce(t *testing.T) {
 			reason: "whatever gRPC knows", grpc: true,
 			env: func(a string) map[string]string {
 				return map[string]string{
-					"OTEL_EXPORTER_OTLP_ENDPOINT": strings.Replace(a, "127.0.0.1", "localhost", 1), "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_INSECURE": "true",
+					"OTEL_EXPORTER_OTLP_ENDPOINT": strings.Replace(a, "127.0.0.1", "localhost", 1),
+					"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_INSECURE": "true",
 				}
 			},
 		},
@@ -228,7 +239,8 @@ func TestBackendDownThenUp(t *testing.T) {
 			if r.calls < 3 {
 				t.Errorf("%d spans came in %d requests", len(trace.Spans), r.calls)
 			}
-			if got := said.text(); strings.Count(got, "\n") != 0 || !strings.Contains(got, address) || !strings.Contains(got, "--otlp") {
+			if got := said.text(); strings.Count(got, "\n") != 0 || !strings.Contains(got, address) ||
+				!strings.Contains(got, "--otlp") {
 				t.Errorf("warnings: %s", got)
 			}
 		})
@@ -307,7 +319,11 @@ func TestRefusedSpans(t *testing.T) {
 		answer func(int) (ptraceotlp.ExportResponse, error)
 		want   []string
 	}{
-		"partly": {"those that were refused are counted, and no batch is sent twice", partly, []string{"2 of 10 spans", "too old [2J"}},
+		"partly": {
+			"those that were refused are counted, and no batch is sent twice", partly, []string{
+				"2 of 10 spans", "too old [2J",
+			},
+		},
 		"wholly": {"a refusal is final", wholly, []string{"10 of 10 spans", "no such tenant"}},
 		"warned": {"a warning refuses nothing", warned, nil},
 	}
@@ -351,9 +367,17 @@ func TestTLS(t *testing.T) {
 		env    map[string]string
 		want   string
 	}{
-		"trusted":    {"certificates come from the variables", map[string]string{"CERTIFICATE": certFile, "CLIENT_CERTIFICATE": certFile, "CLIENT_KEY": keyFile}, ""},
-		"for traces": {"and from those for traces", map[string]string{"TRACES_CERTIFICATE": certFile, "TRACES_CLIENT_CERTIFICATE": certFile, "TRACES_CLIENT_KEY": keyFile}, ""},
-		"untrusted":  {"no unknown authority is trusted", nil, "certificate"},
+		"trusted": {
+			"certificates come from the variables", map[string]string{
+				"CERTIFICATE": certFile, "CLIENT_CERTIFICATE": certFile, "CLIENT_KEY": keyFile,
+			}, "",
+		},
+		"for traces": {
+			"and from those for traces", map[string]string{
+				"TRACES_CERTIFICATE": certFile, "TRACES_CLIENT_CERTIFICATE": certFile, "TRACES_CLIENT_KEY": keyFile,
+			}, "",
+		},
+		"untrusted": {"no unknown authority is trusted", nil, "certificate"},
 	}
 	for name, tc := range cases {
 		for _, scheme := range []string{"grpcs://", "https://"} {
@@ -407,7 +431,8 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	e.Export(one(b.Trace))
 	err := hurried(t, e)
-	if err == nil || !strings.Contains(err.Error(), "more than 100000 spans were waiting") || !errors.Is(err, errQueueFull) {
+	if err == nil || !strings.Contains(err.Error(), "more than 100000 spans were waiting") ||
+		!errors.Is(err, errQueueFull) {
 		t.Errorf("Close says: %v", err)
 	}
 }

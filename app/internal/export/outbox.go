@@ -129,8 +129,9 @@ func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	b := &Outbox{
 		opts: o, sender: to, cancel: cancel, holding: o.Hold,
-		wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}), committing: make(chan struct{}, 1),
-		queued: map[string]item{}, told: map[DropReason]time.Time{},
+		wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
+		committing: make(chan struct{}, 1),
+		queued:     map[string]item{}, told: map[DropReason]time.Time{},
 		limits: normalLimits(o.MaxSpans, o.MaxAge), removed: removals{linger: o.linger},
 	}
 	b.restore(left)

@@ -19,7 +19,9 @@ import (
 // backend answers at once, and looks at nothing.
 func backend(t testing.TB) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { io.Copy(io.Discard, req.Body) }))
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		io.Copy(io.Discard, req.Body)
+	}))
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -99,7 +101,9 @@ func BenchmarkOutboxOpen(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		began := time.Now()
-		again, err := OpenOutbox(b.Context(), OutboxOptions{Options: o.Options, Hold: true, Store: w.db, Commit: w.commit, Now: w.clock.Now})
+		again, err := OpenOutbox(b.Context(), OutboxOptions{
+			Options: o.Options, Hold: true, Store: w.db, Commit: w.commit, Now: w.clock.Now,
+		})
 		if err != nil {
 			b.Fatal(err)
 		}

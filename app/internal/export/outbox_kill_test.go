@@ -102,12 +102,16 @@ func killed(t *testing.T, random *rand.Rand, places map[string]int) {
 				}
 				if len(committed) > 0 && random.IntN(3) == 0 {
 					late := amend(committed[random.IntN(len(committed))], fmt.Sprint(n))
-					if queueOne(t, w, next, &store.Batch{Amendments: one(late)}, []Entry{{TraceID: late.ID, Only: []trace.SpanID{late.Spans[0].ID}}}) {
+					if queueOne(t, w, next, &store.Batch{Amendments: one(late)}, []Entry{
+						{TraceID: late.ID, Only: []trace.SpanID{late.Spans[0].ID}},
+					}) {
 						committed = append(committed, late)
 					}
 				}
 			}
-			w.until("delivered or dead", func(s OutboxStats) bool { return next.blown() || s.Entries+w.unremoved() == 0 })
+			w.until("delivered or dead", func(s OutboxStats) bool {
+				return next.blown() || s.Entries+w.unremoved() == 0
+			})
 			places[next.where]++
 			w.crash()
 			continue

@@ -79,7 +79,8 @@ func (b *Outbox) commit(ctx context.Context) (left int, err error) {
 	defer b.mu.Unlock()
 	if err != nil {
 		b.removed.since = time.Now().Add(b.removed.linger)
-		return len(b.removed.names), fmt.Errorf("cannot remove delivered spans from the outbox; they stay for another attempt: %w", err)
+		return len(b.removed.names), fmt.Errorf("cannot remove delivered spans from the outbox; they stay for "+
+			"another attempt: %w", err)
 	}
 	for name := range state {
 		b.removed.drop(name)

@@ -61,7 +61,8 @@ func TestOutboxDelivers(t *testing.T) {
 			box.Stored(state)
 			box.Stored(state) // changes nothing
 			stats := w.until("all sent", func(s OutboxStats) bool { return s.Entries == 0 })
-			if stats.Exported < 4001 || stats.Spans != 0 || stats.Bytes == 0 || stats.LastSuccess.IsZero() || stats.LastError != nil || len(stats.Dropped) != 0 {
+			if stats.Exported < 4001 || stats.Spans != 0 || stats.Bytes == 0 || stats.LastSuccess.IsZero() ||
+				stats.LastError != nil || len(stats.Dropped) != 0 {
 				t.Errorf("it stands at %+v", stats)
 			}
 			if !box.Delivered().Equal(w.clock.Now()) {
@@ -250,12 +251,13 @@ func TestOutboxRefused(t *testing.T) {
 		refused int64
 		warn    string
 	}{
-		"partly": {"those refused are counted, and nothing is sent twice", func(int) (ptraceotlp.ExportResponse, error) {
-			resp := ptraceotlp.NewExportResponse()
-			resp.PartialSuccess().SetRejectedSpans(2)
-			resp.PartialSuccess().SetErrorMessage("too old")
-			return resp, nil
-		}, 2, "refused 2 of 10 spans"},
+		"partly": {"those refused are counted, and nothing is sent twice",
+			func(int) (ptraceotlp.ExportResponse, error) {
+				resp := ptraceotlp.NewExportResponse()
+				resp.PartialSuccess().SetRejectedSpans(2)
+				resp.PartialSuccess().SetErrorMessage("too old")
+				return resp, nil
+			}, 2, "refused 2 of 10 spans"},
 		"wholly": {"a refusal is final", func(int) (ptraceotlp.ExportResponse, error) {
 			return ptraceotlp.NewExportResponse(), status.Error(codes.InvalidArgument, "no such tenant")
 		}, 10, "no such tenant"},
@@ -269,7 +271,8 @@ func TestOutboxRefused(t *testing.T) {
 			w.put(small("a", 10))
 			stats := w.until("answered", func(s OutboxStats) bool { return s.Entries == 0 })
 			w.finish()
-			if stats.Refused != tc.refused || stats.Exported != 10-tc.refused || stats.LastError == nil || len(stats.Dropped) != 0 {
+			if stats.Refused != tc.refused || stats.Exported != 10-tc.refused || stats.LastError == nil ||
+				len(stats.Dropped) != 0 {
 				t.Errorf("%s: it stands at %+v", tc.reason, stats)
 			}
 			if !strings.Contains(w.said.text(), tc.warn) || r.calls != 1 || w.left() != 0 {
@@ -292,7 +295,9 @@ func TestOutboxPruned(t *testing.T) {
 	}
 	w.put(kept)
 	missing := trace.SpanID{1}
-	state := box.Queue(Entry{TraceID: kept.ID, Only: []trace.SpanID{kept.Spans[0].ID, missing}}, Entry{TraceID: kept.ID, Only: []trace.SpanID{missing}})
+	state := box.Queue(Entry{TraceID: kept.ID, Only: []trace.SpanID{kept.Spans[0].ID, missing}}, Entry{
+		TraceID: kept.ID, Only: []trace.SpanID{missing},
+	})
 	state[OutboxPrefix+"nonsense"] = []byte("x")
 	state[(&item{seq: 99}).name()] = []byte("of another version")
 	if err := w.write(&store.Batch{State: state}); err != nil {
@@ -340,7 +345,8 @@ func TestOutboxStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 	stats := box.Stats()
-	if stats.Entries != 4 || stats.Spans != 8 || len(stats.Dropped) != 0 || !stats.Holding || !stats.Oldest.Equal(at[6]) || w.unremoved() != 0 {
+	if stats.Entries != 4 || stats.Spans != 8 || len(stats.Dropped) != 0 || !stats.Holding ||
+		!stats.Oldest.Equal(at[6]) || w.unremoved() != 0 {
 		t.Errorf("it stands at %+v", stats)
 	}
 	if got := box.Delivered(); !got.Equal(at[6]) {
@@ -368,7 +374,9 @@ func TestOutboxClosesAfterTheLast(t *testing.T) {
 		"nothing waits":   {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &Outbox{sender: &sender{}, wake: make(chan struct{}, 1), closing: make(chan struct{}), holding: c.holds}
+			b := &Outbox{
+				sender: &sender{}, wake: make(chan struct{}, 1), closing: make(chan struct{}), holding: c.holds,
+			}
 			close(b.closing)
 			if c.waits {
 				b.backlog.add(item{Entry: Entry{Spans: 1}})
@@ -470,7 +478,11 @@ func TestOutboxRefusesToStart(t *testing.T) {
 func TestEntryIsReadAsWritten(t *testing.T) {
 	for _, e := range []Entry{
 		{TraceID: trace.TraceID{1}, Spans: 1, Queued: time.Unix(0, -5)},
-		{TraceID: trace.TraceID{0xff}, Spans: maxEntrySpans, Queued: time.Unix(1<<32, 7), Only: []trace.SpanID{{1}, {2}, {0xff}}},
+		{
+			TraceID: trace.TraceID{0xff}, Spans: maxEntrySpans, Queued: time.Unix(1<<32, 7), Only: []trace.SpanID{
+				{1}, {2}, {0xff},
+			},
+		},
 	} {
 		in := item{Entry: e, seq: 1<<64 - 1}
 		out, err := decodeItem(in.name(), e.encode())

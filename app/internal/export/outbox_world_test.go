@@ -202,7 +202,8 @@ func (w *world) unremoved() int {
 // small is a finished trace of so many spans.
 func small(name string, spans int) *span.Trace {
 	b := spantest.New(name)
-	root := b.Add(nil, "reconcile Deployment", "deployment-controller", spantest.Ref("apps", "Deployment", name), 0, 100)
+	root := b.Add(nil, "reconcile Deployment", "deployment-controller", spantest.Ref("apps", "Deployment", name), 0,
+		100)
 	root.Outcome = span.Converged
 	for i := 1; i < spans; i++ {
 		b.Add(root, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", fmt.Sprintf("%s-%d", name, i)), i, 100)
@@ -214,8 +215,9 @@ func small(name string, spans int) *span.Trace {
 func amend(t *span.Trace, key string) *span.Trace {
 	root := t.Spans[0]
 	return &span.Trace{ID: t.ID, Spans: []*span.Span{{
-		TraceID: t.ID, ID: span.DeriveID(t.ID, "amend", key), Parent: root.ID, Name: "amend", Service: root.Service, Object: root.Object,
-		Start: root.End, End: root.End,
+		TraceID: t.ID, ID: span.DeriveID(t.ID, "amend", key), Parent: root.ID, Name: "amend", Service: root.Service,
+		Object: root.Object,
+		Start:  root.End, End: root.End,
 	}}}
 }
 

@@ -66,7 +66,10 @@ type receiver struct {
 }
 
 func newReceiver() *receiver {
-	return &receiver{got: map[string]int{}, ends: map[string]uint64{}, service: map[string]bool{}, headers: http.Header{}, changed: make(chan struct{}, 1)}
+	return &receiver{
+		got: map[string]int{}, ends: map[string]uint64{}, service: map[string]bool{}, headers: http.Header{},
+		changed: make(chan struct{}, 1),
+	}
 }
 
 func (r *receiver) Export(ctx context.Context, req ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
@@ -225,7 +228,8 @@ func serveHTTP(t testing.TB, r *receiver, l net.Listener) {
 func listen(t testing.TB, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
-	for began := time.Now(); errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); errors.Is(err, syscall.EADDRINUSE) &&
+		time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
 		l, err = net.Listen("tcp", address)
 	}
 	if err != nil {
@@ -285,6 +289,7 @@ func mutualTLS(t *testing.T, cert tls.Certificate) grpc.ServerOption {
 	pool := x509.NewCertPool()
 	pool.AddCert(leaf)
 	return grpc.Creds(credentials.NewTLS(&tls.Config{
-		Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
+		MinVersion: tls.VersionTLS12,
 	}))
 }

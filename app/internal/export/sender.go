@@ -108,7 +108,8 @@ func (a *answer) refusedSpans() int {
 
 // warnRefused tells a new reason for which spans were refused.
 func (s *sender) warnRefused(a answer) {
-	s.opts.Warn("%s (%s) refused %d of %d spans: %v", s.target.name, s.target.origin, a.refusedSpans(), a.spans, a.reason)
+	s.opts.Warn("%s (%s) refused %d of %d spans: %v", s.target.name, s.target.origin, a.refusedSpans(), a.spans,
+		a.reason)
 }
 
 // rest pauses after an attempt that failed, longer each time. Closing cuts the

@@ -140,7 +140,8 @@ func fromEnvironment(o Options, wanted bool) (*target, error) {
 	}
 	to.name, to.clear = u.String(), u.Scheme == "http"
 	if protocol == "" && u.Port() == "4317" {
-		o.Warn("%s=%s names gRPC's port, but spans go there by HTTP: set OTEL_EXPORTER_OTLP_PROTOCOL=grpc", name, redact(value))
+		o.Warn("%s=%s names gRPC's port, but spans go there by HTTP: set OTEL_EXPORTER_OTLP_PROTOCOL=grpc", name,
+			redact(value))
 	}
 	return to, nil
 }
@@ -171,7 +172,8 @@ func (t *target) client() otlptrace.Client {
 	if t.grpc {
 		opts := []otlptracegrpc.Option{
 			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{
-				Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: time.Second,
+				Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: time.Second,
+				MaxElapsedTime: time.Second,
 			}),
 			// gRPC would let a backend that was down long wait for two minutes.
 			otlptracegrpc.WithDialOption(grpc.WithConnectParams(grpc.ConnectParams{
