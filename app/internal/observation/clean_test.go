@@ -20,9 +20,13 @@ func TestClean(t *testing.T) {
 	state := func() *ContainerState { return &ContainerState{Waiting: true, Reason: text, Message: text} }
 	containers := []Container{{Name: "web", State: state(), Last: state()}, {Name: "side"}}
 	for name, o := range map[string]*Observation{
-		"write":  {Write: &Write{Resource: "deployments", Reason: text, Message: text}},
-		"secret": {Write: &Write{Ref: object.Ref{Kind: object.Kind{Kind: "Secret"}}, Message: `secrets "` + secret + `" not found`}},
-		"event":  {Event: &Event{Reason: text, Note: text}},
+		"write": {Write: &Write{Resource: "deployments", Reason: text, Message: text}},
+		"secret": {
+			Write: &Write{
+				Ref: object.Ref{Kind: object.Kind{Kind: "Secret"}}, Message: `secrets "` + secret + `" not found`,
+			},
+		},
+		"event": {Event: &Event{Reason: text, Note: text}},
 		"state": {State: &State{
 			ProgressMessage: text, Conditions: []Condition{{Type: "Ready", Reason: text, Message: text}},
 			Pod: &Pod{Reason: text, Message: text, Init: containers, Containers: containers},
@@ -49,7 +53,10 @@ func TestReaderCleans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note := &Event{UID: "e", ResourceVersion: 9, Regarding: object.Ref{Name: "web"}, Reason: "Failed", Note: "the password is cNrYhunter2", Time: start}
+	note := &Event{
+		UID: "e", ResourceVersion: 9, Regarding: object.Ref{Name: "web"}, Reason: "Failed",
+		Note: "the password is cNrYhunter2", Time: start,
+	}
 	if err := errors.Join(w.Write(&Observation{Seen: start, Source: SourceWatch, Event: note}), w.Flush()); err != nil {
 		t.Fatal(err)
 	}

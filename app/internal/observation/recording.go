@@ -100,7 +100,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		return nil, fmt.Errorf("cannot read recording %s, line 1: not the header of a Lifeline recording", name)
 	}
 	if v := reader.header.Version; v != recordingVersion {
-		return nil, fmt.Errorf("cannot read recording %s: its format is version %d, known is %d", name, v, recordingVersion)
+		return nil, fmt.Errorf("cannot read recording %s: its format is version %d, known is %d", name, v,
+			recordingVersion)
 	}
 	return reader, nil
 }

@@ -26,15 +26,39 @@ var start = time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC)
 func sample() []*Observation {
 	pod := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default", Name: "web-x7", UID: "u1"}
 	return []*Observation{
-		{Seen: start, Source: SourceRun, Run: &Run{TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Command: "kubectl apply", Start: start}},
+		{
+			Seen: start, Source: SourceRun, Run: &Run{
+				TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Command: "kubectl apply",
+				Start: start,
+			},
+		},
 		{Seen: start, Source: SourceWatch, Listed: true, Baseline: true, State: &State{
-			Ref: pod, ResourceVersion: 1 << 62, Desired: 1<<64 - 1, Created: start, ObservedGeneration: -1, Progress: ProgressInProgress,
-			Owners:   []object.Owner{{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, Name: "web", UID: "u0", Controller: true}},
+			Ref: pod, ResourceVersion: 1 << 62, Desired: 1<<64 - 1, Created: start, ObservedGeneration: -1,
+			Progress: ProgressInProgress,
+			Owners: []object.Owner{
+				{
+					Kind: object.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, Name: "web", UID: "u0",
+					Controller: true,
+				},
+			},
 			Managers: []Manager{{Name: "kubelet", Operation: "Update", Subresource: "status", Time: start, Fields: 7}},
-			Pod:      &Pod{Node: "n", Containers: []Container{{Name: "app", Image: "app:1", State: &ContainerState{Waiting: true, Reason: "ImagePullBackOff"}}}},
+			Pod: &Pod{
+				Node: "n", Containers: []Container{
+					{Name: "app", Image: "app:1", State: &ContainerState{Waiting: true, Reason: "ImagePullBackOff"}},
+				},
+			},
 		}},
-		{Seen: start, Source: SourceRequest, Write: &Write{Ref: pod, Resource: "pods", Verb: "delete", Start: start, End: start, Code: 200}},
-		{Seen: start, Source: SourceWatch, Event: &Event{UID: "e", ResourceVersion: 9, Regarding: pod, Reason: "Pulled", Note: "Stopping container app", Time: start}},
+		{
+			Seen: start, Source: SourceRequest, Write: &Write{
+				Ref: pod, Resource: "pods", Verb: "delete", Start: start, End: start, Code: 200,
+			},
+		},
+		{
+			Seen: start, Source: SourceWatch, Event: &Event{
+				UID: "e", ResourceVersion: 9, Regarding: pod, Reason: "Pulled", Note: "Stopping container app",
+				Time: start,
+			},
+		},
 		{Seen: start, Source: SourceWatch, Gone: &Gone{Ref: pod, ResourceVersion: 12}},
 	}
 }
@@ -114,7 +138,8 @@ func TestTruncatedGzipNamesTheLine(t *testing.T) {
 	for err == nil {
 		_, err = in.Next()
 	}
-	if errors.Is(err, io.EOF) || !strings.Contains(err.Error(), ", line ") || !strings.Contains(err.Error(), "truncated") {
+	if errors.Is(err, io.EOF) || !strings.Contains(err.Error(), ", line ") ||
+		!strings.Contains(err.Error(), "truncated") {
 		t.Errorf("want an error that names the truncated line, got %v", err)
 	}
 }
@@ -133,11 +158,13 @@ func TestBadRecordings(t *testing.T) {
 		},
 		"OtherFile": {
 			reason: "some other JSONL file is no recording",
-			text:   `{"kind":"Event"}` + "\n", want: "cannot read recording f, line 1: not the header of a Lifeline recording",
+			text: `{"kind":"Event"}` +
+				"\n", want: "cannot read recording f, line 1: not the header of a Lifeline recording",
 		},
 		"NewerVersion": {
 			reason: "a format that is not known is not guessed at",
-			text:   `{"lifelineRecording":2}` + "\n", want: "cannot read recording f: its format is version 2, known is 1",
+			text:   `{"lifelineRecording":2}` + "\n",
+			want:   "cannot read recording f: its format is version 2, known is 1",
 		},
 		"Damaged": {
 			reason: "a damaged line is named",
@@ -159,7 +186,8 @@ func TestBadRecordings(t *testing.T) {
 		},
 		"TooLong": {
 			reason: "a line is bounded, so that a bad file does not fill memory",
-			text:   header + strings.Repeat("x", maxLine+1), want: "cannot read recording f, line 2: longer than 4194304 bytes",
+			text:   header + strings.Repeat("x", maxLine+1),
+			want:   "cannot read recording f, line 2: longer than 4194304 bytes",
 		},
 	}
 	for name, tc := range cases {
