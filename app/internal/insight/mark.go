@@ -17,7 +17,9 @@ import (
 func Mark(t *span.Trace, now time.Time) {
 	mark := span.KeyCriticalPath.Bool(true)
 	for _, s := range CriticalPath(t, now) {
-		if s.Duration() > 0 && !slices.ContainsFunc(s.Span.Attributes, func(a attribute.KeyValue) bool { return a.Key == mark.Key }) {
+		if s.Duration() > 0 && !slices.ContainsFunc(s.Span.Attributes, func(a attribute.KeyValue) bool {
+			return a.Key == mark.Key
+		}) {
 			s.Span.Attributes = append(s.Span.Attributes, mark)
 		}
 	}

@@ -122,7 +122,9 @@ func (w *walk) span(s *span.Span, from, to time.Time) {
 // that s waited for meanwhile.
 func (w *walk) own(s *span.Span, from, to time.Time) {
 	if len(w.inner(s)) > 0 {
-		conditions := slices.DeleteFunc(slices.Clone(w.children[s.ID]), func(c *span.Span) bool { return !isCondition(c) })
+		conditions := slices.DeleteFunc(slices.Clone(w.children[s.ID]), func(c *span.Span) bool {
+			return !isCondition(c)
+		})
 		slices.SortStableFunc(conditions, func(a, b *span.Span) int { return w.end(b).Compare(w.end(a)) })
 		for _, c := range conditions {
 			start, end := later(c.Start.Time, from), earlier(w.end(c), to)

@@ -50,14 +50,18 @@ func TestCriticalPath(t *testing.T) {
 			},
 		},
 		"condition": {
-			reason: "what an object caused explains the wait for its condition; the condition only what nothing else does",
+			reason: "what an object caused explains the wait for its condition; the condition only what nothing else " +
+				"does",
 			build: func(b *spantest.Builder) {
 				root := add(b, nil, "run", 0, 100)
 				h := add(b, root, "reconcile Head", 0, 100)
 				add(b, h, "condition", 10, 95)
 				add(b, h, "reconcile Child", 20, 60)
 			},
-			want: []string{"reconcile Head 0-10", "condition 10-20", "reconcile Child 20-60", "condition 60-95", "reconcile Head 95-100"},
+			want: []string{
+				"reconcile Head 0-10", "condition 10-20", "reconcile Child 20-60", "condition 60-95",
+				"reconcile Head 95-100",
+			},
 		},
 		"condition alone": {
 			reason: "without anything that the object caused the condition is all there is to say",
@@ -68,7 +72,8 @@ func TestCriticalPath(t *testing.T) {
 			want: []string{"reconcile Certificate 0-10", "condition 10-100"},
 		},
 		"rollout": {
-			reason: "the old ReplicaSet waits for its turn: the new Pods are what it waits for; the last old Pod outlives the Deployment's reconciliation",
+			reason: "the old ReplicaSet waits for its turn: the new Pods are what it waits for; the last old Pod " +
+				"outlives the Deployment's reconciliation",
 			build: func(b *spantest.Builder) {
 				root := add(b, nil, "run", 0, 100)
 				d := add(b, root, "reconcile Deployment", 0, 80)

@@ -26,11 +26,27 @@ func TestShares(t *testing.T) {
 		path   []part
 		want   []insight.Share
 	}{
-		"none":   {reason: "no path has no shares"},
-		"thirds": {"the remainder goes to one of equals", []part{{"a", 1}, {"b", 1}, {"c", 1}}, []insight.Share{share("a", 1, 34), share("b", 1, 33), share("c", 1, 33)}},
-		"summed": {"what has the same label is one share", []part{{"a", 10}, {"b", 50}, {"a", 40}}, []insight.Share{share("a", 50, 50), share("b", 50, 50)}},
-		"small":  {"what is below 3 % is other, and last", []part{{"a", 90}, {"b", 2}, {"c", 1}, {"d", 2}, {"e", 5}}, []insight.Share{share("a", 90, 90), share("e", 5, 5), share("other", 5, 5)}},
-		"tiny":   {"other is left out if it rounds to nothing", []part{{"a", 10000}, {"b", 1}}, []insight.Share{share("a", 10000, 100)}},
+		"none": {reason: "no path has no shares"},
+		"thirds": {
+			"the remainder goes to one of equals", []part{{"a", 1}, {"b", 1}, {"c", 1}}, []insight.Share{
+				share("a", 1, 34), share("b", 1, 33), share("c", 1, 33),
+			},
+		},
+		"summed": {
+			"what has the same label is one share", []part{{"a", 10}, {"b", 50}, {"a", 40}}, []insight.Share{
+				share("a", 50, 50), share("b", 50, 50),
+			},
+		},
+		"small": {
+			"what is below 3 % is other, and last", []part{
+				{"a", 90}, {"b", 2}, {"c", 1}, {"d", 2}, {"e", 5},
+			}, []insight.Share{share("a", 90, 90), share("e", 5, 5), share("other", 5, 5)},
+		},
+		"tiny": {
+			"other is left out if it rounds to nothing", []part{{"a", 10000}, {"b", 1}}, []insight.Share{
+				share("a", 10000, 100),
+			},
+		},
 		"largest remainder": {
 			"rounding gives to who lost most", []part{{"a", 576}, {"b", 284}, {"c", 140}},
 			[]insight.Share{share("a", 576, 58), share("b", 284, 28), share("c", 140, 14)},
