@@ -68,9 +68,11 @@ func TestInterval(t *testing.T) {
 		from, to   time.Time
 		changed    bool
 	}{
-		"good":               {at(-2), at(-1), at(-2), at(-1), false},
-		"ahead":              {at(time.Minute), at(2 * time.Minute), at(time.Minute), at(2 * time.Minute), false},
-		"old":                {at(-24 * time.Hour), at(-24*time.Hour + 1), at(-24 * time.Hour), at(-24*time.Hour + 1), false},
+		"good":  {at(-2), at(-1), at(-2), at(-1), false},
+		"ahead": {at(time.Minute), at(2 * time.Minute), at(time.Minute), at(2 * time.Minute), false},
+		"old": {
+			at(-24 * time.Hour), at(-24*time.Hour + 1), at(-24 * time.Hour), at(-24*time.Hour + 1), false,
+		},
 		"turned round":       {at(-1), at(-2), at(-1), at(-1), false},
 		"year 1":             {year(1), at(-1), at(-1), at(-1), true},
 		"both in year 1":     {year(1), year(1), now, now, true},
