@@ -67,18 +67,21 @@ var kubectl = program{
 		"--all", "--all-containers", "--all-namespaces", "--attach", "--delete-emptydir-data", "--disable-eviction",
 		"--dry-run", "--expose", "--force", "--force-conflicts", "--ignore-daemonsets", "--ignore-not-found",
 		"--insecure-skip-tls-verify", "--list", "--local", "--no-headers", "--now", "--overwrite", "--prune", "--quiet",
-		"--record", "--recursive", "--rm", "--save-config", "--server-side", "--show-labels", "--stdin", "--tty", "--wait",
+		"--record", "--recursive", "--rm", "--save-config", "--server-side", "--show-labels", "--stdin", "--tty",
+		"--wait",
 		"--watch"),
 }
 
 // kubectlFlags hold no confidential data. Every other flag loses its value.
 var kubectlFlags = joined(
 	flags(name, "-c", "-n", "--as", "--as-group", "--class", "--cluster", "--clusterrole", "--container", "--context",
-		"--field-manager", "--group", "--name", "--namespace", "--resource", "--role", "--serviceaccount", "--subresource",
+		"--field-manager", "--group", "--name", "--namespace", "--resource", "--role", "--serviceaccount",
+		"--subresource",
 		"--user", "--verb"),
 	flags(path, "-f", "-k", "-s", "--certificate-authority", "--client-certificate", "--client-key", "--filename",
 		"--from-env-file", "--kubeconfig", "--kustomize", "--patch-file", "--server"),
-	flags(number, "-v", "--cpu-percent", "--current-replicas", "--grace-period", "--max", "--min", "--port", "--replicas",
+	flags(number, "-v", "--cpu-percent", "--current-replicas", "--grace-period", "--max", "--min", "--port",
+		"--replicas",
 		"--request-timeout", "--revision", "--since", "--tail", "--target-port", "--timeout", "--to-revision"),
 	flags(word, "-o", "--cascade", "--dry-run", "--output", "--protocol", "--restart", "--type", "--validate"),
 	flags(key, "-e", "-l", "--env", "--from-literal", "--labels", "--selector"),
@@ -91,7 +94,8 @@ var kubectlFlags = joined(
 var helm = program{
 	verb: verb{verbs: joined(
 		verbs(verb{names: 2, check: path}, "install", "template", "upgrade"),
-		verbs(verb{names: anyNumber, check: name}, "delete", "get", "history", "rollback", "status", "test", "uninstall"),
+		verbs(verb{names: anyNumber, check: name}, "delete", "get", "history", "rollback", "status", "test",
+			"uninstall"),
 	)},
 	flags: joined(
 		flags(name, "-n", "--kube-context", "--namespace"),
@@ -101,8 +105,10 @@ var helm = program{
 		flags(word, "-o", "--dry-run", "--output"),
 		flags(key, "--set", "--set-file", "--set-json", "--set-literal", "--set-string"),
 	),
-	switches: set("-i", "--atomic", "--cleanup-on-fail", "--create-namespace", "--debug", "--dependency-update", "--devel",
-		"--dry-run", "--force", "--install", "--no-hooks", "--reset-values", "--reuse-values", "--wait", "--wait-for-jobs"),
+	switches: set("-i", "--atomic", "--cleanup-on-fail", "--create-namespace", "--debug", "--dependency-update",
+		"--devel",
+		"--dry-run", "--force", "--install", "--no-hooks", "--reset-values", "--reuse-values", "--wait",
+		"--wait-for-jobs"),
 }
 
 // gnuMake has no verbs: its words are goals and variables.

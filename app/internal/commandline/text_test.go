@@ -184,9 +184,10 @@ func TestText(t *testing.T) {
 			want:    "kubectl …",
 		},
 		"helm": {
-			reason:  "A release and a chart are shown.",
-			command: "helm upgrade --install db ./chart -n x -f values.yaml --set auth.password=hunter2 --set-string a=hunter2,b=hunter2",
-			want:    "helm upgrade --install db ./chart -n x -f values.yaml --set auth.password=… --set-string a=…",
+			reason: "A release and a chart are shown.",
+			command: "helm upgrade --install db ./chart -n x -f values.yaml --set auth.password=hunter2 --set-string " +
+				"a=hunter2,b=hunter2",
+			want: "helm upgrade --install db ./chart -n x -f values.yaml --set auth.password=… --set-string a=…",
 		},
 		"helm OCI": {
 			reason:  "A registry is a host.",
@@ -243,7 +244,8 @@ func TestText(t *testing.T) {
 func FuzzText(f *testing.F) {
 	for _, line := range []string{
 		"kubectl set env deploy/d password=hunter2", "kubectl annotate pod p tok=hunter2", "kubectl patch pod p -p{}",
-		"bash -c hunter2", "helm upgrade a b --set x=hunter2", "kubectl exec a -- b", "kubectl --token=a get pods", "a \x1b[2J -\xff",
+		"bash -c hunter2", "helm upgrade a b --set x=hunter2", "kubectl exec a -- b", "kubectl --token=a get pods",
+		"a \x1b[2J -\xff",
 	} {
 		f.Add(line)
 	}
@@ -253,7 +255,8 @@ func FuzzText(f *testing.F) {
 			for part := range strings.SplitSeq(word, Hidden) {
 				part = part[strings.LastIndex(part, "//")+1:] // a URL loses its user
 				part = strings.TrimPrefix(part, "/")
-				if !strings.Contains(line, strings.TrimSuffix(part, "/")) || strings.ContainsFunc(part, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				if !strings.Contains(line, strings.TrimSuffix(part, "/")) ||
+					strings.ContainsFunc(part, func(r rune) bool { return r <= ' ' || r > '~' }) {
 					t.Errorf("%q shows %q", line, word)
 				}
 			}
