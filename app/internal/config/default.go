@@ -21,8 +21,10 @@ func Default() *ServerConfiguration {
 		Log:        LogConfiguration{Level: LevelInfo, Format: FormatText},
 		Watch:      WatchConfiguration{Namespaces: []string{}, Exclude: []string{}},
 		Webhook: WebhookConfiguration{
-			Certificate: CertificateConfiguration{Name: "lifeline-webhook", Names: []string{}, Configuration: "lifeline"},
-			Convention:  lifeline.Default.String(), Suppliers: SuppliersAnyone, SupplierGroups: []string{},
+			Certificate: CertificateConfiguration{
+				Name: "lifeline-webhook", Names: []string{}, Configuration: "lifeline",
+			},
+			Convention: lifeline.Default.String(), Suppliers: SuppliersAnyone, SupplierGroups: []string{},
 		},
 		Engine:    EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
 		Joining:   JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},

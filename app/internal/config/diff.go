@@ -12,7 +12,9 @@ import (
 )
 
 // reloadable are the fields and sections that can change while a server runs.
-var reloadable = []string{"log.level", "sampling", "retention", "otlp.outbox", "webhook.suppliers", "webhook.supplierGroups"}
+var reloadable = []string{
+	"log.level", "sampling", "retention", "otlp.outbox", "webhook.suppliers", "webhook.supplierGroups",
+}
 
 // Diff names the fields in which two configurations differ, by path and in the
 // order of the documentation: those that a running server can take over, and
@@ -36,7 +38,9 @@ func isReloadable(path string) bool {
 // changed are the paths of the fields that differ.
 func changed(old, now *ServerConfiguration) []string {
 	before := map[string]any{}
-	each(nil, reflect.ValueOf(old).Elem(), func(path *field.Path, v reflect.Value) { before[path.String()] = v.Interface() })
+	each(nil, reflect.ValueOf(old).Elem(), func(path *field.Path, v reflect.Value) {
+		before[path.String()] = v.Interface()
+	})
 	var out []string
 	each(nil, reflect.ValueOf(now).Elem(), func(path *field.Path, v reflect.Value) {
 		if !equality.Semantic.DeepEqual(before[path.String()], v.Interface()) {

@@ -37,7 +37,8 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/configuration.md is not what the types say: run go test ./internal/config -update; -want +got:\n%s", diff)
+		t.Errorf("docs/configuration.md is not what the types say: run go test ./internal/config -update; -want "+
+			"+got:\n%s", diff)
 	}
 }
 
@@ -126,7 +127,8 @@ func reference(t *testing.T) string {
 - Only ` + "`apiVersion`" + ` and ` + "`kind`" + ` are required; what is left out has its default.
 - A field that is not known, is given twice or has a value that is not allowed stops the server from starting. Everything that is wrong
   is named at once, with file and line. Anchors and aliases of YAML are not known.
-- Durations are written ` + "`500ms`, `30s`, `1h30m`" + ` (there is no unit for days), sizes in bytes ` + "`500Mi`, `10Gi`" + `.
+- Durations are written ` + "`500ms`, `30s`, `1h30m`" + ` (there is no unit for days), sizes in bytes ` +
+		"`500Mi`, `10Gi`" + `.
 - While the server runs it looks at the file every few seconds, and at once when it gets SIGHUP. A change of fields marked **yes** below is taken
   over then. If any other field has changed, or anything is wrong, nothing is taken over: the log says which fields, and the server goes on as it was.
 `)
@@ -147,17 +149,22 @@ kubectl create namespace lifeline
 lifeline rbac -n lifeline --config FILE | kubectl apply -f -
 ` + "```" + `
 
-prints and gives a ServiceAccount what the server needs under this configuration, and no more: ` + "`get`, `list` and `watch`" + ` on the resources that
+prints and gives a ServiceAccount what the server needs under this configuration, and no more: ` +
+	"`get`, `list` and `watch`" + ` on the resources that
 your cluster offers and that are not excluded, each by name. Secrets are not among them, and the server never asks for them. Of ConfigMaps it reads
-only the metadata, but RBAC knows no such right; exclude them if that is too much. With ` + "`--offline`" + ` no cluster is asked, and the list is that of
+only the metadata, but RBAC knows no such right; exclude them if that is too much. With ` + "`--offline`" +
+	` no cluster is asked, and the list is that of
 Kubernetes itself.
 
 - A resource that may not be read is named once in the log and left out; the server goes on.
 - Kinds that are defined later are in no list yet. Run the command again, or let whoever defines them add a ClusterRole that reads them, with the label
-  ` + "`rbac.lifeline.dev/aggregate-to-lifeline: \"true\"`" + `: its rules count for every Lifeline in the cluster. To apply it takes an administrator of the cluster.
-- With ` + "`watch.namespaces`" + ` there are Roles in those namespaces, one in kube-system to read its UID (the identity of the cluster), and no ClusterRole.
+  ` + "`rbac.lifeline.dev/aggregate-to-lifeline: \"true\"`" +
+	`: its rules count for every Lifeline in the cluster. To apply it takes an administrator of the cluster.
+- With ` + "`watch.namespaces`" +
+	` there are Roles in those namespaces, one in kube-system to read its UID (the identity of the cluster), and no ClusterRole.
   Then Nodes are not seen, nor anything else without a namespace.
-- Several servers (` + "`replicas.mode`" + `) share Leases: with ` + "`standby`" + ` two of them, by name; with ` + "`shards`" + ` all Leases of their namespace, so give them one of
+- Several servers (` + "`replicas.mode`" + `) share Leases: with ` + "`standby`" + ` two of them, by name; with ` +
+	"`shards`" + ` all Leases of their namespace, so give them one of
   their own. Nothing else in the cluster is ever written.
 `
 
@@ -185,7 +192,8 @@ func writeTable(b *strings.Builder, prefix string, section reflect.Value, commen
 		if isReloadable(prefix + m.name) {
 			reload = "**yes**"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | `%s` | %s | %s |\n", m.name, typeName(v.Type()), show(v), reload, comments[section.Type().Name()+"."+m.name])
+		fmt.Fprintf(b, "| `%s` | %s | `%s` | %s | %s |\n", m.name, typeName(v.Type()), show(v), reload,
+			comments[section.Type().Name()+"."+m.name])
 	}
 }
 

@@ -50,40 +50,140 @@ replicas: {mode: standby, identity: null}
 
 func TestParseRefuses(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
-		"Empty":          {"what it must begin with is said", "", "configuration: it is empty: it must begin with apiVersion: lifeline.dev/v1alpha1 and kind: ServerConfiguration"},
-		"Comment":        {"", "# nothing", "configuration: it is empty: it must begin with apiVersion: lifeline.dev/v1alpha1 and kind: ServerConfiguration"},
-		"NoMapping":      {"", "hello", "configuration: it must be fields with values, beginning with apiVersion: lifeline.dev/v1alpha1 and kind: ServerConfiguration"},
-		"Syntax":         {"", head + "api: {", "configuration: yaml: line 3: did not find expected node content"},
-		"Documents":      {"", head + "---\na: b", "configuration: it must be one YAML document, but there is more after ---"},
-		"NoKind":         {"", "apiVersion: lifeline.dev/v1alpha1", "configuration: kind: Required value: must be ServerConfiguration"},
-		"OtherVersion":   {"", "apiVersion: lifeline.dev/v2\nkind: ServerConfiguration", `configuration:1: apiVersion: Unsupported value: "lifeline.dev/v2": supported values: "lifeline.dev/v1alpha1"`},
-		"Near":           {"a typing error", head + "engine:\n  setle: 2s", "configuration:4: engine.setle: Forbidden: unknown field; did you mean settle?"},
-		"OtherLetters":   {"a field has one spelling", head + "datadir: x", "configuration:3: datadir: Forbidden: unknown field; did you mean dataDir?"},
-		"Elsewhere":      {"the right name in the wrong section", head + "otlp:\n  maxAge: 1h", "configuration:4: otlp.maxAge: Forbidden: unknown field; did you mean otlp.outbox.maxAge?"},
-		"Unknown":        {"", head + "somethingElse: 1", "configuration:3: somethingElse: Forbidden: unknown field"},
-		"Escaped":        {"what a file holds does not reach a terminal raw", head + `"a\nb\e[1m": 1`, `configuration:3: a\nb\x1b[1m: Forbidden: unknown field`},
-		"Twice":          {"", head + "log: {level: info}\napi: {}\nlog: {level: warn}", "configuration:5: log: Forbidden: given twice, first on line 3"},
-		"Alias":          {"", head + "log: &l {level: info}\napi: *l", "configuration:3: log: Forbidden: anchors and aliases are not known here: write the value out\nconfiguration:4: api: Forbidden: anchors and aliases are not known here: write the value out"},
-		"Merge":          {"", head + "<<: {dataDir: x}", "configuration:3: <<: Forbidden: unknown field"},
-		"NoSection":      {"", head + "log: info", `configuration:3: log: Invalid value: "info": must be a section with the fields level, format`},
-		"NoValue":        {"", head + "dataDir: [x]", `configuration:3: dataDir: Invalid value: "[…]": must be one value`},
-		"NoList":         {"", head + "watch: {namespaces: shop}", `configuration:3: watch.namespaces: Invalid value: "shop": must be a list, such as [a, b]`},
-		"ListOfNumbers":  {"", head + "watch: {namespaces: [a, 12]}", `configuration:3: watch.namespaces[1]: Invalid value: "12": must be a string: put it in quotes`},
-		"ListOfNull":     {"", head + "watch: {namespaces: [~]}", `configuration:3: watch.namespaces[0]: Invalid value: "~": must be a string`},
-		"Bool":           {"YAML 1.1's words for it are no booleans", head + "telemetry: {pprof: yes}", `configuration:3: telemetry.pprof: Invalid value: "yes": must be true or false`},
-		"Number":         {"", head + "api: {maxStreams: 1.5}", `configuration:3: api.maxStreams: Invalid value: "1.5": must be a whole number`},
-		"Duration":       {"a number has no unit", head + "engine: {settle: 2}", `configuration:3: engine.settle: Invalid value: "2": must be a duration, such as 500ms, 30s or 1h30m`},
-		"Days":           {"", head + "retention: {age: 7d}", `configuration:3: retention.age: Invalid value: "7d": must be a duration, such as 500ms, 30s or 1h30m`},
-		"Size":           {"", head + "retention: {size: 10GB}", `configuration:3: retention.size: Invalid value: "10GB": must be a size in bytes, such as 500Mi or 10Gi`},
-		"Exponent":       {"it would take for ever to write out", head + "retention: {size: 1e999999999}", `configuration:3: retention.size: Invalid value: "1e999999999": must be a size in bytes, such as 500Mi or 10Gi`},
-		"ListElement":    {"the element has a line of its own", head + "watch:\n  exclude:\n  - pods\n  - Deployments", `configuration:6: watch.exclude[1]: Invalid value: "Deployments": must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com`},
-		"AllAtOnce":      {"in the order of the file; no second word on what could not be read", head + "log: {level: loud}\nkinds: 1\nengine: {settle: soon}", "configuration:3: log.level: Unsupported value: \"loud\": supported values: \"debug\", \"info\", \"warn\", \"error\"\nconfiguration:4: kinds: Forbidden: unknown field; did you mean kind?\nconfiguration:5: engine.settle: Invalid value: \"soon\": must be a duration, such as 500ms, 30s or 1h30m"},
-		"OpenAPI":        {"it must be asked for", head + "api:\n  address: :7070", `configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, unless api.tls or api.insecure is set`},
-		"LongValue":      {"messages are bounded", head + "log: {format: " + strings.Repeat("é", 500) + "}", `configuration:3: log.format: Unsupported value: "` + strings.Repeat("é", 40) + `…": supported values: "text", "json"`},
-		"LongField":      {"", head + strings.Repeat("x", 900) + ": 1", "configuration:3: " + strings.Repeat("x", 80) + "…: Forbidden: unknown field"},
-		"KeyIsNoScalar":  {"", head + "[a]: 1", "configuration:3: …: Forbidden: unknown field"},
-		"AliasInList":    {"", head + "watch: {namespaces: [&a x, *a]}", "configuration:3: watch.namespaces[0]: Forbidden: anchors and aliases are not known here: write the value out\nconfiguration:3: watch.namespaces[1]: Forbidden: anchors and aliases are not known here: write the value out"},
-		"DurationTooBig": {"", head + "retention: {age: 9999999h}", `configuration:3: retention.age: Invalid value: "9999999h": must be a duration, such as 500ms, 30s or 1h30m`},
+		"Empty": {
+			"what it must begin with is said", "",
+			"configuration: it is empty: it must begin with apiVersion: lifeline.dev/v1alpha1 and kind: " +
+				"ServerConfiguration",
+		},
+		"Comment": {
+			"", "# nothing", "configuration: it is empty: it must begin with apiVersion: lifeline.dev/v1alpha1 and " +
+				"kind: ServerConfiguration",
+		},
+		"NoMapping": {
+			"", "hello", "configuration: it must be fields with values, beginning with apiVersion: " +
+				"lifeline.dev/v1alpha1 and kind: ServerConfiguration",
+		},
+		"Syntax": {"", head + "api: {", "configuration: yaml: line 3: did not find expected node content"},
+		"Documents": {
+			"", head + "---\na: b", "configuration: it must be one YAML document, but there is more after ---",
+		},
+		"NoKind": {
+			"", "apiVersion: lifeline.dev/v1alpha1", "configuration: kind: Required value: must be ServerConfiguration",
+		},
+		"OtherVersion": {
+			"", "apiVersion: lifeline.dev/v2\nkind: ServerConfiguration",
+			`configuration:1: apiVersion: Unsupported value: "lifeline.dev/v2": supported values: ` +
+				`"lifeline.dev/v1alpha1"`,
+		},
+		"Near": {
+			"a typing error", head + "engine:\n  setle: 2s",
+			"configuration:4: engine.setle: Forbidden: unknown field; did you mean settle?",
+		},
+		"OtherLetters": {
+			"a field has one spelling", head + "datadir: x",
+			"configuration:3: datadir: Forbidden: unknown field; did you mean dataDir?",
+		},
+		"Elsewhere": {
+			"the right name in the wrong section", head + "otlp:\n  maxAge: 1h",
+			"configuration:4: otlp.maxAge: Forbidden: unknown field; did you mean otlp.outbox.maxAge?",
+		},
+		"Unknown": {"", head + "somethingElse: 1", "configuration:3: somethingElse: Forbidden: unknown field"},
+		"Escaped": {
+			"what a file holds does not reach a terminal raw", head + `"a\nb\e[1m": 1`,
+			`configuration:3: a\nb\x1b[1m: Forbidden: unknown field`,
+		},
+		"Twice": {
+			"", head + "log: {level: info}\napi: {}\nlog: {level: warn}",
+			"configuration:5: log: Forbidden: given twice, first on line 3",
+		},
+		"Alias": {
+			"", head + "log: &l {level: info}\napi: *l",
+			"configuration:3: log: Forbidden: anchors and aliases are not known here: write the value " +
+				"out\nconfiguration:4: api: Forbidden: anchors and aliases are not known here: write the value out",
+		},
+		"Merge": {"", head + "<<: {dataDir: x}", "configuration:3: <<: Forbidden: unknown field"},
+		"NoSection": {
+			"", head + "log: info",
+			`configuration:3: log: Invalid value: "info": must be a section with the fields level, format`,
+		},
+		"NoValue": {
+			"", head + "dataDir: [x]", `configuration:3: dataDir: Invalid value: "[…]": must be one value`,
+		},
+		"NoList": {
+			"", head + "watch: {namespaces: shop}",
+			`configuration:3: watch.namespaces: Invalid value: "shop": must be a list, such as [a, b]`,
+		},
+		"ListOfNumbers": {
+			"", head + "watch: {namespaces: [a, 12]}",
+			`configuration:3: watch.namespaces[1]: Invalid value: "12": must be a string: put it in quotes`,
+		},
+		"ListOfNull": {
+			"", head + "watch: {namespaces: [~]}",
+			`configuration:3: watch.namespaces[0]: Invalid value: "~": must be a string`,
+		},
+		"Bool": {
+			"YAML 1.1's words for it are no booleans", head + "telemetry: {pprof: yes}",
+			`configuration:3: telemetry.pprof: Invalid value: "yes": must be true or false`,
+		},
+		"Number": {
+			"", head + "api: {maxStreams: 1.5}",
+			`configuration:3: api.maxStreams: Invalid value: "1.5": must be a whole number`,
+		},
+		"Duration": {
+			"a number has no unit", head + "engine: {settle: 2}",
+			`configuration:3: engine.settle: Invalid value: "2": must be a duration, such as 500ms, 30s or 1h30m`,
+		},
+		"Days": {
+			"", head + "retention: {age: 7d}",
+			`configuration:3: retention.age: Invalid value: "7d": must be a duration, such as 500ms, 30s or 1h30m`,
+		},
+		"Size": {
+			"", head + "retention: {size: 10GB}",
+			`configuration:3: retention.size: Invalid value: "10GB": must be a size in bytes, such as 500Mi or 10Gi`,
+		},
+		"Exponent": {
+			"it would take for ever to write out", head + "retention: {size: 1e999999999}",
+			`configuration:3: retention.size: Invalid value: "1e999999999": must be a size in bytes, such as 500Mi ` +
+				`or 10Gi`,
+		},
+		"ListElement": {
+			"the element has a line of its own", head + "watch:\n  exclude:\n  - pods\n  - Deployments",
+			`configuration:6: watch.exclude[1]: Invalid value: "Deployments": must be resource, resource.group or ` +
+				`*.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com`,
+		},
+		"AllAtOnce": {
+			"in the order of the file; no second word on what could not be read",
+			head + "log: {level: loud}\nkinds: 1\nengine: {settle: soon}",
+			"configuration:3: log.level: Unsupported value: \"loud\": supported values: \"debug\", \"info\", " +
+				"\"warn\", \"error\"\nconfiguration:4: kinds: Forbidden: unknown field; did you mean " +
+				"kind?\nconfiguration:5: engine.settle: Invalid value: \"soon\": must be a duration, such as 500ms, " +
+				"30s or 1h30m",
+		},
+		"OpenAPI": {
+			"it must be asked for", head + "api:\n  address: :7070",
+			`configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, ` +
+				`unless api.tls or api.insecure is set`,
+		},
+		"LongValue": {
+			"messages are bounded", head + "log: {format: " + strings.Repeat("é", 500) + "}",
+			`configuration:3: log.format: Unsupported value: "` + strings.Repeat("é", 40) +
+				`…": supported values: "text", "json"`,
+		},
+		"LongField": {
+			"", head + strings.Repeat("x", 900) + ": 1",
+			"configuration:3: " + strings.Repeat("x", 80) + "…: Forbidden: unknown field",
+		},
+		"KeyIsNoScalar": {"", head + "[a]: 1", "configuration:3: …: Forbidden: unknown field"},
+		"AliasInList": {
+			"", head + "watch: {namespaces: [&a x, *a]}",
+			"configuration:3: watch.namespaces[0]: Forbidden: anchors and aliases are not known here: write the " +
+				"value out\nconfiguration:3: watch.namespaces[1]: Forbidden: anchors and aliases are not known here: " +
+				"write the value out",
+		},
+		"DurationTooBig": {
+			"", head + "retention: {age: 9999999h}",
+			`configuration:3: retention.age: Invalid value: "9999999h": must be a duration, such as 500ms, 30s or 1h30m`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +199,8 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestOverride(t *testing.T) {
-	if c, err := Parse(nil, func(c *ServerConfiguration) { c.DataDir = "x" }); err != nil || c.DataDir != "x" || c.Kind != Kind {
+	if c, err := Parse(nil, func(c *ServerConfiguration) { c.DataDir = "x" }); err != nil || c.DataDir != "x" ||
+		c.Kind != Kind {
 		t.Errorf("no file: %+v, %v", c, err)
 	}
 	bad := func(c *ServerConfiguration) { c.API.Address = "nowhere" }
@@ -109,8 +210,14 @@ func TestOverride(t *testing.T) {
 		override     Override
 		want         string
 	}{
-		"CuresTheFile": {"what a flag overrules may be wrong in the file", "log: {level: loud}\nwatch: {namespaces: [A]}", good, ""},
-		"IsWrong":      {"the file's line is not to blame", "api: {address: ':1'}", bad, `configuration: api.address: Invalid value: "nowhere": must be host:port, such as 127.0.0.1:7070 or [::1]:7070`},
+		"CuresTheFile": {
+			"what a flag overrules may be wrong in the file", "log: {level: loud}\nwatch: {namespaces: [A]}", good, "",
+		},
+		"IsWrong": {
+			"the file's line is not to blame", "api: {address: ':1'}", bad,
+			`configuration: api.address: Invalid value: "nowhere": must be host:port, such as 127.0.0.1:7070 or ` +
+				`[::1]:7070`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -102,7 +102,8 @@ func TestReload(t *testing.T) {
 			refuse = err
 		}
 		const prefix = "cannot reload the configuration, the old one stays: "
-		loud := prefix + `/server.yaml:3: log.level: Unsupported value: "loud": supported values: "debug", "info", "warn", "error"`
+		loud := prefix + `/server.yaml:3: log.level: Unsupported value: "loud": supported values: "debug", "info", ` +
+			`"warn", "error"`
 
 		step("nothing new", tick)
 		step("asked, and nothing new", r.Reload)
@@ -113,12 +114,20 @@ func TestReload(t *testing.T) {
 		step("other fields refuse the whole", func() { dir.put("log: {level: debug}\ndataDir: x"); r.Reload() },
 			prefix+"/server.yaml changes what needs a restart of the server: dataDir")
 		step("what is in force has not changed", func() { dir.put("log: {level: error}"); tick() })
-		step("who takes it over may refuse", func() { refusing(errors.New("not now")); dir.put("log: {level: info}"); tick() },
+		step("who takes it over may refuse", func() {
+			refusing(errors.New("not now"))
+			dir.put("log: {level: info}")
+			tick()
+		},
 			"apply log.level info", prefix+"/server.yaml: cannot change log.level: not now")
 		step("and is asked again by a signal", func() { refusing(nil); r.Reload(); r.Reload() }, "apply log.level info")
-		step("the file is gone", func() { dir.must(os.Remove(dir.file())); tick() }, prefix+"open /server.yaml: no such file or directory")
+		step("the file is gone", func() { dir.must(os.Remove(dir.file())); tick() },
+			prefix+"open /server.yaml: no such file or directory")
 		step("told of once", tick)
-		step("and is back", func() { dir.must(os.WriteFile(dir.file(), []byte(head+"log: {level: warn}"), 0o600)); tick() }, "apply log.level warn")
+		step("and is back", func() {
+			dir.must(os.WriteFile(dir.file(), []byte(head+"log: {level: warn}"), 0o600))
+			tick()
+		}, "apply log.level warn")
 		cancel()
 		<-done
 	})

@@ -82,7 +82,9 @@ func (v *validator) receiver(path *field.Path, c EndpointConfiguration) {
 	case !plain && c.TLS.KeyFile == "":
 		v.wrong = append(v.wrong, field.Required(tls.Child("keyFile"), "must be set with the other files of tls"))
 	case plain && known && !c.Insecure && !loopback(c.Address):
-		v.invalid(path.Child("address"), c.Address, fmt.Sprintf("must be of loopback, such as %s, unless %s or %s is set", onLoopback(c.Address), tls, path.Child("insecure")))
+		v.invalid(path.Child("address"), c.Address,
+			fmt.Sprintf("must be of loopback, such as %s, unless %s or %s is set", onLoopback(c.Address), tls,
+				path.Child("insecure")))
 	}
 }
 
@@ -103,14 +105,18 @@ func (v *validator) watch(path *field.Path, c WatchConfiguration) {
 	v.each(path.Child("namespaces"), c.Namespaces, v.label)
 	v.each(path.Child("exclude"), c.Exclude, func(at *field.Path, text string) {
 		if _, ok := ParseExclude(text); !ok {
-			v.invalid(at, text, "must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com")
+			v.invalid(at, text,
+				"must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, "+
+					"deployments.apps or *.example.com")
 		}
 	})
 }
 
 func (v *validator) engine(path *field.Path, c EngineConfiguration) {
-	if v.positive(path.Child("settle"), c.Settle) && v.positive(path.Child("patience"), c.Patience) && c.Settle.Duration >= c.Patience.Duration {
-		v.invalid(path.Child("settle"), c.Settle.Duration.String(), "must be less than engine.patience, "+c.Patience.Duration.String())
+	if v.positive(path.Child("settle"), c.Settle) && v.positive(path.Child("patience"), c.Patience) &&
+		c.Settle.Duration >= c.Patience.Duration {
+		v.invalid(path.Child("settle"), c.Settle.Duration.String(),
+			"must be less than engine.patience, "+c.Patience.Duration.String())
 	}
 }
 
@@ -162,10 +168,12 @@ func (v *validator) lease(path *field.Path, c ReplicasConfiguration) {
 		v.invalid(path.Child("leaseDuration"), lease.String(), "must be whole seconds")
 	}
 	if lease <= renew {
-		v.invalid(path.Child("leaseDuration"), lease.String(), "must be more than replicas.renewDeadline, "+renew.String())
+		v.invalid(path.Child("leaseDuration"), lease.String(),
+			"must be more than replicas.renewDeadline, "+renew.String())
 	}
 	if renew <= again+again/5 {
-		v.invalid(path.Child("renewDeadline"), renew.String(), "must be more than 1.2 times replicas.retryPeriod, "+again.String())
+		v.invalid(path.Child("renewDeadline"), renew.String(),
+			"must be more than 1.2 times replicas.retryPeriod, "+again.String())
 	}
 }
 

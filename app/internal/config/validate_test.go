@@ -19,39 +19,78 @@ func TestValidate(t *testing.T) {
 		// want are the fields that are wrong, in their order.
 		want string
 	}{
-		"Default":      {"", func(*ServerConfiguration) {}, ""},
-		"Zero":         {"everything that a value needs is missed", func(c *ServerConfiguration) { *c = ServerConfiguration{} }, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod"},
-		"Addresses":    {"", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = "[::1]:0", "lifeline.example:80" }, ""},
-		"EveryAddress": {"the API has no accounts, so an open address must be asked for", func(c *ServerConfiguration) { c.API.Address = ":7070" }, "api.address"},
-		"OtherAddress": {"it is not of loopback", func(c *ServerConfiguration) { c.API.Address = "192.0.2.1:7070" }, "api.address"},
-		"OtherName":    {"a name may be any address", func(c *ServerConfiguration) { c.API.Address = "lifeline.example:7070" }, "api.address"},
-		"Insecure":     {"it is asked for", func(c *ServerConfiguration) { c.API.Address, c.API.Insecure = ":7070", true }, ""},
+		"Default": {"", func(*ServerConfiguration) {}, ""},
+		"Zero": {
+			"everything that a value needs is missed", func(c *ServerConfiguration) {
+				*c = ServerConfiguration{}
+			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
+				"webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window " +
+				"retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name " +
+				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
+		},
+		"Addresses": {
+			"", func(c *ServerConfiguration) {
+				c.API.Address, c.Telemetry.Address = "[::1]:0", "lifeline.example:80"
+			}, "",
+		},
+		"EveryAddress": {
+			"the API has no accounts, so an open address must be asked for", func(c *ServerConfiguration) {
+				c.API.Address = ":7070"
+			}, "api.address",
+		},
+		"OtherAddress": {
+			"it is not of loopback", func(c *ServerConfiguration) { c.API.Address = "192.0.2.1:7070" }, "api.address",
+		},
+		"OtherName": {
+			"a name may be any address", func(c *ServerConfiguration) {
+				c.API.Address = "lifeline.example:7070"
+			}, "api.address",
+		},
+		"Insecure": {
+			"it is asked for", func(c *ServerConfiguration) { c.API.Address, c.API.Insecure = ":7070", true }, "",
+		},
 		"TLS": {"", func(c *ServerConfiguration) {
 			c.API.Address, c.API.TLS = ":7070", TLSConfiguration{CertFile: "a", KeyFile: "b"}
 		}, ""},
-		"HalfTLS":      {"", func(c *ServerConfiguration) { c.API.Address, c.API.TLS.CertFile = ":7070", "a" }, "api.tls.keyFile"},
-		"NoAddress":    {"the API is always served", func(c *ServerConfiguration) { c.API.Address = "" }, "api.address"},
-		"SameFreePort": {"port 0 is another each time", func(c *ServerConfiguration) { c.API.Address, c.Telemetry.Address = "127.0.0.1:0", "127.0.0.1:0" }, ""},
-		"SameAddress":  {"", func(c *ServerConfiguration) { c.API.Address = c.Telemetry.Address }, "telemetry.address"},
-		"NoPort":       {"", func(c *ServerConfiguration) { c.API.Address = "127.0.0.1" }, "api.address"},
-		"PortName":     {"", func(c *ServerConfiguration) { c.API.Address = ":http" }, "api.address"},
-		"PortTooBig":   {"", func(c *ServerConfiguration) { c.API.Address = ":65536" }, "api.address"},
-		"Host":         {"", func(c *ServerConfiguration) { c.API.Address = "a b:1" }, "api.address"},
-		"Streams":      {"", func(c *ServerConfiguration) { c.API.MaxStreams = -1 }, "api.maxStreams"},
-		"NoStreams":    {"", func(c *ServerConfiguration) { c.API.MaxStreams = 0 }, "api.maxStreams"},
-		"Namespaces":   {"", func(c *ServerConfiguration) { c.Watch.Namespaces = []string{"a", "A", "a", ""} }, "watch.namespaces[1] watch.namespaces[2] watch.namespaces[3]"},
-		"Exclude":      {"", func(c *ServerConfiguration) { c.Watch.Exclude = []string{"a", "a.b.c", "*.b"} }, ""},
+		"HalfTLS": {
+			"", func(c *ServerConfiguration) { c.API.Address, c.API.TLS.CertFile = ":7070", "a" }, "api.tls.keyFile",
+		},
+		"NoAddress": {
+			"the API is always served", func(c *ServerConfiguration) { c.API.Address = "" }, "api.address",
+		},
+		"SameFreePort": {
+			"port 0 is another each time", func(c *ServerConfiguration) {
+				c.API.Address, c.Telemetry.Address = "127.0.0.1:0", "127.0.0.1:0"
+			}, "",
+		},
+		"SameAddress": {"", func(c *ServerConfiguration) { c.API.Address = c.Telemetry.Address }, "telemetry.address"},
+		"NoPort":      {"", func(c *ServerConfiguration) { c.API.Address = "127.0.0.1" }, "api.address"},
+		"PortName":    {"", func(c *ServerConfiguration) { c.API.Address = ":http" }, "api.address"},
+		"PortTooBig":  {"", func(c *ServerConfiguration) { c.API.Address = ":65536" }, "api.address"},
+		"Host":        {"", func(c *ServerConfiguration) { c.API.Address = "a b:1" }, "api.address"},
+		"Streams":     {"", func(c *ServerConfiguration) { c.API.MaxStreams = -1 }, "api.maxStreams"},
+		"NoStreams":   {"", func(c *ServerConfiguration) { c.API.MaxStreams = 0 }, "api.maxStreams"},
+		"Namespaces": {
+			"", func(c *ServerConfiguration) { c.Watch.Namespaces = []string{"a", "A", "a", ""} },
+			"watch.namespaces[1] watch.namespaces[2] watch.namespaces[3]",
+		},
+		"Exclude": {"", func(c *ServerConfiguration) { c.Watch.Exclude = []string{"a", "a.b.c", "*.b"} }, ""},
 		"ExcludeNot": {"", func(c *ServerConfiguration) {
 			c.Watch.Exclude = []string{"", "*", "*.", "a.", ".b", "a/b", "*.*", "a.b", "a.b"}
-		}, "watch.exclude[0] watch.exclude[1] watch.exclude[2] watch.exclude[3] watch.exclude[4] watch.exclude[5] watch.exclude[6] watch.exclude[8]"},
+		}, "watch.exclude[0] watch.exclude[1] watch.exclude[2] watch.exclude[3] watch.exclude[4] watch.exclude[5] " +
+			"watch.exclude[6] watch.exclude[8]"},
 		"Receivers": {"", func(c *ServerConfiguration) {
 			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP.Address = "127.0.0.1:4317", "localhost:4318"
 		}, ""},
 		"ReceiveOpenly": {"it must be asked for", func(c *ServerConfiguration) {
-			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP = ":4317", EndpointConfiguration{Address: ":4318", Insecure: true}
+			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP = ":4317", EndpointConfiguration{
+				Address: ":4318", Insecure: true,
+			}
 		}, "receivers.otlp.grpc.address"},
 		"ReceiveTLS": {"", func(c *ServerConfiguration) {
-			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: ":4317", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}
+			c.Receivers.OTLP.GRPC = EndpointConfiguration{
+				Address: ":4317", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"},
+			}
 			c.Receivers.OTLP.HTTP = EndpointConfiguration{TLS: TLSConfiguration{ClientCAFile: "c", CertFile: "a"}}
 		}, "receivers.otlp.http.address receivers.otlp.http.tls.keyFile"},
 		"ReceiveToken": {"", func(c *ServerConfiguration) {
@@ -67,53 +106,110 @@ func TestValidate(t *testing.T) {
 		}, "webhook.endpoint.tokenFile"},
 		"Webhook": {"", func(c *ServerConfiguration) {
 			c.Webhook = WebhookConfiguration{
-				Endpoint: EndpointConfiguration{Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}, Convention: "kep-5915",
-				Suppliers: SuppliersGroups, SupplierGroups: []string{"system:masters", "a group"},
+				Endpoint:   EndpointConfiguration{Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}},
+				Convention: "kep-5915",
+				Suppliers:  SuppliersGroups, SupplierGroups: []string{"system:masters", "a group"},
 			}
 		}, ""},
 		"Certificate": {"it is TLS without files", func(c *ServerConfiguration) {
-			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed, c.Webhook.Certificate.Names = ":9443", true, []string{"a.b.svc", "192.0.2.1"}
+			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed, c.Webhook.Certificate.Names = ":9443", true,
+				[]string{"a.b.svc", "192.0.2.1"}
 		}, ""},
 		"CertificateTwice": {"", func(c *ServerConfiguration) {
-			c.Webhook.Endpoint = EndpointConfiguration{Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"}}
+			c.Webhook.Endpoint = EndpointConfiguration{
+				Address: ":9443", TLS: TLSConfiguration{CertFile: "a", KeyFile: "b"},
+			}
 			c.Webhook.Certificate.Managed, c.Webhook.Certificate.Names = true, []string{"a b"}
 		}, "webhook.certificate.names[0] webhook.endpoint.tls"},
-		"CertificateUnused": {"", func(c *ServerConfiguration) { c.Webhook.Certificate = CertificateConfiguration{Managed: true} }, "webhook.certificate.name webhook.certificate.configuration webhook.endpoint.address"},
-		"WebhookOpenly":     {"it must be asked for", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" }, "webhook.endpoint.address"},
-		"WebhookTLS":        {"", func(c *ServerConfiguration) { c.Webhook.Endpoint.TLS.CertFile = "a" }, "webhook.endpoint.address webhook.endpoint.tls.keyFile"},
-		"Convention":        {"without a place for a claim no context could be told from another's", func(c *ServerConfiguration) { c.Webhook.Convention = "jaeger" }, "webhook.convention"},
-		"Suppliers":         {"", func(c *ServerConfiguration) { c.Webhook.Suppliers = "everyone" }, "webhook.suppliers"},
-		"SuppliersUnnamed":  {"nobody is meant by another word", func(c *ServerConfiguration) { c.Webhook.Suppliers = SuppliersGroups }, "webhook.supplierGroups"},
-		"SuppliersUnused":   {"they would have no effect", func(c *ServerConfiguration) { c.Webhook.SupplierGroups = []string{"ci"} }, "webhook.supplierGroups"},
+		"CertificateUnused": {
+			"", func(c *ServerConfiguration) {
+				c.Webhook.Certificate = CertificateConfiguration{Managed: true}
+			}, "webhook.certificate.name webhook.certificate.configuration webhook.endpoint.address",
+		},
+		"WebhookOpenly": {
+			"it must be asked for", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" },
+			"webhook.endpoint.address",
+		},
+		"WebhookTLS": {
+			"", func(c *ServerConfiguration) { c.Webhook.Endpoint.TLS.CertFile = "a" },
+			"webhook.endpoint.address webhook.endpoint.tls.keyFile",
+		},
+		"Convention": {
+			"without a place for a claim no context could be told from another's", func(c *ServerConfiguration) {
+				c.Webhook.Convention = "jaeger"
+			}, "webhook.convention",
+		},
+		"Suppliers": {
+			"", func(c *ServerConfiguration) { c.Webhook.Suppliers = "everyone" }, "webhook.suppliers",
+		},
+		"SuppliersUnnamed": {
+			"nobody is meant by another word", func(c *ServerConfiguration) {
+				c.Webhook.Suppliers = SuppliersGroups
+			}, "webhook.supplierGroups",
+		},
+		"SuppliersUnused": {
+			"they would have no effect", func(c *ServerConfiguration) {
+				c.Webhook.SupplierGroups = []string{"ci"}
+			}, "webhook.supplierGroups",
+		},
 		"SupplierGroups": {"", func(c *ServerConfiguration) {
 			c.Webhook.Suppliers, c.Webhook.SupplierGroups = SuppliersGroups, []string{"", "a", "a", " b"}
 		}, "webhook.supplierGroups[0] webhook.supplierGroups[2] webhook.supplierGroups[3]"},
 		"Joining": {"", func(c *ServerConfiguration) {
 			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
 		}, "joining.unjoined joining.window"},
-		"Patience":       {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
-		"NoPatience":     {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
-		"Rate":           {"", func(c *ServerConfiguration) { c.Sampling.RatePerMillion = 1_000_001 }, "sampling.ratePerMillion"},
-		"Slow":           {"", func(c *ServerConfiguration) { c.Sampling.KeepSlowerThan = duration(-1) }, "sampling.keepSlowerThan"},
-		"Small":          {"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("63Mi") }, "retention.size"},
-		"Huge":           {"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100E") }, "retention.size"},
-		"Fraction":       {"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100000000500m") }, "retention.size"},
+		"Patience":   {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
+		"NoPatience": {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
+		"Rate": {
+			"", func(c *ServerConfiguration) { c.Sampling.RatePerMillion = 1_000_001 }, "sampling.ratePerMillion",
+		},
+		"Slow": {
+			"", func(c *ServerConfiguration) { c.Sampling.KeepSlowerThan = duration(-1) }, "sampling.keepSlowerThan",
+		},
+		"Small": {
+			"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("63Mi") }, "retention.size",
+		},
+		"Huge": {
+			"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100E") }, "retention.size",
+		},
+		"Fraction": {
+			"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100000000500m") },
+			"retention.size",
+		},
 		"Endpoints":      {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector:4317" }, ""},
 		"EndpointURL":    {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "https://c.example/otlp" }, ""},
 		"EndpointHost":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector" }, "otlp.endpoint"},
 		"EndpointNoHost": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://:80" }, "otlp.endpoint"},
 		"EndpointScheme": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "ftp://c" }, "otlp.endpoint"},
-		"EndpointQuery":  {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://c?token=secret" }, "otlp.endpoint"},
-		"EndpointUser":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c" }, "otlp.endpoint"},
-		"EndpointBroken": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c:%zz" }, "otlp.endpoint"},
-		"Outbox":         {"", func(c *ServerConfiguration) { c.OTLP.Outbox = OutboxConfiguration{} }, "otlp.outbox.maxAge otlp.outbox.maxSpans"},
-		"Replicas":       {"", func(c *ServerConfiguration) { c.Replicas.Mode, c.Replicas.Identity = ModeShards, "a-1" }, ""},
+		"EndpointQuery": {
+			"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://c?token=secret" }, "otlp.endpoint",
+		},
+		"EndpointUser": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c" }, "otlp.endpoint"},
+		"EndpointBroken": {
+			"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c:%zz" }, "otlp.endpoint",
+		},
+		"Outbox": {
+			"", func(c *ServerConfiguration) { c.OTLP.Outbox = OutboxConfiguration{} },
+			"otlp.outbox.maxAge otlp.outbox.maxSpans",
+		},
+		"Replicas": {"", func(c *ServerConfiguration) { c.Replicas.Mode, c.Replicas.Identity = ModeShards, "a-1" }, ""},
 		"Names": {"", func(c *ServerConfiguration) {
 			c.Replicas.Name, c.Replicas.Namespace, c.Replicas.Identity = "a.b", "A", strings.Repeat("a", 64)
 		}, "replicas.name replicas.namespace replicas.identity"},
-		"Lease":   {"", func(c *ServerConfiguration) { c.Replicas.LeaseDuration = c.Replicas.RenewDeadline }, "replicas.leaseDuration"},
-		"Seconds": {"", func(c *ServerConfiguration) { c.Replicas.LeaseDuration = duration(15500 * time.Millisecond) }, "replicas.leaseDuration"},
-		"Renew":   {"as client-go asks", func(c *ServerConfiguration) { c.Replicas.RetryPeriod = duration(9 * time.Second) }, "replicas.renewDeadline"},
+		"Lease": {
+			"", func(c *ServerConfiguration) { c.Replicas.LeaseDuration = c.Replicas.RenewDeadline },
+			"replicas.leaseDuration",
+		},
+		"Seconds": {
+			"", func(c *ServerConfiguration) {
+				c.Replicas.LeaseDuration = duration(15500 * time.Millisecond)
+			}, "replicas.leaseDuration",
+		},
+		"Renew": {
+			"as client-go asks", func(c *ServerConfiguration) {
+				c.Replicas.RetryPeriod = duration(9 * time.Second)
+			}, "replicas.renewDeadline",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +235,8 @@ func TestValidate(t *testing.T) {
 func TestExcluded(t *testing.T) {
 	c := WatchConfiguration{Exclude: []string{"events", "configmaps", "leases.example.com", "*.apps"}}
 	want := []schema.GroupResource{
-		{Resource: "secrets"}, {Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Resource: "configmaps"}, {Group: "example.com", Resource: "leases"}, {Group: "apps"},
+		{Resource: "secrets"}, {Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
+		{Resource: "configmaps"}, {Group: "example.com", Resource: "leases"}, {Group: "apps"},
 	}
 	if diff := cmp.Diff(want, c.Excluded()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -163,7 +260,8 @@ func TestDiff(t *testing.T) {
 	now.Retention.Age = duration(time.Hour)
 	now.OTLP = OTLPConfiguration{Endpoint: "c:1"}
 	reload, restart := Diff(Default(), now)
-	if diff := cmp.Diff([]string{"log.level", "sampling.keepFailed", "retention.age", "otlp.outbox.maxAge", "otlp.outbox.maxSpans"}, reload); diff != "" {
+	if diff := cmp.Diff([]string{"log.level", "sampling.keepFailed", "retention.age", "otlp.outbox.maxAge",
+		"otlp.outbox.maxSpans"}, reload); diff != "" {
 		t.Errorf("reload: -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"log.format", "watch.namespaces", "otlp.endpoint"}, restart); diff != "" {

@@ -55,7 +55,8 @@ func (v *validator) each(path *field.Path, values []string, check func(*field.Pa
 
 func (v *validator) label(path *field.Path, value string) {
 	if len(validation.IsDNS1123Label(value)) > 0 {
-		v.invalid(path, value, "must be a DNS label: at most 63 small letters, digits and '-', with a letter or digit at both ends")
+		v.invalid(path, value, "must be a DNS label: at most 63 small letters, digits and '-', with a letter or "+
+			"digit at both ends")
 	}
 }
 
@@ -69,7 +70,8 @@ func (v *validator) address(path *field.Path, value string) {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
 		v.invalid(path, value, "must have a port between 0 and 65535")
 	}
-	if _, err := netip.ParseAddr(host); host != "" && err != nil && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0 {
+	if _, err := netip.ParseAddr(host); host != "" && err != nil &&
+		len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0 {
 		v.invalid(path, value, "must have an IP address or a name as its host, or none")
 	}
 }

@@ -86,9 +86,13 @@ func (v *validator) certificate(path *field.Path, c CertificateConfiguration, e 
 	})
 	switch {
 	case e.Address == "":
-		v.wrong = append(v.wrong, field.Required(field.NewPath("webhook", "endpoint", "address"), "must be set if webhook.certificate is managed"))
+		v.wrong = append(v.wrong,
+			field.Required(field.NewPath("webhook", "endpoint", "address"),
+				"must be set if webhook.certificate is managed"))
 	case e.TLS != (TLSConfiguration{}):
-		v.wrong = append(v.wrong, field.Forbidden(field.NewPath("webhook", "endpoint", "tls"), "must be left out if webhook.certificate is managed"))
+		v.wrong = append(v.wrong,
+			field.Forbidden(field.NewPath("webhook", "endpoint", "tls"),
+				"must be left out if webhook.certificate is managed"))
 	}
 }
 
@@ -129,7 +133,9 @@ func (v *validator) webhook(path *field.Path, c WebhookConfiguration) {
 	shown.Insecure = shown.Insecure || c.Certificate.Managed // it is not plaintext
 	v.receiver(path.Child("endpoint"), shown)
 	if c.Endpoint.TokenFile != "" {
-		v.wrong = append(v.wrong, field.Forbidden(path.Child("endpoint", "tokenFile"), "must be left out: only receivers ask for a token; let tls.clientCAFile keep others out"))
+		v.wrong = append(v.wrong,
+			field.Forbidden(path.Child("endpoint", "tokenFile"),
+				"must be left out: only receivers ask for a token; let tls.clientCAFile keep others out"))
 	}
 	v.certificate(path.Child("certificate"), c.Certificate, c.Endpoint)
 	var names []string
