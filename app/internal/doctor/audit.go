@@ -8,7 +8,8 @@ import (
 )
 
 // loseAudit is what nothing else tells.
-const loseAudit = "who wrote (a watch knows field managers only, and nobody who deletes), when exactly, what was refused and why; and kube-apiserver's spans of a write " +
+const loseAudit = "who wrote (a watch knows field managers only, and nobody who deletes), when exactly, what was " +
+	"refused and why; and kube-apiserver's spans of a write " +
 	"are not joined, for it is the audit log that says which request was which write"
 
 // lateAudit is how many seconds on average events may take.
@@ -52,8 +53,14 @@ func checkAudit(f *Facts) Check {
 	case got.Answers.Of > 0 && got.Answers.With == 0:
 		c.Status = Advice
 		c.Found += "; none shows what was stored (level Metadata or Request)"
-		c.Lose = "certainty which version a write stored: creations with generateName, and two writes of one object at once, are told apart by content and time order only"
-		c.Add = []Lines{{Where: "the audit policy, last rule (it makes the log larger); then restart kube-apiserver", Text: "- level: RequestResponse\n"}}
+		c.Lose = "certainty which version a write stored: creations with generateName, and two writes of one object " +
+			"at once, are told apart by content and time order only"
+		c.Add = []Lines{
+			{
+				Where: "the audit policy, last rule (it makes the log larger); then restart kube-apiserver",
+				Text:  "- level: RequestResponse\n",
+			},
+		}
 	case s.From.Receives.Damaged > 0:
 		c.Status = Advice
 		c.Found += fmt.Sprintf("; %d events or lines could not be read", s.From.Receives.Damaged)
@@ -69,14 +76,16 @@ func (f *Facts) noAudit(c Check, s *Server) Check {
 		c.Status, c.Found = Missing, "the file that the server follows is not there (receivers.audit.logFile)"
 	case s.From.Receives.Refused > 0:
 		c.Status = Missing
-		c.Found = fmt.Sprintf("the server refused %s of kube-apiserver's: its log says why", plural(int(s.From.Receives.Refused), "request"))
+		c.Found = fmt.Sprintf("the server refused %s of kube-apiserver's: its log says why",
+			plural(int(s.From.Receives.Refused), "request"))
 	case s.counted() < young || s.From.Received.Coverage.Changes.Of == 0:
 		c.Status, c.Lose = Unknown, ""
 		c.Found = "nothing came yet, but nothing was written either, as far as was seen in " + f.window()
 		return c
 	default:
 		c.Status = Missing
-		c.Found = fmt.Sprintf("the server receives it, but nothing came in %s, while %d changes were seen%s", f.window(), s.From.Received.Coverage.Changes.Of, f.auditSeen())
+		c.Found = fmt.Sprintf("the server receives it, but nothing came in %s, while %d changes were seen%s",
+			f.window(), s.From.Received.Coverage.Changes.Of, f.auditSeen())
 	}
 	c.Add = f.auditLines()
 	return c

@@ -62,7 +62,10 @@ func writeBundle(w io.Writer, files []file, at time.Time) error {
 	packed := gzip.NewWriter(w)
 	archive := tar.NewWriter(packed)
 	for _, f := range files {
-		head := &tar.Header{Name: "lifeline-doctor/" + f.name, Mode: 0o600, Size: int64(len(f.text)), ModTime: at.UTC().Truncate(time.Second), Format: tar.FormatUSTAR}
+		head := &tar.Header{
+			Name: "lifeline-doctor/" + f.name, Mode: 0o600, Size: int64(len(f.text)),
+			ModTime: at.UTC().Truncate(time.Second), Format: tar.FormatUSTAR,
+		}
 		if err := archive.WriteHeader(head); err != nil {
 			return err
 		}

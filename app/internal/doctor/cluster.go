@@ -95,8 +95,11 @@ func checkClock(f *Facts) Check {
 	}
 	if is.Clock.Is() && (skew.Low > badSkew || skew.High < -badSkew) {
 		c.Status = Advice
-		c.Lose = "true lengths, where a time of this machine (lifeline run, or a server on it) stands beside one of the cluster's"
-		c.Add = []Lines{{Where: "this machine or the control plane, whichever is wrong", Text: "timedatectl set-ntp true\n"}}
+		c.Lose = "true lengths, where a time of this machine (lifeline run, or a server on it) stands beside one of " +
+			"the cluster's"
+		c.Add = []Lines{
+			{Where: "this machine or the control plane, whichever is wrong", Text: "timedatectl set-ntp true\n"},
+		}
 	}
 	return c
 }
@@ -119,11 +122,14 @@ func checkRights(f *Facts) Check {
 		if f.Server.Is() {
 			c.Status = Advice // the server looks with rights of its own
 		}
-		c.Found = fmt.Sprintf("you may not list and watch %d of %s in all namespaces: %s", len(r.Denied), plural(r.Resources, "resource"), some(r.Denied))
-		c.Lose = "in lifeline run, watch and trace --direct, what happens to these: owners and phases that are not seen, and traces that never settle"
+		c.Found = fmt.Sprintf("you may not list and watch %d of %s in all namespaces: %s", len(r.Denied),
+			plural(r.Resources, "resource"), some(r.Denied))
+		c.Lose = "in lifeline run, watch and trace --direct, what happens to these: owners and phases that are not " +
+			"seen, and traces that never settle"
 		c.Add = []Lines{{
-			Where: "by who may grant it, for a ServiceAccount of namespace lifeline; or bind its ClusterRole lifeline to your user",
-			Text:  "lifeline rbac -n lifeline | kubectl apply -f -\n",
+			Where: "by who may grant it, for a ServiceAccount of namespace lifeline; or bind its ClusterRole " +
+				"lifeline to your user",
+			Text: "lifeline rbac -n lifeline | kubectl apply -f -\n",
 		}}
 	}
 	return c

@@ -68,7 +68,10 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	f := Facts{At: c.Now().UTC().Truncate(time.Second), Version: c.Version, Cluster: unknown[Cluster]("there is no kubeconfig")}
+	f := Facts{
+		At: c.Now().UTC().Truncate(time.Second), Version: c.Version,
+		Cluster: unknown[Cluster]("there is no kubeconfig"),
+	}
 	server, err := c.Server(ctx)
 	if err != nil {
 		return codeError, err
@@ -90,7 +93,8 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		return codeError, ctx.Err()
 	}
 	if !f.Cluster.Is() && !f.Server.Is() {
-		return codeError, fmt.Errorf("there is nothing to look at: no cluster (%s) and no server (%s)", f.Cluster.Unknown, f.Server.Unknown)
+		return codeError, fmt.Errorf("there is nothing to look at: no cluster (%s) and no server (%s)",
+			f.Cluster.Unknown, f.Server.Unknown)
 	}
 	r := Examine(f)
 	return c.tell(&r, metrics, metricsErr)

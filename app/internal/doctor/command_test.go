@@ -62,16 +62,28 @@ func TestCommand(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"NoServer":  {reason: "advice is no failure", code: codeOK, says: "advice   server"},
-		"Waits":     {reason: "spans that were asked for and do not come", sources: &waits, code: codeMissing, says: "missing  kube-apiserver   no span in the last 15m"},
-		"Watches":   {reason: "a server that asked for nothing", sources: &api.Sources{Watch: api.WatchSource{Watching: true}}, code: codeOK, says: "the server does not receive spans"},
-		"NoCluster": {reason: "a server is enough", sources: &waits, noREST: true, code: codeMissing, says: "unknown  cluster"},
-		"Nothing":   {reason: "neither", noREST: true, code: codeError},
-		"Named":     {reason: "a server that was named must be there", err: errors.New("cannot ask the server"), code: codeError},
+		"NoServer": {reason: "advice is no failure", code: codeOK, says: "advice   server"},
+		"Waits": {
+			reason: "spans that were asked for and do not come", sources: &waits, code: codeMissing,
+			says: "missing  kube-apiserver   no span in the last 15m",
+		},
+		"Watches": {
+			reason: "a server that asked for nothing", sources: &api.Sources{Watch: api.WatchSource{Watching: true}},
+			code: codeOK, says: "the server does not receive spans",
+		},
+		"NoCluster": {
+			reason: "a server is enough", sources: &waits, noREST: true, code: codeMissing, says: "unknown  cluster",
+		},
+		"Nothing": {reason: "neither", noREST: true, code: codeError},
+		"Named": {
+			reason: "a server that was named must be there", err: errors.New("cannot ask the server"), code: codeError,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, log bytes.Buffer
-			c := &Command{Out: &out, Log: &log, Version: "v0.1.0", Now: atNoon, Output: OutputText, REST: newFakeAPI(t).config()}
+			c := &Command{
+				Out: &out, Log: &log, Version: "v0.1.0", Now: atNoon, Output: OutputText, REST: newFakeAPI(t).config(),
+			}
 			if tc.noREST {
 				c.REST = nil
 			}
@@ -95,12 +107,15 @@ func TestCommand(t *testing.T) {
 // TestBundle: it holds all that was found, and nothing of the credentials that
 // were used for it, nor of whose they are.
 func TestBundle(t *testing.T) {
-	server := fakeServer(t, api.Sources{Configuration: json.RawMessage(`{"apiVersion":"lifeline.dev/v1alpha1","kind":"ServerConfiguration"}`)})
+	server := fakeServer(t, api.Sources{
+		Configuration: json.RawMessage(`{"apiVersion":"lifeline.dev/v1alpha1","kind":"ServerConfiguration"}`),
+	})
 	path := filepath.Join(t.TempDir(), "report.tar.gz")
 	var out, log bytes.Buffer
 	c := &Command{
-		Out: &out, Log: &log, Now: atNoon, Output: OutputJSON, REST: newFakeAPI(t).config(), Bundle: path, Telemetry: server.Server(),
-		Server: func(context.Context) (*client.Client, error) { return server, nil },
+		Out: &out, Log: &log, Now: atNoon, Output: OutputJSON, REST: newFakeAPI(t).config(), Bundle: path,
+		Telemetry: server.Server(),
+		Server:    func(context.Context) (*client.Client, error) { return server, nil },
 	}
 	if code, err := c.Run(t.Context()); err != nil || code != codeOK {
 		t.Fatalf("code %d, %v", code, err)
@@ -110,7 +125,8 @@ func TestBundle(t *testing.T) {
 	}
 	files := unpack(t, path)
 	for name, want := range map[string]string{
-		"report.txt": "ok       cluster", "report.json": hashed("alice@example.com"), "configuration.json": "ServerConfiguration", "metrics.txt": "lifeline_spans_made_total 7",
+		"report.txt": "ok       cluster", "report.json": hashed("alice@example.com"),
+		"configuration.json": "ServerConfiguration", "metrics.txt": "lifeline_spans_made_total 7",
 	} {
 		if !strings.Contains(files["lifeline-doctor/"+name], want) {
 			t.Errorf("%s lacks %q:\n%s", name, want, files["lifeline-doctor/"+name])
@@ -123,7 +139,8 @@ func TestBundle(t *testing.T) {
 			}
 		}
 	}
-	if code, err := c.Run(t.Context()); code != codeError || err == nil || !strings.Contains(err.Error(), "is there already") {
+	if code, err := c.Run(t.Context()); code != codeError || err == nil ||
+		!strings.Contains(err.Error(), "is there already") {
 		t.Errorf("over a bundle that is there: code %d, %v", code, err)
 	}
 }

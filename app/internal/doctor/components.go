@@ -70,7 +70,8 @@ func checkSource(f *Facts, o source) Check {
 		o.told = strings.TrimPrefix(o.told+semicolon(o.may), "; ")
 		c.Found = "no span in " + f.window() + semicolon(o.told)
 		if got.All > 0 {
-			c.Found = fmt.Sprintf("no span for %s; before, %d came%s", duration(s.From.Received.AsOf.Sub(got.Last)), got.All, semicolon(o.told))
+			c.Found = fmt.Sprintf("no span for %s; before, %d came%s", duration(s.From.Received.AsOf.Sub(got.Last)),
+				got.All, semicolon(o.told))
 		}
 		if o.isTold {
 			c.Found += ": its endpoint is not where the server is, or the rate is too low to show"
@@ -159,7 +160,10 @@ func checkAPIServer(f *Facts) Check {
 
 // checkEtcd says what comes of etcd.
 func checkEtcd(f *Facts) Check {
-	o := source{name: "etcd", component: received.Etcd, add: f.etcdLines(), lose: "how long etcd itself took for a transaction: the API server's span of the call stays"}
+	o := source{
+		name: "etcd", component: received.Etcd, add: f.etcdLines(),
+		lose: "how long etcd itself took for a transaction: the API server's span of the call stays",
+	}
 	if is := f.cluster(); is != nil {
 		o.told, o.isTold = toldByFlag("it", is.Etcds, "enable-distributed-tracing")
 		if m, ok := is.managed(); ok {
@@ -183,13 +187,16 @@ func checkEtcd(f *Facts) Check {
 func checkKubelet(f *Facts) Check {
 	o := source{
 		name: "kubelet", component: received.Kubelet, add: f.kubeletLines(),
-		lose:    "the syncs of each Pod and their calls of the runtime: sandbox, pull, create, start, stop; phases are then told to the second",
+		lose: "the syncs of each Pod and their calls of the runtime: sandbox, pull, create, start, stop; phases " +
+			"are then told to the second",
 		instead: "conditions and Events",
 	}
 	is := f.cluster()
 	if is != nil {
 		o.told, o.isTold = toldKubelets(is.Kubelets)
-		o.samples = o.isTold && slices.ContainsFunc(is.Kubelets.Value, func(k Kubelet) bool { return k.Tracing != nil && float64(k.Tracing.Rate) < complete*1e6 })
+		o.samples = o.isTold && slices.ContainsFunc(is.Kubelets.Value, func(k Kubelet) bool {
+			return k.Tracing != nil && float64(k.Tracing.Rate) < complete*1e6
+		})
 		if m, ok := is.managed(); ok {
 			o.may = m.name + ": " + m.kubelet
 			if m.kubeletLines == nil {
@@ -207,7 +214,8 @@ func checkKubelet(f *Facts) Check {
 	o.rate, o.things = s.From.Received.Coverage.Pods, "Pods that were bound"
 	c := checkSource(f, o)
 	if silent := f.silent(s); len(silent) > 0 && s.From.Received.Component(received.Kubelet).Spans > 0 {
-		c.Found += fmt.Sprintf("; nothing from %d of %s: %s", len(silent), plural(len(f.machines()), "node"), some(silent))
+		c.Found += fmt.Sprintf("; nothing from %d of %s: %s", len(silent), plural(len(f.machines()), "node"),
+			some(silent))
 		if s.counted() >= young {
 			c.Status, c.Lose, c.Add = Missing, "on these nodes: "+o.lose, o.add
 		}
@@ -242,7 +250,9 @@ func (f *Facts) machines() []Node {
 	if is == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(is.Nodes.Value), func(n Node) bool { return n.Provider == Kwok || n.Serverless })
+	return slices.DeleteFunc(slices.Clone(is.Nodes.Value), func(n Node) bool {
+		return n.Provider == Kwok || n.Serverless
+	})
 }
 
 // silent are the nodes of whose kubelets nothing comes; nil where spans do not
@@ -268,7 +278,8 @@ func (f *Facts) silent(s *Server) []string {
 func checkRuntime(f *Facts) Check {
 	o := source{
 		name: "containerd", component: received.Containerd,
-		lose: "what the runtime does in each call: layers fetched and unpacked, network set up, tasks started", instead: "the kubelet's spans of its calls, as far as there are any, and Events",
+		lose:    "what the runtime does in each call: layers fetched and unpacked, network set up, tasks started",
+		instead: "the kubelet's spans of its calls, as far as there are any, and Events",
 	}
 	var version string
 	if is := f.cluster(); is != nil {
@@ -291,7 +302,8 @@ func checkRuntime(f *Facts) Check {
 				o.name, o.component = "CRI-O", "crio"
 			default:
 				return Check{
-					Name: "runtime", Status: Unknown, Found: fmt.Sprintf("of the runtime %s nothing is known here", runtimes[0]),
+					Name: "runtime", Status: Unknown,
+					Found: fmt.Sprintf("of the runtime %s nothing is known here", runtimes[0]),
 				}
 			}
 		}

@@ -114,7 +114,8 @@ func (g *gatherer) why(err error, what string) string {
 
 func (g *gatherer) whoAmI(ctx context.Context) Known[string] {
 	review, err := within(ctx, func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
-		return g.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		return g.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
+			metav1.CreateOptions{})
 	})
 	if err != nil {
 		return unknown[string](g.why(err, "ask it for whom it takes you"))
@@ -130,7 +131,9 @@ func (g *gatherer) nodes(ctx context.Context) Known[[]Node] {
 	found := []Node{}
 	o := metav1.ListOptions{Limit: nodePage}
 	for {
-		page, err := within(ctx, func(ctx context.Context) (*corev1.NodeList, error) { return g.client.CoreV1().Nodes().List(ctx, o) })
+		page, err := within(ctx, func(ctx context.Context) (*corev1.NodeList, error) {
+			return g.client.CoreV1().Nodes().List(ctx, o)
+		})
 		if err != nil {
 			return unknown[[]Node](g.why(err, "list nodes"))
 		}
@@ -146,7 +149,8 @@ func (g *gatherer) nodes(ctx context.Context) Known[[]Node] {
 func nodeOf(n *corev1.Node) Node {
 	info := n.Status.NodeInfo
 	return Node{
-		Name: object.Bound(n.Name), Kubelet: object.Bound(info.KubeletVersion), Runtime: object.Bound(info.ContainerRuntimeVersion),
+		Name: object.Bound(n.Name), Kubelet: object.Bound(info.KubeletVersion),
+		Runtime:  object.Bound(info.ContainerRuntimeVersion),
 		Provider: providerOf(n.Labels, n.Annotations, info.KubeletVersion), Serverless: serverless(n.Labels),
 	}
 }
@@ -154,21 +158,28 @@ func nodeOf(n *corev1.Node) Node {
 // controlPlane reads the flags of API servers and etcds that are Pods.
 func (g *gatherer) controlPlane(ctx context.Context) (apiServers, etcds Known[[]Process]) {
 	pods, err := within(ctx, func(ctx context.Context) (*corev1.PodList, error) {
-		return g.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "tier=control-plane", Limit: nodePage})
+		return g.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
+			LabelSelector: "tier=control-plane", Limit: nodePage,
+		})
 	})
 	if err != nil {
 		why := g.why(err, "list pods in kube-system")
 		return unknown[[]Process](why), unknown[[]Process](why)
 	}
-	return known(processes(pods.Items, "kube-apiserver", apiServerFlags)), known(processes(pods.Items, "etcd", etcdFlags))
+	return known(processes(pods.Items, "kube-apiserver", apiServerFlags)), known(processes(pods.Items, "etcd",
+		etcdFlags))
 }
 
 // The flags that are read, and no others: some hold what is nobody's business.
 var (
 	apiServerFlags = []string{
-		"tracing-config-file", "audit-policy-file", "audit-log-path", "audit-webhook-config-file", "audit-webhook-batch-max-wait", "audit-webhook-mode",
+		"tracing-config-file", "audit-policy-file", "audit-log-path", "audit-webhook-config-file",
+		"audit-webhook-batch-max-wait", "audit-webhook-mode",
 	}
-	etcdFlags = []string{"enable-distributed-tracing", "distributed-tracing-address", "distributed-tracing-sampling-rate", "distributed-tracing-instance-id"}
+	etcdFlags = []string{
+		"enable-distributed-tracing", "distributed-tracing-address", "distributed-tracing-sampling-rate",
+		"distributed-tracing-instance-id",
+	}
 )
 
 // processes are those of a component among pods, by node.

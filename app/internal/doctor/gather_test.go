@@ -47,21 +47,25 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 		"/api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[
 			{"metadata":{"name":"n1"},"status":{"nodeInfo":{"kubeletVersion":"v1.36.3","containerRuntimeVersion":"containerd://2.3.7"}}},
 			{"metadata":{"name":"fake","annotations":{"kwok.x-k8s.io/node":"fake"}},"status":{"nodeInfo":{"kubeletVersion":"kwok"}}}]}`,
-		"/api/v1/nodes/n1/proxy/configz": `{"kubeletconfig":{"tracing":{"endpoint":"localhost:4317","samplingRatePerMillion":10000},"authentication":{"x509":{"clientCAFile":"ca"}}}}`,
+		"/api/v1/nodes/n1/proxy/configz": `{"kubeletconfig":{"tracing":{"endpoint":"localhost:4317",` +
+			`"samplingRatePerMillion":10000},"authentication":{"x509":{"clientCAFile":"ca"}}}}`,
 		"/api/v1/namespaces/kube-system/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[
 			{"metadata":{"name":"kube-apiserver-n1","labels":{"component":"kube-apiserver"}},"spec":{"nodeName":"n1","containers":[{"name":"kube-apiserver",
 			 "image":"registry.k8s.io/kube-apiserver:v1.36.3","command":["kube-apiserver","--tracing-config-file=/t.yaml","` + secretFlag + `"]}]}},
 			{"metadata":{"name":"etcd-n1","labels":{"component":"etcd"}},"spec":{"nodeName":"n1","containers":[{"name":"etcd",
 			 "image":"registry.k8s.io:5000/etcd:3.5.21-0","command":["etcd","--experimental-enable-distributed-tracing","--experimental-distributed-tracing-address","localhost:4317"]}]}}]}`,
-		"/metrics": "# HELP apiserver_audit_event_total x\napiserver_audit_event_total 1200\napiserver_audit_event_total_other 7\n",
-		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"alice@example.com"}}}`,
+		"/metrics": "# HELP apiserver_audit_event_total x\napiserver_audit_event_total " +
+			"1200\napiserver_audit_event_total_other 7\n",
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview",` +
+			`"apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"alice@example.com"}}}`,
 	}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", noon.Add(f.ahead).Format(http.TimeFormat))
 		w.Header().Set("Content-Type", "application/json")
 		if slices.ContainsFunc(f.forbidden, func(path string) bool { return strings.HasPrefix(r.URL.Path, path) }) {
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"User \"alice@example.com\" may not"}`)
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,`+
+				`"message":"User \"alice@example.com\" may not"}`)
 			return
 		}
 		if r.URL.Path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" {
@@ -75,13 +79,15 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 			}
 			a := review.Spec.ResourceAttributes
 			w.WriteHeader(http.StatusCreated)
-			fmt.Fprintf(w, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":%t}}`, a.Verb != "watch" || !slices.Contains(f.denied, a.Resource))
+			fmt.Fprintf(w, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1",`+
+				`"status":{"allowed":%t}}`, a.Verb != "watch" || !slices.Contains(f.denied, a.Resource))
 			return
 		}
 		text, ok := answers[r.URL.Path]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
-			text = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"the thing of alice@example.com is not there"}`
+			text = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,` +
+				`"message":"the thing of alice@example.com is not there"}`
 		}
 		_, _ = w.Write([]byte(text))
 	}))
@@ -101,9 +107,14 @@ func TestGatherCluster(t *testing.T) {
 	got := gatherCluster(t.Context(), newFakeAPI(t).config(), atNoon, false)
 	want := known(Cluster{
 		Version: "v1.36.3", User: known(hashed("alice@example.com")), Clock: known(Skew{Low: -0.5, High: 0.5}),
-		Nodes:      known([]Node{{Name: "n1", Kubelet: "v1.36.3", Runtime: "containerd://2.3.7"}, {Name: "fake", Kubelet: "kwok", Provider: Kwok}}),
-		Kubelets:   known([]Kubelet{{Node: "n1", Tracing: &Tracing{Endpoint: "localhost:4317", Rate: 10_000}}}),
-		APIServers: known([]Process{{Node: "n1", Version: "v1.36.3", Flags: map[string]string{"tracing-config-file": "/t.yaml"}}}),
+		Nodes: known([]Node{
+			{Name: "n1", Kubelet: "v1.36.3", Runtime: "containerd://2.3.7"},
+			{Name: "fake", Kubelet: "kwok", Provider: Kwok},
+		}),
+		Kubelets: known([]Kubelet{{Node: "n1", Tracing: &Tracing{Endpoint: "localhost:4317", Rate: 10_000}}}),
+		APIServers: known([]Process{
+			{Node: "n1", Version: "v1.36.3", Flags: map[string]string{"tracing-config-file": "/t.yaml"}},
+		}),
 		Etcds: known([]Process{{Node: "n1", Version: "3.5.21-0", Flags: map[string]string{
 			"enable-distributed-tracing": "true", "distributed-tracing-address": "localhost:4317",
 		}}}),
@@ -123,13 +134,37 @@ func TestGatherUnknown(t *testing.T) {
 		got       func(*Cluster) string
 		want      string
 	}{
-		"Nodes":    {"a name in the reason would be the caller's", "/api/v1/nodes", func(c *Cluster) string { return c.Nodes.Unknown }, "you may not list nodes"},
-		"Kubelets": {"without nodes there is nobody to ask", "/api/v1/nodes", func(c *Cluster) string { return c.Kubelets.Unknown }, "you may not list nodes"},
-		"Configz":  {"few may", "/api/v1/nodes/n1", func(c *Cluster) string { return c.Kubelets.Unknown }, "you may not get nodes/proxy (the kubelets' configuration)"},
-		"Pods":     {"both are read from one list", "/api/v1/namespaces", func(c *Cluster) string { return c.Etcds.Unknown }, "you may not list pods in kube-system"},
-		"Metrics":  {"", "/metrics", func(c *Cluster) string { return c.Audited.Unknown }, "you may not get /metrics of the API server"},
-		"User":     {"", "/apis/authentication", func(c *Cluster) string { return c.User.Unknown }, "you may not ask it for whom it takes you"},
-		"Rights":   {"", "/apis/authorization", func(c *Cluster) string { return c.Rights.Unknown }, "you may not ask it what you may do"},
+		"Nodes": {
+			"a name in the reason would be the caller's", "/api/v1/nodes", func(c *Cluster) string {
+				return c.Nodes.Unknown
+			}, "you may not list nodes",
+		},
+		"Kubelets": {
+			"without nodes there is nobody to ask", "/api/v1/nodes", func(c *Cluster) string {
+				return c.Kubelets.Unknown
+			}, "you may not list nodes",
+		},
+		"Configz": {
+			"few may", "/api/v1/nodes/n1", func(c *Cluster) string { return c.Kubelets.Unknown },
+			"you may not get nodes/proxy (the kubelets' configuration)",
+		},
+		"Pods": {
+			"both are read from one list", "/api/v1/namespaces", func(c *Cluster) string {
+				return c.Etcds.Unknown
+			}, "you may not list pods in kube-system",
+		},
+		"Metrics": {
+			"", "/metrics", func(c *Cluster) string { return c.Audited.Unknown },
+			"you may not get /metrics of the API server",
+		},
+		"User": {
+			"", "/apis/authentication", func(c *Cluster) string { return c.User.Unknown },
+			"you may not ask it for whom it takes you",
+		},
+		"Rights": {
+			"", "/apis/authorization", func(c *Cluster) string { return c.Rights.Unknown },
+			"you may not ask it what you may do",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
@@ -174,11 +209,25 @@ func TestSkew(t *testing.T) {
 		want       Skew
 		fails      bool
 	}{
-		"Same":   {"whole seconds prove nothing", noon.Format(http.TimeFormat), 200 * time.Millisecond, 300 * time.Millisecond, Skew{-0.3, 0.8}, false},
-		"Ahead":  {"at least two seconds", noon.Add(3 * time.Second).Format(http.TimeFormat), 0, time.Second, Skew{2, 4}, false},
-		"Behind": {"at least two seconds", noon.Add(-3 * time.Second).Format(http.TimeFormat), 0, time.Second, Skew{-4, -2}, false},
-		"Slow":   {"an answer that took long says little", noon.Format(http.TimeFormat), -5 * time.Second, 5 * time.Second, Skew{-5, 6}, false},
-		"None":   {"a proxy may take it away", "", 0, 0, Skew{}, true},
+		"Same": {
+			"whole seconds prove nothing", noon.Format(http.TimeFormat), 200 * time.Millisecond, 300 * time.Millisecond,
+			Skew{-0.3, 0.8}, false,
+		},
+		"Ahead": {
+			"at least two seconds", noon.Add(3 * time.Second).Format(http.TimeFormat), 0, time.Second, Skew{
+				2, 4,
+			}, false,
+		},
+		"Behind": {
+			"at least two seconds", noon.Add(-3 * time.Second).Format(http.TimeFormat), 0, time.Second, Skew{
+				-4, -2,
+			}, false,
+		},
+		"Slow": {
+			"an answer that took long says little", noon.Format(http.TimeFormat), -5 * time.Second, 5 * time.Second,
+			Skew{-5, 6}, false,
+		},
+		"None": {"a proxy may take it away", "", 0, 0, Skew{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := skewOf(tc.date, noon.Add(tc.asked), noon.Add(tc.got))
@@ -195,14 +244,35 @@ func TestFlags(t *testing.T) {
 		command []string
 		want    map[string]string
 	}{
-		"Value":        {"as most write it", []string{"kube-apiserver", "--audit-log-path=/x"}, map[string]string{"audit-log-path": "/x"}},
-		"Apart":        {"some put a space", []string{"--audit-log-path", "/x", "--audit-webhook-mode"}, map[string]string{"audit-log-path": "/x", "audit-webhook-mode": "true"}},
-		"Others":       {"what is not asked for is not read", []string{"--token-auth-file=/x", "-v=4", "audit-log-path=/y"}, map[string]string{}},
-		"Experimental": {"etcd before 3.6", []string{"--experimental-enable-distributed-tracing", "x"}, map[string]string{"enable-distributed-tracing": "true"}},
-		"Last":         {"the last counts", []string{"--audit-log-path=/x", "--audit-log-path=/y"}, map[string]string{"audit-log-path": "/y"}},
+		"Value": {
+			"as most write it", []string{"kube-apiserver", "--audit-log-path=/x"}, map[string]string{
+				"audit-log-path": "/x",
+			},
+		},
+		"Apart": {
+			"some put a space", []string{"--audit-log-path", "/x", "--audit-webhook-mode"}, map[string]string{
+				"audit-log-path": "/x", "audit-webhook-mode": "true",
+			},
+		},
+		"Others": {
+			"what is not asked for is not read", []string{
+				"--token-auth-file=/x", "-v=4", "audit-log-path=/y",
+			}, map[string]string{},
+		},
+		"Experimental": {
+			"etcd before 3.6", []string{"--experimental-enable-distributed-tracing", "x"}, map[string]string{
+				"enable-distributed-tracing": "true",
+			},
+		},
+		"Last": {
+			"the last counts", []string{"--audit-log-path=/x", "--audit-log-path=/y"}, map[string]string{
+				"audit-log-path": "/y",
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, flagsOf(tc.command, append(slices.Clone(apiServerFlags), etcdFlags...))); diff != "" {
+			if diff := cmp.Diff(tc.want,
+				flagsOf(tc.command, append(slices.Clone(apiServerFlags), etcdFlags...))); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -214,8 +284,14 @@ func TestKubeletIn(t *testing.T) {
 		reason, text string
 		want         *Kubelet
 	}{
-		"Told":    {"", `{"kubeletconfig":{"tracing":{"endpoint":"e","samplingRatePerMillion":5}}}`, &Kubelet{Node: "n", Tracing: &Tracing{Endpoint: "e", Rate: 5}}},
-		"Default": {"an empty section is rate 0", `{"kubeletconfig":{"tracing":{}}}`, &Kubelet{Node: "n", Tracing: &Tracing{}}},
+		"Told": {
+			"", `{"kubeletconfig":{"tracing":{"endpoint":"e","samplingRatePerMillion":5}}}`, &Kubelet{
+				Node: "n", Tracing: &Tracing{Endpoint: "e", Rate: 5},
+			},
+		},
+		"Default": {
+			"an empty section is rate 0", `{"kubeletconfig":{"tracing":{}}}`, &Kubelet{Node: "n", Tracing: &Tracing{}},
+		},
 		"NotTold": {"", `{"kubeletconfig":{}}`, &Kubelet{Node: "n"}},
 		"Strange": {"something else answers", `{"a":1}`, nil},
 		"NoJSON":  {"something else answers", `<html>`, nil},
@@ -256,14 +332,21 @@ func TestProviders(t *testing.T) {
 		kubelet, want       string
 		serverless          bool
 	}{
-		"None":    {reason: "a node of nobody's", labels: map[string]string{"kubernetes.io/hostname": "n1"}, kubelet: "v1.36.3"},
-		"EKS":     {reason: "a managed node group", labels: map[string]string{"eks.amazonaws.com/nodegroup": "a"}, want: EKS},
-		"Fargate": {reason: "no machine", labels: map[string]string{"eks.amazonaws.com/compute-type": "fargate"}, want: EKS, serverless: true},
-		"EKSOwn":  {reason: "a node of one's own has no label", kubelet: "v1.33.1-eks-473151a", want: EKS},
-		"GKE":     {reason: "", labels: map[string]string{"cloud.google.com/gke-nodepool": "a"}, want: GKE},
-		"GKEOwn":  {reason: "", kubelet: "v1.33.1-gke.1744000", want: GKE},
-		"AKS":     {reason: "", labels: map[string]string{"kubernetes.azure.com/cluster": "a"}, want: AKS},
-		"Kwok":    {reason: "nobody's node", annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, want: Kwok},
+		"None": {
+			reason: "a node of nobody's", labels: map[string]string{"kubernetes.io/hostname": "n1"}, kubelet: "v1.36.3",
+		},
+		"EKS": {
+			reason: "a managed node group", labels: map[string]string{"eks.amazonaws.com/nodegroup": "a"}, want: EKS,
+		},
+		"Fargate": {
+			reason: "no machine", labels: map[string]string{"eks.amazonaws.com/compute-type": "fargate"}, want: EKS,
+			serverless: true,
+		},
+		"EKSOwn": {reason: "a node of one's own has no label", kubelet: "v1.33.1-eks-473151a", want: EKS},
+		"GKE":    {reason: "", labels: map[string]string{"cloud.google.com/gke-nodepool": "a"}, want: GKE},
+		"GKEOwn": {reason: "", kubelet: "v1.33.1-gke.1744000", want: GKE},
+		"AKS":    {reason: "", labels: map[string]string{"kubernetes.azure.com/cluster": "a"}, want: AKS},
+		"Kwok":   {reason: "nobody's node", annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, want: Kwok},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := providerOf(tc.labels, tc.annotations, tc.kubelet); got != tc.want {
@@ -285,10 +368,16 @@ func TestManaged(t *testing.T) {
 		nodes  []Node
 		want   string
 	}{
-		"All":       {reason: "", nodes: []Node{eks, eks}, want: "Amazon EKS"},
-		"Fargate":   {reason: "serverless, and the provider's", nodes: []Node{{Provider: EKS, Serverless: true}}, want: "Amazon EKS"},
-		"Kwok":      {reason: "no node at all", nodes: []Node{fake, eks}, want: "Amazon EKS"},
-		"Virtual":   {reason: "no machine, so it does not count", nodes: []Node{{Provider: AKS}, {Serverless: true}}, want: "Azure AKS"},
+		"All": {reason: "", nodes: []Node{eks, eks}, want: "Amazon EKS"},
+		"Fargate": {
+			reason: "serverless, and the provider's", nodes: []Node{{Provider: EKS, Serverless: true}},
+			want: "Amazon EKS",
+		},
+		"Kwok": {reason: "no node at all", nodes: []Node{fake, eks}, want: "Amazon EKS"},
+		"Virtual": {
+			reason: "no machine, so it does not count", nodes: []Node{{Provider: AKS}, {Serverless: true}},
+			want: "Azure AKS",
+		},
 		"OwnFirst":  {reason: "who runs the control plane?", nodes: []Node{own, eks}},
 		"OwnLast":   {reason: "the same", nodes: []Node{eks, own}},
 		"Two":       {reason: "the same", nodes: []Node{eks, {Provider: GKE}}},

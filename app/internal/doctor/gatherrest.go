@@ -87,7 +87,8 @@ func skewOf(date string, asked, got time.Time) (Skew, error) {
 
 // get asks for a path as the caller.
 func (g *gatherer) get(ctx context.Context, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.client.Discovery().RESTClient().Get().AbsPath(path).URL().String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		g.client.Discovery().RESTClient().Get().AbsPath(path).URL().String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +147,8 @@ func (g *gatherer) kubelets(ctx context.Context, nodes Known[[]Node]) Known[[]Ku
 	failed := make([]error, len(names))
 	each(len(names), func(i int) {
 		found[i], failed[i] = within(ctx, func(ctx context.Context) (*Kubelet, error) {
-			body, err := g.client.CoreV1().RESTClient().Get().Resource("nodes").Name(names[i]).SubResource("proxy", "configz").Stream(ctx)
+			body, err := g.client.CoreV1().RESTClient().Get().Resource("nodes").Name(names[i]).SubResource("proxy",
+				"configz").Stream(ctx)
 			if err != nil {
 				return nil, err
 			}

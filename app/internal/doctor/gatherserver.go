@@ -21,10 +21,14 @@ func gatherServer(ctx context.Context, c *client.Client) Known[Server] {
 	if err != nil {
 		return unknown[Server](object.Bound(err.Error()))
 	}
-	s := Server{Version: object.Bound(info.Version), Mode: object.Bound(info.Mode), Local: isLocal(c.Server()), Stats: info.Stats, AsOf: info.AsOf, Configuration: config.Default()}
+	s := Server{
+		Version: object.Bound(info.Version), Mode: object.Bound(info.Mode), Local: isLocal(c.Server()),
+		Stats: info.Stats, AsOf: info.AsOf, Configuration: config.Default(),
+	}
 	sources, err := within(ctx, c.Sources)
 	if err != nil {
-		return unknown[Server](fmt.Sprintf("the server (lifeline %s) does not tell what its traces are made of: %s", s.Version, object.Bound(err.Error())))
+		return unknown[Server](fmt.Sprintf("the server (lifeline %s) does not tell what its traces are made of: %s",
+			s.Version, object.Bound(err.Error())))
 	}
 	s.From = *sources
 	// A server of another version may have what this one does not know.

@@ -29,8 +29,11 @@ import (
 
 // webhook asks how the admission webhook is registered, and looks who answers.
 func (g *gatherer) webhook(ctx context.Context) Known[*Webhook] {
-	list, err := within(ctx, func(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfigurationList, error) {
-		return g.client.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{LabelSelector: webhook.Selector, Limit: nodePage})
+	list, err := within(ctx, func(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfigurationList,
+		error) {
+		return g.client.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{
+			LabelSelector: webhook.Selector, Limit: nodePage,
+		})
 	})
 	switch {
 	case apierrors.IsNotFound(err): // an API server without admission
@@ -100,17 +103,22 @@ func authorities(bundle []byte) (roots *x509.CertPool, n int, until time.Time) {
 // none.
 func (g *gatherer) ready(ctx context.Context, namespace, name string) Known[int] {
 	list, err := within(ctx, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
-		if _, err := g.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		if _, err := g.client.CoreV1().Services(namespace).Get(ctx, name,
+			metav1.GetOptions{}); apierrors.IsNotFound(err) {
 			return &discoveryv1.EndpointSliceList{}, nil
 		}
-		return g.client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name, Limit: nodePage})
+		return g.client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: discoveryv1.LabelServiceName + "=" + name, Limit: nodePage,
+		})
 	})
 	if err != nil {
 		return unknown[int](g.why(err, "list endpointslices in "+object.Bound(namespace)))
 	}
 	n := 0
 	for _, s := range list.Items {
-		n += count(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready })
+		n += count(s.Endpoints, func(e discoveryv1.Endpoint) bool {
+			return e.Conditions.Ready == nil || *e.Conditions.Ready
+		})
 	}
 	return known(n)
 }
@@ -138,7 +146,9 @@ func (g *gatherer) served(ctx context.Context, address, name string, roots *x509
 			between.AddCert(c)
 		}
 		s.Until = state.PeerCertificates[0].NotAfter.UTC()
-		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{DNSName: name, Roots: roots, Intermediates: between, CurrentTime: g.now()})
+		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{
+			DNSName: name, Roots: roots, Intermediates: between, CurrentTime: g.now(),
+		})
 		return err
 	}
 	over := tls.Client(raw, &tls.Config{
@@ -185,7 +195,8 @@ func callsIn(text io.Reader) (Calls, error) {
 			continue
 		}
 		labels, value, ok := strings.Cut(rest, "} ")
-		if !ok || !strings.Contains(labels, `name="`+webhook.ObjectsName+`"`) && !strings.Contains(labels, `name="`+webhook.ObservedName+`"`) {
+		if !ok || !strings.Contains(labels, `name="`+webhook.ObjectsName+`"`) &&
+			!strings.Contains(labels, `name="`+webhook.ObservedName+`"`) {
 			continue
 		}
 		value, _, _ = strings.Cut(value, " ") // a timestamp may follow

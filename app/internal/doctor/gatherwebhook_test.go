@@ -36,35 +36,43 @@ func TestGatherWebhook(t *testing.T) {
 		status  int
 		check   func(*testing.T, Known[*Webhook])
 	}{
-		"fits": {"what it serves is what it is told", webhook.Options{URL: hook.URL + webhook.Path, CA: own}, 0, func(t *testing.T, got Known[*Webhook]) {
-			w := got.Value
-			if w.Served.Value.Wrong != "" || !w.Served.Is() || !w.Served.Value.Until.Equal(hook.Certificate().NotAfter) || w.Authorities != 1 || w.Authority != webhook.CAGiven {
-				t.Errorf("got %+v", w)
-			}
-			if w.Calls.Value != (Calls{All: 30, Failed: 2}) || len(w.Differs) > 0 {
-				t.Errorf("got %+v", w)
-			}
-		}},
-		"another": {"by authorities of the machine", webhook.Options{URL: hook.URL + webhook.Path}, 0, func(t *testing.T, got Known[*Webhook]) {
-			if w := got.Value; !strings.Contains(w.Served.Value.Wrong, "unknown authority") || w.Authorities != 0 || w.Authority != webhook.CAManaged {
-				t.Errorf("got %+v", w)
-			}
-		}},
-		"nowhere": {"nothing is concluded", webhook.Options{URL: "https://127.0.0.1:1" + webhook.Path, CA: own}, 0, func(t *testing.T, got Known[*Webhook]) {
-			if w := got.Value; w.Served.Is() || w.Ready.Is() {
-				t.Errorf("got %+v", w)
-			}
-		}},
-		"service": {"its endpoints are counted", webhook.Options{Service: service}, 0, func(t *testing.T, got Known[*Webhook]) {
-			if w := got.Value; w.Where != "tracing/hook:443" || w.Ready != known(2) || w.Served.Is() {
-				t.Errorf("got %+v", w)
-			}
-		}},
-		"forbidden": {"", webhook.Options{Service: service}, http.StatusForbidden, func(t *testing.T, got Known[*Webhook]) {
-			if got.Unknown != "you may not list mutatingwebhookconfigurations" {
-				t.Errorf("got %+v", got)
-			}
-		}},
+		"fits": {"what it serves is what it is told", webhook.Options{URL: hook.URL + webhook.Path, CA: own}, 0,
+			func(t *testing.T, got Known[*Webhook]) {
+				w := got.Value
+				if w.Served.Value.Wrong != "" || !w.Served.Is() ||
+					!w.Served.Value.Until.Equal(hook.Certificate().NotAfter) || w.Authorities != 1 ||
+					w.Authority != webhook.CAGiven {
+					t.Errorf("got %+v", w)
+				}
+				if w.Calls.Value != (Calls{All: 30, Failed: 2}) || len(w.Differs) > 0 {
+					t.Errorf("got %+v", w)
+				}
+			}},
+		"another": {"by authorities of the machine", webhook.Options{URL: hook.URL + webhook.Path}, 0,
+			func(t *testing.T, got Known[*Webhook]) {
+				if w := got.Value; !strings.Contains(w.Served.Value.Wrong, "unknown authority") || w.Authorities != 0 ||
+					w.Authority != webhook.CAManaged {
+					t.Errorf("got %+v", w)
+				}
+			}},
+		"nowhere": {"nothing is concluded", webhook.Options{URL: "https://127.0.0.1:1" + webhook.Path, CA: own}, 0,
+			func(t *testing.T, got Known[*Webhook]) {
+				if w := got.Value; w.Served.Is() || w.Ready.Is() {
+					t.Errorf("got %+v", w)
+				}
+			}},
+		"service": {"its endpoints are counted", webhook.Options{Service: service}, 0,
+			func(t *testing.T, got Known[*Webhook]) {
+				if w := got.Value; w.Where != "tracing/hook:443" || w.Ready != known(2) || w.Served.Is() {
+					t.Errorf("got %+v", w)
+				}
+			}},
+		"forbidden": {"", webhook.Options{Service: service}, http.StatusForbidden,
+			func(t *testing.T, got Known[*Webhook]) {
+				if got.Unknown != "you may not list mutatingwebhookconfigurations" {
+					t.Errorf("got %+v", got)
+				}
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.options.Name, tc.options.Namespace, tc.options.Observe = "lifeline", "lifeline", true
@@ -78,10 +86,12 @@ func TestGatherWebhook(t *testing.T) {
 				case "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations":
 					if tc.status != 0 {
 						w.WriteHeader(tc.status)
-						_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
+						_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure",` +
+							`"reason":"Forbidden","code":403}`))
 						return
 					}
-					_, _ = w.Write([]byte(`{"kind":"MutatingWebhookConfigurationList","apiVersion":"admissionregistration.k8s.io/v1","metadata":{},"items":[` + string(c) + `]}`))
+					_, _ = w.Write([]byte(`{"kind":"MutatingWebhookConfigurationList",` +
+						`"apiVersion":"admissionregistration.k8s.io/v1","metadata":{},"items":[` + string(c) + `]}`))
 				case "/api/v1/namespaces/tracing/services/hook":
 					_, _ = w.Write([]byte(`{"kind":"Service","apiVersion":"v1","metadata":{"name":"hook"}}`))
 				case "/apis/discovery.k8s.io/v1/namespaces/tracing/endpointslices":
@@ -96,7 +106,8 @@ apiserver_admission_webhook_fail_open_count{name="objects.webhook.lifeline.dev",
 `))
 				default:
 					w.WriteHeader(http.StatusNotFound)
-					_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
+					_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound",` +
+						`"code":404}`))
 				}
 			}))
 			defer api.Close()

@@ -56,7 +56,8 @@ func reachable(address, port string) string {
 // receiverLines let a server receive spans.
 func receiverLines() []Lines {
 	return []Lines{{
-		Where: "configuration of lifeline serve (--config), then restart it; components on other machines need a Collector beside them, or an address and TLS",
+		Where: "configuration of lifeline serve (--config), then restart it; components on other machines need a " +
+			"Collector beside them, or an address and TLS",
 		Text: `receivers:
   otlp:
     grpc:
@@ -111,7 +112,8 @@ func (f *Facts) auditLines() []Lines {
 	if s := f.server(); s != nil && s.From.Receives.AuditWebhook != "" {
 		address = reachable(s.From.Receives.AuditWebhook, "4319")
 		if s.Configuration.Receivers.Audit.Webhook.TLS.CertFile != "" {
-			scheme, authority = "https", "    certificate-authority: /etc/kubernetes/lifeline-ca.crt # that of its certificate\n"
+			scheme, authority = "https",
+				"    certificate-authority: /etc/kubernetes/lifeline-ca.crt # that of its certificate\n"
 		}
 	}
 	flags := `--audit-webhook-config-file=/etc/kubernetes/audit-webhook.yaml
@@ -119,7 +121,9 @@ func (f *Facts) auditLines() []Lines {
 `
 	var out []Lines
 	if !f.audits() {
-		out = append(out, Lines{Where: "/etc/kubernetes/audit-policy.yaml, on each control-plane node", Text: auditPolicy})
+		out = append(out, Lines{
+			Where: "/etc/kubernetes/audit-policy.yaml, on each control-plane node", Text: auditPolicy,
+		})
 		flags = "--audit-policy-file=/etc/kubernetes/audit-policy.yaml\n" + flags
 	}
 	return append(out, Lines{
@@ -137,7 +141,8 @@ clusters:
 current-context: lifeline
 `, scheme, address, authority),
 	}, Lines{
-		Where: "flags of kube-apiserver (with kubeadm: /etc/kubernetes/manifests/kube-apiserver.yaml, and mount the files)", Text: flags,
+		Where: "flags of kube-apiserver (with kubeadm: /etc/kubernetes/manifests/kube-apiserver.yaml, and mount the " +
+			"files)", Text: flags,
 	}, Lines{
 		Where: "or, in place of the webhook, for a server on the same machine (receivers.audit.logFile)",
 		Text:  "--audit-log-path=/var/log/kubernetes/audit.log\n--audit-log-maxsize=100\n--audit-log-maxbackup=5\n",
@@ -156,12 +161,14 @@ samplingRatePerMillion: %s
 `, f.tracingVersion(), f.endpoint(), allTraces),
 		},
 		{
-			Where: "flags of kube-apiserver (with kubeadm: /etc/kubernetes/manifests/kube-apiserver.yaml, and mount the file)",
-			Text:  "--tracing-config-file=/etc/kubernetes/tracing.yaml\n",
+			Where: "flags of kube-apiserver (with kubeadm: /etc/kubernetes/manifests/kube-apiserver.yaml, and mount " +
+				"the file)",
+			Text: "--tracing-config-file=/etc/kubernetes/tracing.yaml\n",
 		},
 		{
-			Where: "environment of kube-apiserver, if it is busy: its queue holds 2048 spans, and what does not fit is lost without a word",
-			Text:  "OTEL_BSP_MAX_QUEUE_SIZE=65536\n",
+			Where: "environment of kube-apiserver, if it is busy: its queue holds 2048 spans, and what does not fit " +
+				"is lost without a word",
+			Text: "OTEL_BSP_MAX_QUEUE_SIZE=65536\n",
 		},
 	}
 }
@@ -188,8 +195,9 @@ func (f *Facts) kubeletLines() []Lines {
 		}
 	}
 	return []Lines{{
-		Where: "KubeletConfiguration of each node (with kubeadm: /var/lib/kubelet/config.yaml), then: systemctl restart kubelet",
-		Text:  "tracing:\n  endpoint: " + f.endpoint() + "\n  samplingRatePerMillion: " + allTraces + "\n",
+		Where: "KubeletConfiguration of each node (with kubeadm: /var/lib/kubelet/config.yaml), then: systemctl " +
+			"restart kubelet",
+		Text: "tracing:\n  endpoint: " + f.endpoint() + "\n  samplingRatePerMillion: " + allTraces + "\n",
 	}}
 }
 
@@ -211,7 +219,8 @@ func (f *Facts) containerdLines(runtime string) []Lines {
 		to, protocol = f.endpointHTTP(), "http/protobuf"
 	}
 	return []Lines{{
-		Where: "/etc/systemd/system/containerd.service.d/tracing.conf of each node, then: systemctl daemon-reload && systemctl restart containerd",
+		Where: "/etc/systemd/system/containerd.service.d/tracing.conf of each node, then: systemctl daemon-reload && " +
+			"systemctl restart containerd",
 		Text: fmt.Sprintf(`[Service]
 Environment=OTEL_EXPORTER_OTLP_ENDPOINT=%s
 Environment=OTEL_EXPORTER_OTLP_PROTOCOL=%s
@@ -225,7 +234,8 @@ Environment=OTEL_RESOURCE_ATTRIBUTES=host.name=%%H
 func (f *Facts) crioLines() []Lines {
 	return []Lines{{
 		Where: "/etc/crio/crio.conf.d/10-tracing.conf of each node, then: systemctl restart crio",
-		Text:  fmt.Sprintf("[crio.tracing]\nenable_tracing = true\ntracing_endpoint = %q\ntracing_sampling_rate_per_million = %s\n", f.endpoint(), allTraces),
+		Text: fmt.Sprintf("[crio.tracing]\nenable_tracing = true\ntracing_endpoint = "+
+			"%q\ntracing_sampling_rate_per_million = %s\n", f.endpoint(), allTraces),
 	}}
 }
 
@@ -233,7 +243,8 @@ func (f *Facts) crioLines() []Lines {
 // belong to no change: whose caller records, it records at any rate.
 func (f *Facts) etcdLines() []Lines {
 	before := ""
-	where := "flags of etcd (with kubeadm: /etc/kubernetes/manifests/etcd.yaml); at rate 0 it records all that the API server records, and nothing else"
+	where := "flags of etcd (with kubeadm: /etc/kubernetes/manifests/etcd.yaml); at rate 0 it records all that the " +
+		"API server records, and nothing else"
 	c := f.cluster()
 	switch {
 	case c != nil && len(c.Etcds.Value) > 0:
@@ -244,7 +255,10 @@ func (f *Facts) etcdLines() []Lines {
 		where += "; before etcd 3.6 with experimental- in front of each"
 	}
 	var b strings.Builder
-	for _, flag := range []string{"enable-distributed-tracing=true", "distributed-tracing-address=" + f.endpoint(), "distributed-tracing-sampling-rate=0"} {
+	for _, flag := range []string{
+		"enable-distributed-tracing=true", "distributed-tracing-address=" + f.endpoint(),
+		"distributed-tracing-sampling-rate=0",
+	} {
 		b.WriteString("--" + before + flag + "\n")
 	}
 	return []Lines{{Where: where, Text: b.String()}}

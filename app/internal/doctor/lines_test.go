@@ -41,7 +41,8 @@ func TestReceiverLines(t *testing.T) {
 			t.Errorf("%s: %v", lines.Where, err)
 		}
 	}
-	if _, err := config.Parse([]byte(head + strings.ReplaceAll(auditReceiverLines().Text, "# logFile", "logFile"))); err != nil {
+	if _, err := config.Parse([]byte(head + strings.ReplaceAll(auditReceiverLines().Text, "# logFile",
+		"logFile"))); err != nil {
 		t.Errorf("with the log file: %v", err)
 	}
 }
@@ -63,15 +64,37 @@ func TestLines(t *testing.T) {
 		lines  func(*Facts) []Lines
 		want   string
 	}{
-		"TracingNew":   {"from 1.34 on", func(*Facts) {}, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1\n"},
-		"TracingOld":   {"before 1.34", func(f *Facts) { f.Cluster.Value.Version = "v1.33.4" }, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1beta1\n"},
-		"TracingGate":  {"before 1.27, behind its gate", func(f *Facts) { f.Cluster.Value.Version = "v1.26.15" }, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1alpha1\n"},
-		"TracingAny":   {"of an unknown version the newest", func(f *Facts) { f.Cluster = unknown[Cluster]("x") }, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1\n"},
-		"EtcdNew":      {"", func(*Facts) {}, (*Facts).etcdLines, "--enable-distributed-tracing=true"},
-		"EtcdOld":      {"before 3.6", func(f *Facts) { f.Cluster.Value.Etcds.Value[0].Version = "3.5.9-0" }, (*Facts).etcdLines, "--experimental-enable-distributed-tracing=true"},
-		"WebhookTLS":   {"a certificate has an authority", func(f *Facts) { f.Server.Value.Configuration.Receivers.Audit.Webhook.TLS.CertFile = "/x" }, (*Facts).auditLines, "server: https://127.0.0.1:4319\n    certificate-authority: "},
-		"PolicyThere":  {"what is there stays", func(f *Facts) { f.Cluster.Value.Audited = known(5.0) }, (*Facts).auditLines, "--audit-webhook-config-file"},
-		"KubeletOfEKS": {"by user data", func(f *Facts) { managedCase(EKS)(&f.Cluster.Value, &f.Server.Value, f) }, (*Facts).kubeletLines, "kind: NodeConfig"},
+		"TracingNew": {"from 1.34 on", func(*Facts) {}, (*Facts).apiServerLines, "apiserver.config.k8s.io/v1\n"},
+		"TracingOld": {
+			"before 1.34", func(f *Facts) { f.Cluster.Value.Version = "v1.33.4" }, (*Facts).apiServerLines,
+			"apiserver.config.k8s.io/v1beta1\n",
+		},
+		"TracingGate": {
+			"before 1.27, behind its gate", func(f *Facts) { f.Cluster.Value.Version = "v1.26.15" },
+			(*Facts).apiServerLines, "apiserver.config.k8s.io/v1alpha1\n",
+		},
+		"TracingAny": {
+			"of an unknown version the newest", func(f *Facts) { f.Cluster = unknown[Cluster]("x") },
+			(*Facts).apiServerLines, "apiserver.config.k8s.io/v1\n",
+		},
+		"EtcdNew": {"", func(*Facts) {}, (*Facts).etcdLines, "--enable-distributed-tracing=true"},
+		"EtcdOld": {
+			"before 3.6", func(f *Facts) { f.Cluster.Value.Etcds.Value[0].Version = "3.5.9-0" }, (*Facts).etcdLines,
+			"--experimental-enable-distributed-tracing=true",
+		},
+		"WebhookTLS": {
+			"a certificate has an authority", func(f *Facts) {
+				f.Server.Value.Configuration.Receivers.Audit.Webhook.TLS.CertFile = "/x"
+			}, (*Facts).auditLines, "server: https://127.0.0.1:4319\n    certificate-authority: ",
+		},
+		"PolicyThere": {
+			"what is there stays", func(f *Facts) { f.Cluster.Value.Audited = known(5.0) }, (*Facts).auditLines,
+			"--audit-webhook-config-file",
+		},
+		"KubeletOfEKS": {
+			"by user data", func(f *Facts) { managedCase(EKS)(&f.Cluster.Value, &f.Server.Value, f) },
+			(*Facts).kubeletLines, "kind: NodeConfig",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := whole()

@@ -15,7 +15,8 @@ const (
 
 // providerLabels begin the labels that a provider's nodes have.
 var providerLabels = []struct{ prefix, provider string }{
-	{"eks.amazonaws.com/", EKS}, {"alpha.eksctl.io/", EKS}, {"cloud.google.com/gke-", GKE}, {"kubernetes.azure.com/", AKS},
+	{"eks.amazonaws.com/", EKS}, {"alpha.eksctl.io/", EKS}, {"cloud.google.com/gke-", GKE},
+	{"kubernetes.azure.com/", AKS},
 }
 
 // providerOf says whose a node is, by its labels and annotations and by the
@@ -66,7 +67,8 @@ var providers = map[string]managed{
 		kubeletLines: func(endpoint string) []Lines {
 			return []Lines{{
 				Where: "NodeConfig in the user data of the node group's launch template; then replace the nodes",
-				Text: "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n      tracing:\n        endpoint: " + endpoint +
+				Text: "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n      " +
+					"tracing:\n        endpoint: " + endpoint +
 					"\n        samplingRatePerMillion: 1000000\n",
 			}}
 		},

@@ -29,20 +29,29 @@ func whole() Facts {
 		At: noon, Version: "v0.1.0",
 		Cluster: known(Cluster{
 			Version: "v1.36.3", User: known("user-5f2b"), Clock: known(Skew{Low: -0.4, High: 0.5}),
-			Nodes:    known([]Node{node("n1"), node("n2")}),
-			Kubelets: known([]Kubelet{{Node: "n1", Tracing: &Tracing{Endpoint: "localhost:4317", Rate: 1_000_000}}, {Node: "n2", Tracing: &Tracing{Rate: 1_000_000}}}),
+			Nodes: known([]Node{node("n1"), node("n2")}),
+			Kubelets: known([]Kubelet{
+				{Node: "n1", Tracing: &Tracing{Endpoint: "localhost:4317", Rate: 1_000_000}},
+				{Node: "n2", Tracing: &Tracing{Rate: 1_000_000}},
+			}),
 			APIServers: known([]Process{{Node: "n1", Version: "v1.36.3", Flags: map[string]string{
-				"tracing-config-file": "/etc/kubernetes/tracing.yaml", "audit-policy-file": "/etc/kubernetes/audit-policy.yaml",
+				"tracing-config-file": "/etc/kubernetes/tracing.yaml",
+				"audit-policy-file":   "/etc/kubernetes/audit-policy.yaml",
 			}}}),
-			Etcds:   known([]Process{{Node: "n1", Version: "3.6.13-0", Flags: map[string]string{"enable-distributed-tracing": "true"}}}),
+			Etcds: known([]Process{
+				{Node: "n1", Version: "3.6.13-0", Flags: map[string]string{"enable-distributed-tracing": "true"}},
+			}),
 			Audited: known(1200.0), Rights: known(Rights{Resources: 42}),
 			Webhook: known(&Webhook{
-				Name: "lifeline", Where: "lifeline/lifeline-webhook:443", Authority: "managed", Authorities: 1, Until: noon.Add(60 * 24 * time.Hour),
-				Ready: known(2), Served: unknown[Served]("this machine does not reach it"), Calls: known(Calls{All: 4200, Failed: 3}),
+				Name: "lifeline", Where: "lifeline/lifeline-webhook:443", Authority: "managed", Authorities: 1,
+				Until: noon.Add(60 * 24 * time.Hour),
+				Ready: known(2), Served: unknown[Served]("this machine does not reach it"),
+				Calls: known(Calls{All: 4200, Failed: 3}),
 			}),
 		}),
 		Server: known(Server{
-			Version: "v0.1.0", Mode: "single", Local: true, AsOf: noon, Stats: api.Stats{Traces: 12, Open: 1}, Configuration: config.Default(),
+			Version: "v0.1.0", Mode: "single", Local: true, AsOf: noon, Stats: api.Stats{Traces: 12, Open: 1},
+			Configuration: config.Default(),
 			From: api.Sources{
 				Watch:    api.WatchSource{Watching: true, Resources: 42},
 				Receives: api.Receives{GRPC: "127.0.0.1:4317", HTTP: "127.0.0.1:4318", AuditWebhook: "127.0.0.1:4319"},
@@ -53,12 +62,20 @@ func whole() Facts {
 						{Name: "apiserver", Spans: 5000, All: 20000, Last: noon, Joined: 400},
 						{Name: "containerd", Spans: 1000, All: 4000, Last: noon, Joined: 100},
 						{Name: "etcd", Spans: 2000, All: 8000, Last: noon, Joined: 150},
-						{Name: "kubelet", Spans: 1000, All: 4000, Last: noon, Joined: 70, Hosts: []received.Host{{Name: "n1", Last: noon}, {Name: "n2", Last: noon}}},
+						{
+							Name: "kubelet", Spans: 1000, All: 4000, Last: noon, Joined: 70, Hosts: []received.Host{
+								{Name: "n1", Last: noon}, {Name: "n2", Last: noon},
+							},
+						},
 					},
-					Audit: received.Audit{Writes: 310, Refused: 4, Answers: received.Rate{Of: 200, With: 200}, Delay: 0.6, Last: noon},
+					Audit: received.Audit{
+						Writes: 310, Refused: 4, Answers: received.Rate{Of: 200, With: 200}, Delay: 0.6, Last: noon,
+					},
 					Coverage: received.Coverage{
-						Writes: received.Rate{Of: 310, With: 310}, Changes: received.Rate{Of: 300, With: 320}, Transactions: received.Rate{Of: 900, With: 899},
-						Pods: received.Rate{Of: 12, With: 12}, Sandboxes: received.Rate{Of: 12, With: 12}, Calls: received.Rate{Of: 400, With: 400},
+						Writes: received.Rate{Of: 310, With: 310}, Changes: received.Rate{Of: 300, With: 320},
+						Transactions: received.Rate{Of: 900, With: 899},
+						Pods:         received.Rate{Of: 12, With: 12}, Sandboxes: received.Rate{Of: 12, With: 12},
+						Calls: received.Rate{Of: 400, With: 400},
 					},
 				},
 			},
@@ -91,7 +108,8 @@ var reports = map[string]struct {
 	}, true},
 	"just-begun": {"nothing has had the time to come", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Since = noon.Add(-20 * time.Second)
-		s.From.Received.Components, s.From.Received.Audit, s.From.Received.Coverage = nil, received.Audit{}, received.Coverage{}
+		s.From.Received.Components, s.From.Received.Audit, s.From.Received.Coverage = nil, received.Audit{},
+			received.Coverage{}
 		s.From.Joining = nil
 	}, false},
 	"sampled": {"components that sample", func(c *Cluster, s *Server, _ *Facts) {
@@ -99,16 +117,22 @@ var reports = map[string]struct {
 		c.Kubelets.Value[0].Tracing.Rate, c.Kubelets.Value[1].Tracing.Rate = 10_000, 500_000
 		s.From.Received.Audit.Delay, s.From.Received.Components[0].Corrected, s.From.Received.Components[0].Correction = 14, 40, -3.01
 	}, false},
-	"sampled-young": {"a kubelet says itself what it samples, before anything shows it", func(c *Cluster, s *Server, _ *Facts) {
-		c.Kubelets.Value[1].Tracing.Rate = 10_000
-		s.From.Received.Coverage.Pods = received.Rate{}
-	}, false},
-	"no-audit": {"counts of changes, where nothing says which request was which", func(_ *Cluster, s *Server, _ *Facts) {
-		s.From.Receives.AuditWebhook = ""
-		s.From.Received.Audit, s.From.Received.Coverage.Writes = received.Audit{}, received.Rate{}
-		s.From.Received.Coverage.Changes = received.Rate{Of: 200, With: 100}
-	}, false},
-	"metadata": {"an audit log without answers", func(_ *Cluster, s *Server, _ *Facts) { s.From.Received.Audit.Answers.With = 0 }, false},
+	"sampled-young": {"a kubelet says itself what it samples, before anything shows it",
+		func(c *Cluster, s *Server, _ *Facts) {
+			c.Kubelets.Value[1].Tracing.Rate = 10_000
+			s.From.Received.Coverage.Pods = received.Rate{}
+		}, false},
+	"no-audit": {"counts of changes, where nothing says which request was which",
+		func(_ *Cluster, s *Server, _ *Facts) {
+			s.From.Receives.AuditWebhook = ""
+			s.From.Received.Audit, s.From.Received.Coverage.Writes = received.Audit{}, received.Rate{}
+			s.From.Received.Coverage.Changes = received.Rate{Of: 200, With: 100}
+		}, false},
+	"metadata": {
+		"an audit log without answers", func(_ *Cluster, s *Server, _ *Facts) {
+			s.From.Received.Audit.Answers.With = 0
+		}, false,
+	},
 	"silent-node": {"one node of two", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Components[3].Hosts = s.From.Received.Components[3].Hosts[:1]
 	}, true},
@@ -132,26 +156,51 @@ var reports = map[string]struct {
 		c.Rights = known(Rights{Resources: 42, Denied: []string{"a", "b", "c", "d", "e", "f", "pods"}})
 		s.From.Watch.Unreadable, s.From.Watch.Lag = []string{"widgets.example.com"}, api.Seconds(time.Minute)
 		c.Nodes, c.Kubelets = unknown[[]Node]("you may not list nodes"), unknown[[]Kubelet]("you may not list nodes")
-		c.APIServers, c.Etcds = unknown[[]Process]("you may not list pods in kube-system"), unknown[[]Process]("you may not list pods in kube-system")
+		c.APIServers, c.Etcds = unknown[[]Process]("you may not list pods in kube-system"),
+			unknown[[]Process]("you may not list pods in kube-system")
 		c.Audited = unknown[float64]("you may not get /metrics")
 	}, true},
-	"no-cluster": {"a server alone", func(_ *Cluster, _ *Server, f *Facts) { f.Cluster = unknown[Cluster]("there is no kubeconfig") }, false},
-	"clocks":     {"this machine's clock", func(c *Cluster, _ *Server, _ *Facts) { c.Clock = known(Skew{Low: -4.2, High: -3.1}) }, false},
-	"flood":      {"more than there is room for", func(_ *Cluster, s *Server, _ *Facts) { s.From.Joining.Evicted = 12 }, false},
-	"no-webhook": {"nobody has to have it", func(c *Cluster, _ *Server, _ *Facts) { c.Webhook = known[*Webhook](nil) }, false},
+	"no-cluster": {
+		"a server alone", func(_ *Cluster, _ *Server, f *Facts) {
+			f.Cluster = unknown[Cluster]("there is no kubeconfig")
+		}, false,
+	},
+	"clocks": {
+		"this machine's clock", func(c *Cluster, _ *Server, _ *Facts) {
+			c.Clock = known(Skew{Low: -4.2, High: -3.1})
+		}, false,
+	},
+	"flood": {
+		"more than there is room for", func(_ *Cluster, s *Server, _ *Facts) { s.From.Joining.Evicted = 12 }, false,
+	},
+	"no-webhook": {
+		"nobody has to have it", func(c *Cluster, _ *Server, _ *Facts) { c.Webhook = known[*Webhook](nil) }, false,
+	},
 	"webhook-unseen": {"a right is lacking", func(c *Cluster, _ *Server, _ *Facts) {
 		c.Webhook = unknown[*Webhook]("you may not list mutatingwebhookconfigurations")
 	}, false},
 	"webhook-nobody": {"a Service without Pods", webhookCase(func(w *Webhook) { w.Ready = known(0) }), true},
-	"webhook-untold": {"the server has no right to write, or is not told to", webhookCase(func(w *Webhook) { w.Authorities, w.Until = 0, time.Time{} }), true},
-	"webhook-ended":  {"what is known has ended", webhookCase(func(w *Webhook) { w.Until = noon }), true},
+	"webhook-untold": {
+		"the server has no right to write, or is not told to", webhookCase(func(w *Webhook) {
+			w.Authorities, w.Until = 0, time.Time{}
+		}), true,
+	},
+	"webhook-ended": {"what is known has ended", webhookCase(func(w *Webhook) { w.Until = noon }), true},
 	"webhook-other": {"another certificate is served", webhookCase(func(w *Webhook) {
-		w.Authority, w.Served = "given", known(Served{Wrong: "x509: certificate signed by unknown authority", Until: noon.Add(90 * 24 * time.Hour)})
+		w.Authority, w.Served = "given", known(Served{
+			Wrong: "x509: certificate signed by unknown authority", Until: noon.Add(90 * 24 * time.Hour),
+		})
 	}), true},
-	"webhook-near":    {"it ends soon", webhookCase(func(w *Webhook) { w.Authority, w.Until = "cert-manager", noon.Add(3*24*time.Hour) }), false},
+	"webhook-near": {
+		"it ends soon", webhookCase(func(w *Webhook) {
+			w.Authority, w.Until = "cert-manager", noon.Add(3*24*time.Hour)
+		}), false,
+	},
 	"webhook-failing": {"some calls fail", webhookCase(func(w *Webhook) { w.Calls.Value.Failed = 900 }), false},
 	"webhook-changed": {"somebody made it dangerous", webhookCase(func(w *Webhook) {
-		w.Differs = []string{"objects.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write"}
+		w.Differs = []string{
+			"objects.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write",
+		}
 	}), true},
 	"hostile": {"names are anybody's", func(c *Cluster, s *Server, _ *Facts) {
 		c.Version, c.Nodes.Value[0].Name = "v1.36.3\x1b[31m", "n\u202e1"

@@ -18,11 +18,13 @@ func checkServer(f *Facts) Check {
 	s := f.server()
 	if s == nil {
 		c.Status, c.Found = Advice, f.Server.Unknown
-		c.Lose = "whatever components and the audit log tell: without a server a trace is what the cluster's objects show, and what lifeline run sees of its command's requests"
+		c.Lose = "whatever components and the audit log tell: without a server a trace is what the cluster's objects " +
+			"show, and what lifeline run sees of its command's requests"
 		c.Add = []Lines{{Where: "a shell; docs/guides/install.md has it for a cluster", Text: "lifeline serve &\n"}}
 		return c
 	}
-	c.Found = fmt.Sprintf("lifeline %s has %s, %d open; it counts for %s", s.Version, plural(int(s.Stats.Traces), "trace"), s.Stats.Open, duration(s.counted()))
+	c.Found = fmt.Sprintf("lifeline %s has %s, %d open; it counts for %s", s.Version,
+		plural(int(s.Stats.Traces), "trace"), s.Stats.Open, duration(s.counted()))
 	if s.Mode != "" && s.Mode != "single" {
 		c.Found += "; one of several (" + s.Mode + "): the others have their own counts"
 	}
@@ -42,9 +44,15 @@ func checkWatching(f *Facts) Check {
 		c.Status, c.Found = Unknown, "it watches nothing now: it starts, or stands by for another"
 	case len(w.Unreadable) > 0:
 		c.Status = Missing
-		c.Found = fmt.Sprintf("it may not read %d of %s: %s", len(w.Unreadable), plural(w.Resources, "resource"), some(w.Unreadable))
+		c.Found = fmt.Sprintf("it may not read %d of %s: %s", len(w.Unreadable), plural(w.Resources, "resource"),
+			some(w.Unreadable))
 		c.Lose = "what happens to these, and what they cause"
-		c.Add = []Lines{{Where: "for its ServiceAccount; or exclude them (watch.exclude)", Text: "lifeline rbac -n lifeline --config lifeline.yaml | kubectl apply -f -\n"}}
+		c.Add = []Lines{
+			{
+				Where: "for its ServiceAccount; or exclude them (watch.exclude)",
+				Text:  "lifeline rbac -n lifeline --config lifeline.yaml | kubectl apply -f -\n",
+			},
+		}
 	default:
 		c.Found = "it watches " + plural(w.Resources, "resource")
 	}
@@ -66,13 +74,19 @@ func checkJoining(f *Facts) Check {
 	}
 	j := s.From.Joining
 	c := Check{Name: "joining", Status: OK}
-	c.Found = fmt.Sprintf("of %d spans %d belong to changes, %d to none, %d are polls; %d wait", j.Received, j.Joined+j.Late, j.Passed+j.Expired, j.Noise, j.Buffered)
+	c.Found = fmt.Sprintf("of %d spans %d belong to changes, %d to none, %d are polls; %d wait", j.Received,
+		j.Joined+j.Late, j.Passed+j.Expired, j.Noise, j.Buffered)
 	switch {
 	case j.Evicted > 0:
 		c.Status = Advice
 		c.Found += fmt.Sprintf("; %d were dropped for want of room", j.Evicted)
 		c.Lose = "these spans: more come than there is room to hold"
-		c.Add = []Lines{{Where: "configuration of lifeline serve; or let components sample fewer traces", Text: "joining:\n  window: 20s\n"}}
+		c.Add = []Lines{
+			{
+				Where: "configuration of lifeline serve; or let components sample fewer traces",
+				Text:  "joining:\n  window: 20s\n",
+			},
+		}
 	case j.Surplus > 0:
 		c.Status = Advice
 		c.Found += fmt.Sprintf("; %d did not fit into their trace", j.Surplus)
@@ -93,7 +107,8 @@ func checkClocks(f *Facts) Check {
 		if component.Corrected == 0 {
 			continue
 		}
-		wrong = append(wrong, fmt.Sprintf("%s's by %+.3f s on %s", component.Name, component.Correction, plural(int(component.Corrected), "span")))
+		wrong = append(wrong, fmt.Sprintf("%s's by %+.3f s on %s", component.Name, component.Correction,
+			plural(int(component.Corrected), "span")))
 		worst = max(worst, component.Correction, -component.Correction)
 	}
 	if len(wrong) == 0 {

@@ -45,7 +45,8 @@ func words(r received.Rate, things string) string {
 		return fmt.Sprintf("none of %d %s", r.Of, things)
 	}
 	low, high := interval(r)
-	return fmt.Sprintf("about %s %% (%d of %d %s; %s to %s %%)", percent(share(r)), r.With, r.Of, things, percent(low), percent(high))
+	return fmt.Sprintf("about %s %% (%d of %d %s; %s to %s %%)", percent(share(r)), r.With, r.Of, things, percent(low),
+		percent(high))
 }
 
 // percent has two figures that count, or whole percents.
