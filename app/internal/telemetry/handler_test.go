@@ -36,14 +36,32 @@ func TestHealth(t *testing.T) {
 		path        string
 		want        answer
 	}{
-		"live":          {"all is well", nil, nil, "/healthz", answer{200, "ok\n"}},
-		"ready":         {"all is well", nil, nil, "/readyz", answer{200, "ok\n"}},
-		"verbose":       {"each check is named, in the order in which they were added", nil, nil, "/readyz?verbose", answer{200, "+ loop: ok\n+ store: ok\n+ watch: ok\nok\n"}},
-		"verbose live":  {"checks of readiness are not asked", nil, nil, "/healthz?verbose", answer{200, "+ loop: ok\nok\n"}},
-		"not ready":     {"the reason is told without being asked for", nil, errors.New("disk\nis full"), "/readyz", answer{503, "- store: disk is full\nnot ok\n"}},
-		"still live":    {"a restart would not help", nil, errors.New("disk is full"), "/healthz", answer{200, "ok\n"}},
-		"dead":          {"a restart helps", errors.New("stuck for 2m"), nil, "/healthz", answer{503, "- loop: stuck for 2m\nnot ok\n"}},
-		"dead is unfit": {"who does not live is not ready", errors.New("stuck"), nil, "/readyz?verbose", answer{503, "- loop: stuck\n+ store: ok\n+ watch: ok\nnot ok\n"}},
+		"live":  {"all is well", nil, nil, "/healthz", answer{200, "ok\n"}},
+		"ready": {"all is well", nil, nil, "/readyz", answer{200, "ok\n"}},
+		"verbose": {
+			"each check is named, in the order in which they were added", nil, nil, "/readyz?verbose", answer{
+				200, "+ loop: ok\n+ store: ok\n+ watch: ok\nok\n",
+			},
+		},
+		"verbose live": {
+			"checks of readiness are not asked", nil, nil, "/healthz?verbose", answer{200, "+ loop: ok\nok\n"},
+		},
+		"not ready": {
+			"the reason is told without being asked for", nil, errors.New("disk\nis full"), "/readyz", answer{
+				503, "- store: disk is full\nnot ok\n",
+			},
+		},
+		"still live": {"a restart would not help", nil, errors.New("disk is full"), "/healthz", answer{200, "ok\n"}},
+		"dead": {
+			"a restart helps", errors.New("stuck for 2m"), nil, "/healthz", answer{
+				503, "- loop: stuck for 2m\nnot ok\n",
+			},
+		},
+		"dead is unfit": {
+			"who does not live is not ready", errors.New("stuck"), nil, "/readyz?verbose", answer{
+				503, "- loop: stuck\n+ store: ok\n+ watch: ok\nnot ok\n",
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,9 +89,15 @@ func TestHealthWithNotes(t *testing.T) {
 	}{
 		"well":         {"there is nothing to say", nil, "/readyz", "ok\n"},
 		"well verbose": {"it is one of the checks", nil, "/readyz?verbose", "+ loop: ok\n+ backend: ok\nok\n"},
-		"note":         {"what the process can do without is told, and it is ready", errors.New("away\nfor 2m"), "/readyz", "~ backend: away for 2m\nok\n"},
-		"verbose":      {"a note stands among the checks", errors.New("away"), "/readyz?verbose", "+ loop: ok\n~ backend: away\nok\n"},
-		"live":         {"it is no matter of life", errors.New("away"), "/healthz?verbose", "+ loop: ok\nok\n"},
+		"note": {
+			"what the process can do without is told, and it is ready", errors.New("away\nfor 2m"), "/readyz",
+			"~ backend: away for 2m\nok\n",
+		},
+		"verbose": {
+			"a note stands among the checks", errors.New("away"), "/readyz?verbose",
+			"+ loop: ok\n~ backend: away\nok\n",
+		},
+		"live": {"it is no matter of life", errors.New("away"), "/healthz?verbose", "+ loop: ok\nok\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +123,10 @@ func TestHandlerMetrics(t *testing.T) {
 	m := NewMetrics(func(m *Metrics) { m.OpenTraces.Set(42) })
 	h := Handler(HandlerOptions{Metrics: m, Health: &Health{}})
 	code, body := ask(t, h, "GET", "/metrics")
-	for _, want := range []string{"\nlifeline_open_traces 42\n", "\ngo_goroutines ", "\nlifeline_export_delivered_ratio 1\n", "\nlifeline_clock_jumps_total 0\n"} {
+	for _, want := range []string{
+		"\nlifeline_open_traces 42\n", "\ngo_goroutines ", "\nlifeline_export_delivered_ratio 1\n",
+		"\nlifeline_clock_jumps_total 0\n",
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("status %d: no %q", code, want)
 		}

@@ -53,5 +53,6 @@ func ParseLevel(s string) (slog.Level, error) {
 // (verbosity above 0) are dropped, as klog does by default. Call it once, before
 // anything logs.
 func RouteKlog(log *slog.Logger) {
-	klog.SetLoggerWithOptions(logr.FromSlogHandler(log.With("from", "client-go").Handler()), klog.ContextualLogger(true))
+	klog.SetLoggerWithOptions(logr.FromSlogHandler(log.With("from", "client-go").Handler()),
+		klog.ContextualLogger(true))
 }

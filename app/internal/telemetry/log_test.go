@@ -18,8 +18,13 @@ func TestNewLogger(t *testing.T) {
 		"defaults": {"empty is info and text", "", "", ""},
 		"json":     {"for machines", "debug", "json", ""},
 		"case":     {"people write levels in capitals, too", "WARN", "text", ""},
-		"level":    {"the field is named, and what is known", "loud", "", `log.level "loud" is not known: use debug, info, warn or error`},
-		"format":   {"the field is named, and what is known", "", "xml", `log.format "xml" is not known: use text or json`},
+		"level": {
+			"the field is named, and what is known", "loud", "",
+			`log.level "loud" is not known: use debug, info, warn or error`,
+		},
+		"format": {
+			"the field is named, and what is known", "", "xml", `log.format "xml" is not known: use text or json`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +74,9 @@ func TestRouteKlog(t *testing.T) {
 	klog.ErrorS(errors.New("forbidden"), "cannot list", "resource", "secrets")
 	klog.V(4).Info("a detail")
 	klog.Flush()
-	for _, want := range []string{"watch of pods ended", "from=client-go", `msg="cannot list"`, "resource=secrets", "level=ERROR", "forbidden"} {
+	for _, want := range []string{
+		"watch of pods ended", "from=client-go", `msg="cannot list"`, "resource=secrets", "level=ERROR", "forbidden",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}

@@ -49,8 +49,10 @@ func TestMetricsPage(t *testing.T) {
 	}
 	var got strings.Builder
 	got.WriteString("# Metrics of `lifeline serve`\n\n" +
-		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of the process (`process_*`). This page is\n" +
-		"generated: `go test ./internal/telemetry -update` rewrites it.\n\n| metric | type | labels | what it says |\n| --- | --- | --- | --- |\n")
+		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of the " +
+		"process (`process_*`). This page is\n" +
+		"generated: `go test ./internal/telemetry -update` rewrites it.\n\n| metric | type | labels | what it says " +
+		"|\n| --- | --- | --- | --- |\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "lifeline_") {
 			continue
@@ -59,7 +61,8 @@ func TestMetricsPage(t *testing.T) {
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			labels = append(labels, "`"+l.GetName()+"`")
 		}
-		fmt.Fprintf(&got, "| `%s` | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, ", "), f.GetHelp())
+		fmt.Fprintf(&got, "| `%s` | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()),
+			strings.Join(labels, ", "), f.GetHelp())
 	}
 	if *update {
 		if err := os.WriteFile(page, []byte(got.String()), 0o600); err != nil {

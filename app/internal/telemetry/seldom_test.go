@@ -29,7 +29,10 @@ func TestSeldom(t *testing.T) {
 		after time.Duration
 		left  int
 		ok    bool
-	}{{0, 2, true}, {time.Minute, 0, false}, {2 * time.Minute, 0, false}, {time.Hour, 2, true}, {3 * time.Hour, 0, true}} {
+	}{
+		{0, 2, true}, {time.Minute, 0, false}, {2 * time.Minute, 0, false}, {time.Hour, 2, true},
+		{3 * time.Hour, 0, true},
+	} {
 		if left, ok := s.next("a door was shut", start.Add(want.after)); left != want.left || ok != want.ok {
 			t.Errorf("call %d: %d, %v, want %+v", i, left, ok, want)
 		}
@@ -45,7 +48,8 @@ func TestSeldomWriter(t *testing.T) {
 			t.Errorf("wrote %d, %v", n, err)
 		}
 	}
-	if got := out.String(); strings.Count(got, "\n") != 1 || len(got) > maxReason+200 || !strings.Contains(got, "a client") {
+	if got := out.String(); strings.Count(got, "\n") != 1 || len(got) > maxReason+200 ||
+		!strings.Contains(got, "a client") {
 		t.Errorf("it says %q", got)
 	}
 }
