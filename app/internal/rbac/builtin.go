@@ -13,9 +13,11 @@ import (
 // builtIn are the resources of Kubernetes itself that can be watched and are
 // offered by default, by group. A star marks those without a namespace.
 var builtIn = map[string]string{
-	"": "configmaps endpoints events limitranges namespaces* nodes* persistentvolumeclaims persistentvolumes* pods podtemplates " +
+	"": "configmaps endpoints events limitranges namespaces* nodes* persistentvolumeclaims persistentvolumes* pods " +
+		"podtemplates " +
 		"replicationcontrollers resourcequotas secrets serviceaccounts services",
-	"admissionregistration.k8s.io": "mutatingadmissionpolicies* mutatingadmissionpolicybindings* mutatingwebhookconfigurations* " +
+	"admissionregistration.k8s.io": "mutatingadmissionpolicies* mutatingadmissionpolicybindings* " +
+		"mutatingwebhookconfigurations* " +
 		"validatingadmissionpolicies* validatingadmissionpolicybindings* validatingwebhookconfigurations*",
 	"apiextensions.k8s.io":         "customresourcedefinitions*",
 	"apiregistration.k8s.io":       "apiservices*",
@@ -33,7 +35,8 @@ var builtIn = map[string]string{
 	"rbac.authorization.k8s.io":    "clusterrolebindings* clusterroles* rolebindings roles",
 	"resource.k8s.io":              "deviceclasses* resourceclaims resourceclaimtemplates resourceslices*",
 	"scheduling.k8s.io":            "priorityclasses*",
-	"storage.k8s.io":               "csidrivers* csinodes* csistoragecapacities storageclasses* volumeattachments* volumeattributesclasses*",
+	"storage.k8s.io": "csidrivers* csinodes* csistoragecapacities storageclasses* volumeattachments* " +
+		"volumeattributesclasses*",
 }
 
 // BuiltIn returns the resources of Kubernetes itself, in no order: for when no

@@ -19,7 +19,8 @@ func secretRules(c config.CertificateConfiguration) []rule {
 func registrationRules(c config.CertificateConfiguration) []rule {
 	return []rule{{
 		why:    "Which certificate is right is written into this one; RBAC cannot grant less than the whole of it.",
-		groups: []string{"admissionregistration.k8s.io"}, resources: []string{"mutatingwebhookconfigurations"}, names: []string{c.Configuration},
+		groups: []string{"admissionregistration.k8s.io"}, resources: []string{"mutatingwebhookconfigurations"},
+		names: []string{c.Configuration},
 		verbs: []string{"get", "patch"},
 	}}
 }

@@ -23,12 +23,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func discovery(t *testing.T) *rest.Config {
 	t.Helper()
 	answers := map[string]string{
-		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
-		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]},{"name":"secrets","kind":"Secret","namespaced":true,"verbs":["list","watch"]},{"name":"pods/log","kind":"Pod","namespaced":true,"verbs":["get"]}]}`,
+		"/api": `{"kind":"APIVersions","versions":["v1"]}`,
+		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod",` +
+			`"namespaced":true,"verbs":["list","watch"]},{"name":"secrets","kind":"Secret","namespaced":true,` +
+			`"verbs":["list","watch"]},{"name":"pods/log","kind":"Pod","namespaced":true,"verbs":["get"]}]}`,
 		"/apis": `{"kind":"APIGroupList","groups":[
 			{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}},
 			{"name":"down.example.com","versions":[{"groupVersion":"down.example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"down.example.com/v1","version":"v1"}}]}`,
-		"/apis/example.com/v1": `{"kind":"APIResourceList","groupVersion":"example.com/v1","resources":[{"name":"heads","kind":"Head","namespaced":true,"verbs":["get","list","watch"]},{"name":"reviews","kind":"Review","verbs":["create"]}]}`,
+		"/apis/example.com/v1": `{"kind":"APIResourceList","groupVersion":"example.com/v1",` +
+			`"resources":[{"name":"heads","kind":"Head","namespaced":true,"verbs":["get","list","watch"]},` +
+			`{"name":"reviews","kind":"Review","verbs":["create"]}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := answers[r.URL.Path]
@@ -45,7 +49,9 @@ func discovery(t *testing.T) *rest.Config {
 
 func TestCommandAsksTheCluster(t *testing.T) {
 	var out, log bytes.Buffer
-	c := &Command{REST: discovery(t), Out: &out, Log: &log, Options: Options{Config: config.Default(), Namespace: "a", Name: "b"}}
+	c := &Command{
+		REST: discovery(t), Out: &out, Log: &log, Options: Options{Config: config.Default(), Namespace: "a", Name: "b"},
+	}
 	if code, err := c.Run(t.Context()); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
@@ -63,9 +69,14 @@ func TestCommandAsksTheCluster(t *testing.T) {
 
 func TestCommandWithoutTheCluster(t *testing.T) {
 	var out, log bytes.Buffer
-	c := &Command{REST: &rest.Config{Host: "http://127.0.0.1:1"}, Out: &out, Log: &log, Options: Options{Config: config.Default(), Namespace: "a", Name: "b"}}
+	c := &Command{
+		REST: &rest.Config{Host: "http://127.0.0.1:1"}, Out: &out, Log: &log, Options: Options{
+			Config: config.Default(), Namespace: "a", Name: "b",
+		},
+	}
 	code, err := c.Run(t.Context())
-	if code != 1 || err == nil || !strings.HasSuffix(err.Error(), "; --offline writes the rights for what is built in") || out.Len() > 0 {
+	if code != 1 || err == nil ||
+		!strings.HasSuffix(err.Error(), "; --offline writes the rights for what is built in") || out.Len() > 0 {
 		t.Errorf("got %d, %v, %q", code, err, &out)
 	}
 }

@@ -27,14 +27,29 @@ func TestDeploy(t *testing.T) {
 		reason, configuration, rights string
 		without                       string
 	}{
-		"base":    {reason: "one server", configuration: "base/lifeline.yaml", rights: "base/rbac.yaml"},
-		"standby": {reason: "what two need beside that", configuration: "standby/config.yaml", rights: "standby/rbac.yaml", without: base},
+		"base": {reason: "one server", configuration: "base/lifeline.yaml", rights: "base/rbac.yaml"},
+		"standby": {
+			reason: "what two need beside that", configuration: "standby/config.yaml", rights: "standby/rbac.yaml",
+			without: base,
+		},
 
-		"webhook": {reason: "what a certificate of its own needs beside that", configuration: "webhook/config.yaml", rights: "webhook/rbac.yaml", without: base},
+		"webhook": {
+			reason: "what a certificate of its own needs beside that", configuration: "webhook/config.yaml",
+			rights: "webhook/rbac.yaml", without: base,
+		},
 
-		"collectors on nodes":  {reason: "to receive spans takes no right", configuration: "collector/daemonset/lifeline.yaml", rights: "base/rbac.yaml"},
-		"collector as sidecar": {reason: "to receive spans takes no right", configuration: "collector/sidecar/lifeline.yaml", rights: "base/rbac.yaml"},
-		"collector as gateway": {reason: "it is two servers", configuration: "collector/gateway/lifeline.yaml", rights: "standby/rbac.yaml", without: base},
+		"collectors on nodes": {
+			reason: "to receive spans takes no right", configuration: "collector/daemonset/lifeline.yaml",
+			rights: "base/rbac.yaml",
+		},
+		"collector as sidecar": {
+			reason: "to receive spans takes no right", configuration: "collector/sidecar/lifeline.yaml",
+			rights: "base/rbac.yaml",
+		},
+		"collector as gateway": {
+			reason: "it is two servers", configuration: "collector/gateway/lifeline.yaml", rights: "standby/rbac.yaml",
+			without: base,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +68,8 @@ func TestDeploy(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, string(got)); diff != "" {
-				t.Errorf("%s: %s is not what lifeline rbac prints; go test ./internal/rbac -run TestDeploy -update: -want +got:\n%s", tc.reason, path, diff)
+				t.Errorf("%s: %s is not what lifeline rbac prints; go test ./internal/rbac -run TestDeploy -update: "+
+					"-want +got:\n%s", tc.reason, path, diff)
 			}
 		})
 	}
@@ -89,7 +105,9 @@ func manifests(t *testing.T, file string) string {
 			t.Fatalf("%s: %v", file, err)
 		}
 		var out bytes.Buffer
-		if err := Write(&out, Options{Config: c, Offered: BuiltIn(), Namespace: "lifeline", Name: "lifeline"}); err != nil {
+		if err := Write(&out, Options{
+			Config: c, Offered: BuiltIn(), Namespace: "lifeline", Name: "lifeline",
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

@@ -13,11 +13,13 @@ func leaseRules(c config.ReplicasConfiguration) []rule {
 	case config.ModeStandby:
 		return []rule{
 			leases("RBAC cannot limit the making of Leases to names.", nil, "create"),
-			leases("One Lease says who leads, the other what has been sent.", []string{c.Name, c.Name + "-delivered"}, "get", "update"),
+			leases("One Lease says who leads, the other what has been sent.", []string{c.Name, c.Name + "-delivered"},
+				"get", "update"),
 		}
 	case config.ModeShards:
 		return []rule{
-			leases("Every server has a Lease of its own, named by its identity, which RBAC cannot limit it to. In a namespace of its own this touches no other.",
+			leases("Every server has a Lease of its own, named by its identity, which RBAC cannot limit it to. In a "+
+				"namespace of its own this touches no other.",
 				nil, "get", "list", "create", "update", "delete"),
 		}
 	}

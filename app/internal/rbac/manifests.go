@@ -46,11 +46,13 @@ const (
 func Write(w io.Writer, o Options) error {
 	for what, value := range map[string]string{"name": o.Name, "namespace": o.Namespace} {
 		if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
-			return fmt.Errorf("cannot make manifests with the %s %q: it must be a DNS label, small letters, digits and '-'", what, value)
+			return fmt.Errorf("cannot make manifests with the %s %q: it must be a DNS label, small letters, digits "+
+				"and '-'", what, value)
 		}
 	}
 	if len(o.Name) > longestName {
-		return fmt.Errorf("cannot make manifests with the name %q: it must not be longer than %d characters", o.Name, longestName)
+		return fmt.Errorf("cannot make manifests with the name %q: it must not be longer than %d characters", o.Name,
+			longestName)
 	}
 	p := &printer{account: account{o.Name, o.Namespace}}
 	p.head(o)
@@ -62,10 +64,12 @@ func Write(w io.Writer, o Options) error {
 		p.cluster(watched)
 	}
 	if rules := leaseRules(o.Config.Replicas); rules != nil {
-		p.role(named{leases, cmp.Or(o.Config.Replicas.Namespace, o.Namespace)}, "The Leases by which servers share the work.", rules)
+		p.role(named{leases, cmp.Or(o.Config.Replicas.Namespace, o.Namespace)},
+			"The Leases by which servers share the work.", rules)
 	}
 	if c := o.Config.Webhook.Certificate; c.Managed {
-		p.role(named{certificate, o.Namespace}, "The certificate of the admission webhook, which servers share.", secretRules(c))
+		p.role(named{certificate, o.Namespace}, "The certificate of the admission webhook, which servers share.",
+			secretRules(c))
 		p.role(named{certificate, ""}, "The registration of the admission webhook.", registrationRules(c))
 	}
 	_, err := io.WriteString(w, p.b.String())
@@ -93,7 +97,8 @@ func isResource(r watch.Offered) bool {
 	if r.Group == "" && r.Resource == "secrets" {
 		return false
 	}
-	return len(validation.IsDNS1123Label(r.Resource)) == 0 && (r.Group == "" || len(validation.IsDNS1123Subdomain(r.Group)) == 0)
+	return len(validation.IsDNS1123Label(r.Resource)) == 0 &&
+		(r.Group == "" || len(validation.IsDNS1123Subdomain(r.Group)) == 0)
 }
 
 func (p *printer) head(o Options) {
@@ -103,9 +108,11 @@ func (p *printer) head(o Options) {
 	}
 	p.comment("", "The rights of lifeline serve, written by lifeline rbac: to read what it watches, and "+never)
 	if len(o.Config.Watch.Namespaces) == 0 {
-		p.comment("", "Kinds that come later: write this again, or label a ClusterRole that reads them "+AggregateLabel+`: "true".`)
+		p.comment("", "Kinds that come later: write this again, or label a ClusterRole that reads them "+AggregateLabel+
+			`: "true".`)
 	} else {
-		p.comment("", "Only in namespaces: "+strings.Join(o.Config.Watch.Namespaces, ", ")+". Labels of Nodes are not seen; of new kinds the server hears within minutes,")
+		p.comment("", "Only in namespaces: "+strings.Join(o.Config.Watch.Namespaces, ", ")+
+			". Labels of Nodes are not seen; of new kinds the server hears within minutes,")
 		p.comment("", "but it cannot read them until this is written and applied again.")
 	}
 }

@@ -36,7 +36,8 @@ func TestNetworkPolicies(t *testing.T) {
 	found := 0
 	for _, overlay := range overlays(t) {
 		t.Run(overlay, func(t *testing.T) {
-			rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(deploy, overlay))
+			rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+				filepath.Join(deploy, overlay))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +157,8 @@ func listens(t *testing.T, text string) (out []int32) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{
-		c.API.Address, c.Telemetry.Address, c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP.Address, c.Receivers.Audit.Webhook.Address, c.Webhook.Endpoint.Address,
+		c.API.Address, c.Telemetry.Address, c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP.Address,
+		c.Receivers.Audit.Webhook.Address, c.Webhook.Endpoint.Address,
 	} {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "localhost" || net.ParseIP(host).IsLoopback() {
@@ -284,16 +286,31 @@ spec:
   egress: [{ports: [{port: 53}, {port: 443}, {port: 6443}, {port: 4317}, {port: 4318}]}]
 `
 	cases := map[string]struct{ reason, old, with, want string }{
-		"whole":        {reason: "nothing is missing"},
-		"none":         {"there must be one", "kind: NetworkPolicy", "kind: Other", "no NetworkPolicy selects"},
-		"others' Pods": {"it must select the server's", "podSelector: {matchLabels: {app: lifeline}}", "podSelector: {matchLabels: {app: web}}", "no NetworkPolicy selects"},
-		"elsewhere":    {"a policy is for its namespace", "metadata: {name: lifeline, namespace: lifeline}\nspec:\n  podSelector", "metadata: {name: lifeline, namespace: web}\nspec:\n  podSelector", "no NetworkPolicy selects"},
-		"one way":      {"it must limit both ways", "[Ingress, Egress]", "[Ingress]", "no NetworkPolicy selects"},
-		"new port":     {"a port that a container exposes", "[{containerPort: 7071}]", "[{containerPort: 7071}, {containerPort: 9443}]", "9443"},
-		"new address":  {"a port that the server opens", `telemetry: {address: ":7071"}`, `api: {address: ":7070", insecure: true}`, "7070"},
-		"too much":     {"a port that is not in use", "ingress: [{ports: [{port: 7071}]}]", "ingress: [{ports: [{port: 7071}, {port: 22}]}]", "22"},
-		"everything":   {"a rule without ports opens all", "ingress: [{ports: [{port: 7071}]}]", "ingress: [{}]", "-1"},
-		"cut off":      {"the server needs the API server", "{port: 443}, {port: 6443}, ", "", "6443"},
+		"whole": {reason: "nothing is missing"},
+		"none":  {"there must be one", "kind: NetworkPolicy", "kind: Other", "no NetworkPolicy selects"},
+		"others' Pods": {
+			"it must select the server's", "podSelector: {matchLabels: {app: lifeline}}",
+			"podSelector: {matchLabels: {app: web}}", "no NetworkPolicy selects",
+		},
+		"elsewhere": {
+			"a policy is for its namespace", "metadata: {name: lifeline, namespace: lifeline}\nspec:\n  podSelector",
+			"metadata: {name: lifeline, namespace: web}\nspec:\n  podSelector", "no NetworkPolicy selects",
+		},
+		"one way": {"it must limit both ways", "[Ingress, Egress]", "[Ingress]", "no NetworkPolicy selects"},
+		"new port": {
+			"a port that a container exposes", "[{containerPort: 7071}]",
+			"[{containerPort: 7071}, {containerPort: 9443}]", "9443",
+		},
+		"new address": {
+			"a port that the server opens", `telemetry: {address: ":7071"}`, `api: {address: ":7070", insecure: true}`,
+			"7070",
+		},
+		"too much": {
+			"a port that is not in use", "ingress: [{ports: [{port: 7071}]}]",
+			"ingress: [{ports: [{port: 7071}, {port: 22}]}]", "22",
+		},
+		"everything": {"a rule without ports opens all", "ingress: [{ports: [{port: 7071}]}]", "ingress: [{}]", "-1"},
+		"cut off":    {"the server needs the API server", "{port: 443}, {port: 6443}, ", "", "6443"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -36,24 +36,35 @@ func TestWrite(t *testing.T) {
 		change  func(*config.ServerConfiguration)
 		offered []watch.Offered
 	}{
-		"cluster":    {"everything that Kubernetes has of itself", func(*config.ServerConfiguration) {}, BuiltIn()},
-		"namespaces": {"no right outside of them", func(c *config.ServerConfiguration) { c.Watch.Namespaces = []string{"shop", "123"} }, BuiltIn()},
+		"cluster": {"everything that Kubernetes has of itself", func(*config.ServerConfiguration) {}, BuiltIn()},
+		"namespaces": {
+			"no right outside of them", func(c *config.ServerConfiguration) {
+				c.Watch.Namespaces = []string{"shop", "123"}
+			}, BuiltIn(),
+		},
 		"standby": {"two Leases, by name", func(c *config.ServerConfiguration) {
 			c.Replicas.Mode, c.Watch.Exclude = config.ModeStandby, []string{"configmaps", "events", "namespaces"}
-		}, []watch.Offered{offered("", "configmaps", true), offered("", "events", true), offered("", "namespaces", false), offered("", "pods", true)}},
+		}, []watch.Offered{
+			offered("", "configmaps", true), offered("", "events", true), offered("", "namespaces", false),
+			offered("", "pods", true),
+		}},
 		"shards": {"Leases in a namespace of their own", func(c *config.ServerConfiguration) {
 			c.Replicas.Mode, c.Replicas.Namespace = config.ModeShards, "leases"
 		}, []watch.Offered{offered("", "pods", true)}},
 		"certificate": {"one Secret and one configuration, by name", func(c *config.ServerConfiguration) {
 			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed = ":9443", true
 		}, []watch.Offered{offered("", "pods", true)}},
-		"custom": {"what a server offers under no name of a resource is left out, and so are Secrets", func(c *config.ServerConfiguration) {
-			c.Watch.Exclude = []string{"*.noisy.example.com", "heads.example.com"}
-		}, []watch.Offered{
-			offered("example.com", "tails", true), offered("example.com", "heads", true), offered("noisy.example.com", "beeps", true),
-			offered("", "secrets", true), offered("", "*", true), offered("*", "pods", true), offered("a\nb", "pods", true), offered("x.example.com", "a\"b", true),
-			offered("events.k8s.io", "events", true), offered("", "events", true), offered("coordination.k8s.io", "leases", true),
-		}},
+		"custom": {"what a server offers under no name of a resource is left out, and so are Secrets",
+			func(c *config.ServerConfiguration) {
+				c.Watch.Exclude = []string{"*.noisy.example.com", "heads.example.com"}
+			}, []watch.Offered{
+				offered("example.com", "tails", true), offered("example.com", "heads", true),
+				offered("noisy.example.com", "beeps", true),
+				offered("", "secrets", true), offered("", "*", true), offered("*", "pods", true),
+				offered("a\nb", "pods", true), offered("x.example.com", "a\"b", true),
+				offered("events.k8s.io", "events", true), offered("", "events", true),
+				offered("coordination.k8s.io", "leases", true),
+			}},
 		"nothing": {"", func(*config.ServerConfiguration) {}, nil},
 	}
 	for name, tc := range cases {
@@ -61,7 +72,9 @@ func TestWrite(t *testing.T) {
 			c := config.Default()
 			tc.change(c)
 			var got bytes.Buffer
-			if err := Write(&got, Options{Config: c, Offered: tc.offered, Namespace: "observability", Name: "lifeline"}); err != nil {
+			if err := Write(&got, Options{
+				Config: c, Offered: tc.offered, Namespace: "observability", Name: "lifeline",
+			}); err != nil {
 				t.Fatal(err)
 			}
 			golden := filepath.Join("testdata", name+".yaml")
@@ -164,16 +177,27 @@ func own(r rbacv1.PolicyRule, c config.CertificateConfiguration) bool {
 		if name != "" {
 			names = []string{name}
 		}
-		return slices.Equal(r.Resources, []string{resource}) && slices.Equal(r.ResourceNames, names) && slices.Equal(r.Verbs, verbs)
+		return slices.Equal(r.Resources, []string{resource}) && slices.Equal(r.ResourceNames, names) &&
+			slices.Equal(r.Verbs, verbs)
 	}
-	return is("secrets", "", "create") || is("secrets", c.Name, "get", "update") || is("mutatingwebhookconfigurations", c.Configuration, "get", "patch")
+	return is("secrets", "", "create") || is("secrets", c.Name, "get", "update") ||
+		is("mutatingwebhookconfigurations", c.Configuration, "get", "patch")
 }
 
 func TestWriteRefuses(t *testing.T) {
 	cases := map[string]struct{ name, namespace, want string }{
-		"Name":      {"a: b", "x", `cannot make manifests with the name "a: b": it must be a DNS label, small letters, digits and '-'`},
-		"Namespace": {"a", "", `cannot make manifests with the namespace "": it must be a DNS label, small letters, digits and '-'`},
-		"Long":      {strings.Repeat("a", 60), "x", `cannot make manifests with the name "` + strings.Repeat("a", 60) + `": it must not be longer than 51 characters`},
+		"Name": {
+			"a: b", "x", `cannot make manifests with the name "a: b": it must be a DNS label, small letters, digits ` +
+				`and '-'`,
+		},
+		"Namespace": {
+			"a", "", `cannot make manifests with the namespace "": it must be a DNS label, small letters, digits and ` +
+				`'-'`,
+		},
+		"Long": {
+			strings.Repeat("a", 60), "x", `cannot make manifests with the name "` + strings.Repeat("a", 60) +
+				`": it must not be longer than 51 characters`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +223,8 @@ func TestBuiltIn(t *testing.T) {
 	}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		list := gvk.GroupVersion().WithKind(gvk.Kind + "List")
-		if gvk.Version != "v1" || !scheme.Scheme.Recognizes(list) || strings.HasPrefix(gvk.Kind, "API") && gvk.Group == "" || gvk.Kind == "List" {
+		if gvk.Version != "v1" || !scheme.Scheme.Recognizes(list) || strings.HasPrefix(gvk.Kind, "API") &&
+			gvk.Group == "" || gvk.Kind == "List" {
 			continue
 		}
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)

@@ -33,13 +33,16 @@ var special = map[schema.GroupResource]string{
 	{Resource: "configmaps"}: "Only the metadata of ConfigMaps is asked for; RBAC cannot grant less than the whole.",
 	{Resource: "namespaces"}: "Namespaces come and go, too; the UID of kube-system is the identity of the cluster.",
 	{Resource: "nodes"}:      "Where Pods run: the labels of Nodes are on the spans of their Pods.",
-	{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: "A kind that is new is watched from its definition on.",
-	{Group: eventsGroup, Resource: "events"}:                               "What components say that they did: times and reasons of phases. Events are in both groups.",
+	{Group: "apiextensions.k8s.io",
+		Resource: "customresourcedefinitions"}: "A kind that is new is watched from its definition on.",
+	{Group: eventsGroup, Resource: "events"}: "What components say that they did: times and reasons of phases. " +
+		"Events are in both groups.",
 }
 
 // groups are Kubernetes' own, and why they are watched.
 var groups = map[string]string{
-	"":                             "Pods, whose conditions and containers are the phases of a trace, and what is around them.",
+	"": "Pods, whose conditions and containers are the phases of a trace, and what is " +
+		"around them.",
 	"admissionregistration.k8s.io": "Webhooks and policies of admission, which change what others write.",
 	"apiextensions.k8s.io":         "Extensions of the API.",
 	"apiregistration.k8s.io":       "APIs that other servers serve.",
@@ -91,7 +94,8 @@ func whyGroup(group string) string {
 // identityRule lets the server read the identity of the cluster, and nothing else.
 func identityRule() rule {
 	return rule{
-		why:    "The UID of kube-system is the identity of the cluster; without this right, a hash of the API server's address is.",
+		why: "The UID of kube-system is the identity of the cluster; without this right, a hash of the API " +
+			"server's address is.",
 		groups: []string{""}, resources: []string{"namespaces"}, names: []string{"kube-system"}, verbs: []string{"get"},
 	}
 }
