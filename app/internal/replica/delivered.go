@@ -44,8 +44,10 @@ func (d *told) publish(ctx context.Context, t time.Time) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		_, err = leases.Create(ctx, &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: d.o.Namespace, Annotations: map[string]string{AnnotationDelivered: text}},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &d.o.Identity},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: d.o.Namespace, Annotations: map[string]string{AnnotationDelivered: text},
+			},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &d.o.Identity},
 		}, metav1.CreateOptions{})
 	case err == nil:
 		if known, parsed := parse(lease); parsed == nil && !t.After(known) && !known.After(time.Now().Add(Margin)) {
@@ -81,7 +83,8 @@ func (d *told) read(ctx context.Context, now time.Time) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if t.After(now.Add(Margin)) {
-		return time.Time{}, fmt.Errorf("the leader's clock is ahead by more than %s: it says in Lease %s/%s that everything until %s was delivered, and here it is %s; nothing is forgotten until the clocks agree",
+		return time.Time{}, fmt.Errorf("the leader's clock is ahead by more than %s: it says in Lease %s/%s that "+
+			"everything until %s was delivered, and here it is %s; nothing is forgotten until the clocks agree",
 			Margin, d.o.Namespace, name, t.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	if !t.IsZero() {
@@ -97,7 +100,8 @@ func parse(lease *coordinationv1.Lease) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("cannot read annotation %s of Lease %s/%s: %q is no time", AnnotationDelivered, lease.Namespace, lease.Name, object.Bound(text))
+		return time.Time{}, fmt.Errorf("cannot read annotation %s of Lease %s/%s: %q is no time", AnnotationDelivered,
+			lease.Namespace, lease.Name, object.Bound(text))
 	}
 	return t, nil
 }

@@ -26,7 +26,9 @@ func TestOnARealCluster(t *testing.T) {
 			ended <- Run(ctx, Options{
 				Client: client, Namespace: "default", Name: name, Identity: identity,
 				LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond,
-				OnLead: func(l bool) { leads <- l }, Delivered: time.Now, OnDelivered: func(at time.Time) { told <- at },
+				OnLead: func(l bool) { leads <- l }, Delivered: time.Now, OnDelivered: func(at time.Time) {
+					told <- at
+				},
 			})
 		}()
 		return leads, told, func() {

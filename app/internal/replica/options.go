@@ -69,9 +69,11 @@ func CheckDurations(lease, renew, retry time.Duration) error {
 	case retry <= 0:
 		return fmt.Errorf("retry period %s of the Lease is not positive", retry)
 	case renew <= retry*3/2:
-		return fmt.Errorf("renew deadline %s of the Lease leaves no time to try again: it is not longer than one and a half retry periods of %s", renew, retry)
+		return fmt.Errorf("renew deadline %s of the Lease leaves no time to try again: it is not longer than one and "+
+			"a half retry periods of %s", renew, retry)
 	case lease <= renew:
-		return fmt.Errorf("lease duration %s is not longer than the renew deadline %s: two processes could lead", lease, renew)
+		return fmt.Errorf("lease duration %s is not longer than the renew deadline %s: two processes could lead", lease,
+			renew)
 	case lease%time.Second != 0:
 		return fmt.Errorf("lease duration %s is not in whole seconds, as a Lease needs it", lease)
 	}

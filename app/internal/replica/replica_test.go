@@ -234,9 +234,11 @@ func TestOptions(t *testing.T) {
 		"NoIdentity": {"two without identity would both lead", func(o *Options) { o.Identity = "" }},
 		"NoName":     {"a Lease has a name", func(o *Options) { o.Name = "" }},
 		"NoPlace":    {"a Lease has a namespace", func(o *Options) { o.Namespace = "" }},
-		"NoRoom":     {"the leader has to stop before others begin", func(o *Options) { o.RenewDeadline = o.LeaseDuration }},
-		"OneTry":     {"one failed request is no reason to stop", func(o *Options) { o.RetryPeriod = o.RenewDeadline }},
-		"Fraction":   {"a Lease counts in seconds", func(o *Options) { o.LeaseDuration += time.Millisecond }},
+		"NoRoom": {
+			"the leader has to stop before others begin", func(o *Options) { o.RenewDeadline = o.LeaseDuration },
+		},
+		"OneTry":   {"one failed request is no reason to stop", func(o *Options) { o.RetryPeriod = o.RenewDeadline }},
+		"Fraction": {"a Lease counts in seconds", func(o *Options) { o.LeaseDuration += time.Millisecond }},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,8 +52,10 @@ func New() *Server {
 		if err != nil {
 			return true, nil, err
 		}
-		if have := known.(*coordinationv1.Lease).ResourceVersion; lease.ResourceVersion != "" && lease.ResourceVersion != have {
-			return true, nil, apierrors.NewConflict(resource.GroupResource(), lease.Name, errors.New("the object has been modified"))
+		if have := known.(*coordinationv1.Lease).ResourceVersion; lease.ResourceVersion != "" &&
+			lease.ResourceVersion != have {
+			return true, nil, apierrors.NewConflict(resource.GroupResource(), lease.Name,
+				errors.New("the object has been modified"))
 		}
 		s.rv++
 		lease.ResourceVersion = strconv.FormatUint(s.rv, 10)
@@ -123,14 +125,18 @@ func (l *leases) List(ctx context.Context, o metav1.ListOptions) (*coordinationv
 	return l.LeaseInterface.List(ctx, o)
 }
 
-func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+func (l *leases) Create(
+	ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions,
+) (*coordinationv1.Lease, error) {
 	if err := l.c.ask(); err != nil {
 		return nil, err
 	}
 	return l.LeaseInterface.Create(ctx, lease, o)
 }
 
-func (l *leases) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+func (l *leases) Update(
+	ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions,
+) (*coordinationv1.Lease, error) {
 	if err := l.c.ask(); err != nil {
 		return nil, err
 	}
