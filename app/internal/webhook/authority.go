@@ -45,7 +45,8 @@ func checkCA(text []byte) error {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return fmt.Errorf("it has a %.40q beside certificates; the configuration is public, so give the certificates alone", block.Type)
+			return fmt.Errorf("it has a %.40q beside certificates; the configuration is public, so give the "+
+				"certificates alone", block.Type)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return fmt.Errorf("its certificate %d cannot be read: %w", n+1, err)
@@ -55,7 +56,8 @@ func checkCA(text []byte) error {
 		return errors.New("it has no certificate in PEM")
 	}
 	if bytes.Contains(text, []byte("PRIVATE KEY")) {
-		return errors.New("it has a private key that cannot be read; the configuration is public, so give the certificates alone")
+		return errors.New("it has a private key that cannot be read; the configuration is public, so give the " +
+			"certificates alone")
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ var excluded = []schema.GroupResource{
 const changed = `request.operation != "UPDATE" || object == null || oldObject == null || ` +
 	`object.metadata.?annotations != oldObject.metadata.?annotations || ` +
 	`object.metadata.?labels != oldObject.metadata.?labels || ` +
-	`object.exists(k, !(k in ["apiVersion", "kind", "metadata", "status"]) && (!(k in oldObject) || object[k] != oldObject[k])) || ` +
+	`object.exists(k, !(k in ["apiVersion", "kind", "metadata", "status"]) && (!(k in oldObject) || object[k] != ` +
+	`oldObject[k])) || ` +
 	`oldObject.exists(k, !(k in ["apiVersion", "kind", "metadata", "status"]) && !(k in object))`
 
 // conditions are those that a request must meet, beside rules, which can exclude
@@ -64,7 +65,8 @@ func excludes(all []schema.GroupResource) string {
 			resources = append(resources, gr.Resource+"."+gr.Group)
 		}
 	}
-	return `!(request.resource.group in ` + list(groups) + ` || (request.resource.resource + "." + request.resource.group) in ` + list(resources) + `)`
+	return `!(request.resource.group in ` + list(groups) +
+		` || (request.resource.resource + "." + request.resource.group) in ` + list(resources) + `)`
 }
 
 // list is a list in CEL of names, which need no escape.

@@ -43,9 +43,12 @@ var excludedNamespaces = []string{"kube-node-lease", "kube-public", "kube-system
 // Configuration makes what options say; they must be valid.
 func Configuration(o Options) *admissionregistrationv1.MutatingWebhookConfiguration {
 	c := &admissionregistrationv1.MutatingWebhookConfiguration{
-		TypeMeta: metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration",
+		},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: o.Name, Labels: map[string]string{label: labelValue, "app.kubernetes.io/component": "webhook"}, Annotations: map[string]string{},
+			Name: o.Name, Labels: map[string]string{label: labelValue, "app.kubernetes.io/component": "webhook"},
+			Annotations: map[string]string{},
 		},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{o.webhook(ObjectsName, objectRules())},
 	}
@@ -63,7 +66,9 @@ func Configuration(o Options) *admissionregistrationv1.MutatingWebhookConfigurat
 	return c
 }
 
-func (o *Options) webhook(name string, rules []admissionregistrationv1.RuleWithOperations) admissionregistrationv1.MutatingWebhook {
+func (o *Options) webhook(
+	name string, rules []admissionregistrationv1.RuleWithOperations,
+) admissionregistrationv1.MutatingWebhook {
 	namespaces := slices.Concat(excludedNamespaces, []string{o.Namespace}, o.ExcludeNamespaces)
 	slices.Sort(namespaces)
 	return admissionregistrationv1.MutatingWebhook{
@@ -121,11 +126,14 @@ func observedRules() []admissionregistrationv1.RuleWithOperations {
 	}
 }
 
-func rule(groups, resources []string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.RuleWithOperations {
+func rule(
+	groups, resources []string, operations ...admissionregistrationv1.OperationType,
+) admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: groups, APIVersions: []string{"*"}, Resources: resources, Scope: ptr(admissionregistrationv1.AllScopes),
+			APIGroups: groups, APIVersions: []string{"*"}, Resources: resources,
+			Scope: ptr(admissionregistrationv1.AllScopes),
 		},
 	}
 }

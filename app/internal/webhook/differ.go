@@ -41,7 +41,8 @@ func differs(w *admissionregistrationv1.MutatingWebhook) []string {
 		out = append(out, "failurePolicy is not Ignore: without the server, nobody can write")
 	}
 	if w.TimeoutSeconds == nil || *w.TimeoutSeconds > timeout {
-		out = append(out, fmt.Sprintf("timeoutSeconds is not %d: a slow server holds up every write for so long", timeout))
+		out = append(out, fmt.Sprintf("timeoutSeconds is not %d: a slow server holds up every write for so long",
+			timeout))
 	}
 	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone {
 		out = append(out, "sideEffects is not None: dry runs are refused")
@@ -63,7 +64,9 @@ func differs(w *admissionregistrationv1.MutatingWebhook) []string {
 		}
 	}
 	for _, want := range conditions(nil) {
-		if !slices.ContainsFunc(w.MatchConditions, func(c admissionregistrationv1.MatchCondition) bool { return c.Name == want.Name }) {
+		if !slices.ContainsFunc(w.MatchConditions, func(c admissionregistrationv1.MatchCondition) bool {
+			return c.Name == want.Name
+		}) {
 			out = append(out, "the condition "+want.Name+" is not there")
 		}
 	}

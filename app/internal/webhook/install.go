@@ -49,7 +49,8 @@ func (c *Install) Run(ctx context.Context) (code int, err error) {
 	}
 	fmt.Fprintf(c.Out, "MutatingWebhookConfiguration %s %s\n", c.Name, done)
 	if !c.DryRun {
-		fmt.Fprintf(c.Out, "New writes are asked about at %s. \"lifeline doctor\" says whether it answers.\n", c.where())
+		fmt.Fprintf(c.Out, "New writes are asked about at %s. \"lifeline doctor\" says whether it answers.\n",
+			c.where())
 	}
 	return 0, nil
 }
@@ -100,5 +101,6 @@ func ours(c *admissionregistrationv1.MutatingWebhookConfiguration) error {
 	if c.Labels[label] == labelValue {
 		return nil
 	}
-	return fmt.Errorf("one of this name is there that is not lifeline's (it has no label %s=%s): choose another with --name", label, labelValue)
+	return fmt.Errorf("one of this name is there that is not lifeline's (it has no label %s=%s): choose another with "+
+		"--name", label, labelValue)
 }

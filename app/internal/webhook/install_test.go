@@ -36,7 +36,9 @@ func TestPrint(t *testing.T) {
 			o.Service, o.URL, o.Observe = Service{}, "https://192.0.2.1:9443/admission", false
 			o.CA = []byte("PEM")
 			o.ExcludeNamespaces = []string{"ci", "tracing", "ci"}
-			o.Exclude = []schema.GroupResource{{Group: "noisy.example.com"}, {Group: "example.com", Resource: "heads"}, {Resource: "secrets"}}
+			o.Exclude = []schema.GroupResource{
+				{Group: "noisy.example.com"}, {Group: "example.com", Resource: "heads"}, {Resource: "secrets"},
+			}
 		}},
 		"cert-manager": {"its annotation", func(o *Options) {
 			o.Certificate, o.Observe = types.NamespacedName{Namespace: "tracing", Name: "hook"}, false
@@ -68,7 +70,8 @@ func TestPrint(t *testing.T) {
 
 func stored(t *testing.T, client *fake.Clientset) *admissionregistrationv1.MutatingWebhookConfiguration {
 	t.Helper()
-	c, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline", metav1.GetOptions{})
+	c, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline",
+		metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,8 @@ func TestInstallKeepsAuthorities(t *testing.T) {
 	for i := range c.Webhooks {
 		c.Webhooks[i].ClientConfig.CABundle = []byte("written by the server")
 	}
-	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Update(t.Context(), c, metav1.UpdateOptions{FieldManager: "server"}); err != nil {
+	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Update(t.Context(), c,
+		metav1.UpdateOptions{FieldManager: "server"}); err != nil {
 		t.Fatal(err)
 	}
 	install.ExcludeNamespaces = []string{"ci"}
@@ -96,7 +100,8 @@ func TestInstallKeepsAuthorities(t *testing.T) {
 	}
 	c = stored(t, client)
 	for _, w := range c.Webhooks {
-		if string(w.ClientConfig.CABundle) != "written by the server" || len(w.NamespaceSelector.MatchExpressions[0].Values) != 5 {
+		if string(w.ClientConfig.CABundle) != "written by the server" ||
+			len(w.NamespaceSelector.MatchExpressions[0].Values) != 5 {
 			t.Errorf("%s is %+v", w.Name, w)
 		}
 	}
@@ -104,14 +109,17 @@ func TestInstallKeepsAuthorities(t *testing.T) {
 	if _, err := install.apply(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
-	if c = stored(t, client); string(c.Webhooks[0].ClientConfig.CABundle) != "given" || c.Annotations[CAKey] != CAGiven {
+	if c = stored(t, client); string(c.Webhooks[0].ClientConfig.CABundle) != "given" ||
+		c.Annotations[CAKey] != CAGiven {
 		t.Errorf("authorities that are given do not win: %+v", c)
 	}
 }
 
 // TestOnlyOurs: a configuration of somebody else is neither changed nor deleted.
 func TestOnlyOurs(t *testing.T) {
-	client := fake.NewClientset(&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "lifeline"}})
+	client := fake.NewClientset(&admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "lifeline"},
+	})
 	_, err := (&Install{Options: valid()}).apply(t.Context(), client)
 	refused(t, "install", err, "that is not lifeline's")
 	_, err = (&Uninstall{Name: "lifeline"}).remove(t.Context(), client)
@@ -130,7 +138,8 @@ func TestUninstall(t *testing.T) {
 			t.Errorf("%q, %v; want %q", done, err, want)
 		}
 	}
-	_, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline", metav1.GetOptions{})
+	_, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline",
+		metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("it is there: %v", err)
 	}
@@ -151,10 +160,15 @@ func TestLeft(t *testing.T) {
 	all := []string{"list", "patch"}
 	client.Discovery().(*fakediscovery.FakeDiscovery).Resources = []*metav1.APIResourceList{
 		{GroupVersion: "v1", APIResources: []metav1.APIResource{
-			{Name: "pods", Verbs: all}, {Name: "pods/status", Verbs: all}, {Name: "secrets", Verbs: all}, {Name: "events", Verbs: all}, {Name: "bindings", Verbs: []string{"create"}},
+			{Name: "pods", Verbs: all}, {Name: "pods/status", Verbs: all}, {Name: "secrets", Verbs: all},
+			{Name: "events", Verbs: all}, {Name: "bindings", Verbs: []string{"create"}},
 		}},
 		{GroupVersion: "coordination.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "leases", Verbs: all}}},
-		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "heads", Verbs: all}, {Name: "x; rm -rf ~", Verbs: all}, {Name: "$(reboot)", Verbs: all}}},
+		{
+			GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
+				{Name: "heads", Verbs: all}, {Name: "x; rm -rf ~", Verbs: all}, {Name: "$(reboot)", Verbs: all},
+			},
+		},
 	}
 	kinds, err := bearers(preferred{client.Discovery()})
 	if diff := cmp.Diff([]string{"heads.example.com", "pods"}, kinds); diff != "" || err != nil {
@@ -163,7 +177,8 @@ func TestLeft(t *testing.T) {
 	var out bytes.Buffer
 	u := &Uninstall{Convention: lifeline.KEP5915, Out: &out}
 	u.tellLeft(kinds)
-	want := "for kind in heads.example.com pods; do\n  kubectl annotate \"$kind\" --all --all-namespaces tracing.k8s.io/traceparent- tracing.k8s.io/tracestate-\ndone\n"
+	want := "for kind in heads.example.com pods; do\n  kubectl annotate \"$kind\" --all --all-namespaces " +
+		"tracing.k8s.io/traceparent- tracing.k8s.io/tracestate-\ndone\n"
 	if !strings.Contains(out.String(), "Objects of 2 kinds") || !strings.HasSuffix(out.String(), want) {
 		t.Errorf("it says:\n%s", &out)
 	}
@@ -177,14 +192,16 @@ func TestDiffers(t *testing.T) {
 	}{
 		"ours": {"", func(*admissionregistrationv1.MutatingWebhookConfiguration) {}, nil},
 		"fail": {"the worst that could be", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
-			c.Webhooks[1].FailurePolicy, c.Webhooks[0].TimeoutSeconds = ptr(admissionregistrationv1.Fail), ptr(int32(10))
+			c.Webhooks[1].FailurePolicy, c.Webhooks[0].TimeoutSeconds = ptr(admissionregistrationv1.Fail),
+				ptr(int32(10))
 		}, []string{
 			"objects.webhook.lifeline.dev: timeoutSeconds is not 1: a slow server holds up every write for so long",
 			"observed.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write",
 		}},
 		"wide": {"what protects the control plane", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
 			c.Webhooks[0].NamespaceSelector, c.Webhooks[0].MatchConditions = nil, c.Webhooks[0].MatchConditions[1:]
-			c.Webhooks[0].SideEffects, c.Webhooks[0].ReinvocationPolicy = nil, ptr(admissionregistrationv1.IfNeededReinvocationPolicy)
+			c.Webhooks[0].SideEffects, c.Webhooks[0].ReinvocationPolicy = nil,
+				ptr(admissionregistrationv1.IfNeededReinvocationPolicy)
 			c.Webhooks = c.Webhooks[:1]
 		}, []string{
 			"objects.webhook.lifeline.dev: sideEffects is not None: dry runs are refused",

@@ -56,7 +56,8 @@ func listen(t *testing.T) *asked {
 			t.Errorf("asked at %s: %v: %s", r.URL, err, body)
 			return
 		}
-		resource := schema.GroupResource{Group: review.Request.Resource.Group, Resource: review.Request.Resource.Resource}.String()
+		resource := schema.GroupResource{Group: review.Request.Resource.Group,
+			Resource: review.Request.Resource.Resource}.String()
 		if review.Request.SubResource != "" {
 			resource += "/" + review.Request.SubResource
 		}
@@ -119,7 +120,8 @@ func TestWhatIsAsked(t *testing.T) {
 	a := listen(t)
 	namespace := "asked-" + fmt.Sprint(time.Now().Unix())
 	for _, name := range []string{namespace, namespace + "-not"} {
-		if _, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Namespaces().Create(ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
@@ -127,7 +129,9 @@ func TestWhatIsAsked(t *testing.T) {
 		})
 	}
 	install := &Install{REST: conf, Out: io.Discard, Options: Options{
-		Name: "lifeline-asked", Namespace: "lifeline", URL: a.url, CA: a.ca, Observe: true, ExcludeNamespaces: []string{namespace + "-not"},
+		Name: "lifeline-asked", Namespace: "lifeline", URL: a.url, CA: a.ca, Observe: true, ExcludeNamespaces: []string{
+			namespace + "-not",
+		},
 		Exclude: []schema.GroupResource{{Group: "networking.k8s.io"}, {Resource: "limitranges"}},
 	}}
 	uninstall := &Uninstall{Name: "lifeline-asked", REST: conf, Out: io.Discard}
@@ -151,7 +155,8 @@ func TestWhatIsAsked(t *testing.T) {
 		if err := tc.do(ctx); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: mark}}, metav1.CreateOptions{}); err != nil {
+		if _, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: mark}},
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		got := a.marked(t, mark)
@@ -201,7 +206,8 @@ func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) f
 				return err
 			}
 			defer end()
-			_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(name)}, create)
+			_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(name)},
+				create)
 			return err
 		}
 	}
@@ -217,7 +223,8 @@ func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) f
 	}
 	pod := func(name string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: meta(name), Spec: corev1.PodSpec{
-			SchedulerName: "nobody", Containers: []corev1.Container{{Name: "c", Image: "example/none"}}, AutomountServiceAccountToken: ptr(false),
+			SchedulerName: "nobody", Containers: []corev1.Container{{Name: "c", Image: "example/none"}},
+			AutomountServiceAccountToken: ptr(false),
 		}}
 	}
 	made := func(_ any, err error) error { return err }
@@ -227,80 +234,157 @@ func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) f
 			ask
 		}{
 			{"an object", ask{do: func(ctx context.Context) error {
-				return made(core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta("m"), Data: map[string]string{"a": "1", "large": string(make([]byte, 900<<10))}}, create))
+				return made(core.ConfigMaps(namespace).Create(ctx,
+					&corev1.ConfigMap{ObjectMeta: meta("m"),
+						Data: map[string]string{"a": "1", "large": string(make([]byte, 900<<10))}}, create))
 			}, want: []string{"CREATE configmaps m"}}},
-			{"an update", ask{do: edit(func(m *corev1.ConfigMap) { m.Data["a"] = "2" }), want: []string{"UPDATE configmaps m"}}},
-			{"a field more", ask{do: edit(func(m *corev1.ConfigMap) { m.BinaryData = map[string][]byte{"b": []byte("x")} }), want: []string{"UPDATE configmaps m"}}},
-			{"a field less", ask{do: edit(func(m *corev1.ConfigMap) { m.BinaryData = nil }), want: []string{"UPDATE configmaps m"}}},
-			{"labels", ask{do: edit(func(m *corev1.ConfigMap) { m.Labels = map[string]string{"a": "b"} }), want: []string{"UPDATE configmaps m"}}},
-			{"annotations", ask{do: edit(func(m *corev1.ConfigMap) { m.Annotations = map[string]string{"a": "b"} }), want: []string{"UPDATE configmaps m"}}},
-			{"annotations gone", ask{do: edit(func(m *corev1.ConfigMap) { m.Annotations = nil }), want: []string{"UPDATE configmaps m"}}},
+			{
+				"an update", ask{
+					do: edit(func(m *corev1.ConfigMap) { m.Data["a"] = "2" }), want: []string{"UPDATE configmaps m"},
+				},
+			},
+			{
+				"a field more", ask{
+					do: edit(func(m *corev1.ConfigMap) {
+						m.BinaryData = map[string][]byte{"b": []byte("x")}
+					}), want: []string{"UPDATE configmaps m"},
+				},
+			},
+			{
+				"a field less", ask{
+					do: edit(func(m *corev1.ConfigMap) { m.BinaryData = nil }), want: []string{"UPDATE configmaps m"},
+				},
+			},
+			{
+				"labels", ask{
+					do: edit(func(m *corev1.ConfigMap) { m.Labels = map[string]string{"a": "b"} }), want: []string{
+						"UPDATE configmaps m",
+					},
+				},
+			},
+			{
+				"annotations", ask{
+					do: edit(func(m *corev1.ConfigMap) { m.Annotations = map[string]string{"a": "b"} }), want: []string{
+						"UPDATE configmaps m",
+					},
+				},
+			},
+			{
+				"annotations gone", ask{
+					do: edit(func(m *corev1.ConfigMap) { m.Annotations = nil }), want: []string{"UPDATE configmaps m"},
+				},
+			},
 			{"nothing", ask{do: edit(func(*corev1.ConfigMap) {}), want: nil}},
-			{"a finalizer", ask{do: edit(func(m *corev1.ConfigMap) { m.Finalizers = []string{"example.com/a"} }), want: nil}},
+			{
+				"a finalizer", ask{
+					do: edit(func(m *corev1.ConfigMap) { m.Finalizers = []string{"example.com/a"} }), want: nil,
+				},
+			},
 			{"no finalizer", ask{do: edit(func(m *corev1.ConfigMap) { m.Finalizers = nil }), want: nil}},
 			{"a patch", ask{do: func(ctx context.Context) error {
-				return made(core.ConfigMaps(namespace).Patch(ctx, "m", types.MergePatchType, []byte(`{"data": {"a": "3"}}`), metav1.PatchOptions{}))
+				return made(core.ConfigMaps(namespace).Patch(ctx, "m", types.MergePatchType,
+					[]byte(`{"data": {"a": "3"}}`), metav1.PatchOptions{}))
 			}, want: []string{"UPDATE configmaps m"}}},
 			{"applied", ask{do: func(ctx context.Context) error {
-				return made(core.ConfigMaps(namespace).Patch(ctx, "m", types.ApplyPatchType, []byte(`{"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "3"}}`), metav1.PatchOptions{FieldManager: "x"}))
+				return made(core.ConfigMaps(namespace).Patch(ctx, "m", types.ApplyPatchType,
+					[]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "3"}}`), metav1.PatchOptions{
+						FieldManager: "x",
+					}))
 			}, want: nil}},
 			{"a dry run", ask{do: func(ctx context.Context) error {
-				return made(core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta("dry")}, metav1.CreateOptions{DryRun: []string{"All"}}))
+				return made(core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta("dry")},
+					metav1.CreateOptions{DryRun: []string{"All"}}))
 			}, want: []string{"CREATE configmaps dry"}}},
-			{"a deletion", ask{do: func(ctx context.Context) error { return core.ConfigMaps(namespace).Delete(ctx, "m", remove) }, want: []string{"DELETE configmaps m"}}},
+			{
+				"a deletion", ask{
+					do: func(ctx context.Context) error {
+						return core.ConfigMaps(namespace).Delete(ctx, "m", remove)
+					},
+					want: []string{"DELETE configmaps m"},
+				},
+			},
 			{"a Secret", ask{do: func(ctx context.Context) error {
 				return made(core.Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta("s")}, create))
 			}, want: nil}},
-			{"a Secret's deletion", ask{do: func(ctx context.Context) error { return core.Secrets(namespace).Delete(ctx, "s", remove) }, want: nil}},
+			{
+				"a Secret's deletion", ask{
+					do:   func(ctx context.Context) error { return core.Secrets(namespace).Delete(ctx, "s", remove) },
+					want: nil,
+				},
+			},
 			{"an Event", ask{do: func(ctx context.Context) error {
-				return made(core.Events(namespace).Create(ctx, &corev1.Event{ObjectMeta: meta("e"), InvolvedObject: corev1.ObjectReference{Namespace: namespace}}, create))
+				return made(core.Events(namespace).Create(ctx,
+					&corev1.Event{ObjectMeta: meta("e"), InvolvedObject: corev1.ObjectReference{Namespace: namespace}},
+					create))
 			}, want: nil}},
 			{"a Lease", ask{do: func(ctx context.Context) error {
-				return made(client.CoordinationV1().Leases(namespace).Create(ctx, &coordinationv1.Lease{ObjectMeta: meta("l")}, create))
+				return made(client.CoordinationV1().Leases(namespace).Create(ctx,
+					&coordinationv1.Lease{ObjectMeta: meta("l")}, create))
 			}, want: nil}},
 			{"Endpoints", ask{do: func(ctx context.Context) error {
-				return made(core.Endpoints(namespace).Create(ctx, &corev1.Endpoints{ObjectMeta: meta("e")}, create)) //nolint:staticcheck // it is still served
+				return made(core.Endpoints(namespace).Create(ctx, &corev1.Endpoints{ObjectMeta: meta("e")},
+					create)) //nolint:staticcheck // it is still served
 			}, want: nil}},
 			{"a question for rights", ask{do: func(ctx context.Context) error {
-				return made(client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-					Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods"}},
-				}, create))
+				return made(client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx,
+					&authorizationv1.SelfSubjectAccessReview{
+						Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+							ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods"},
+						},
+					}, create))
 			}, want: nil}},
 			{"an excluded kind", ask{do: func(ctx context.Context) error {
 				return made(core.LimitRanges(namespace).Create(ctx, &corev1.LimitRange{ObjectMeta: meta("l")}, create))
 			}, want: nil}},
 			{"an excluded namespace", ask{do: func(ctx context.Context) error {
-				return made(core.ConfigMaps(other).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}}, create))
+				return made(core.ConfigMaps(other).Create(ctx,
+					&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}}, create))
 			}, want: nil}},
 			{"the control plane's namespace", ask{do: func(ctx context.Context) error {
-				_, err := core.ConfigMaps("kube-system").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, create)
+				_, err := core.ConfigMaps("kube-system").Create(ctx,
+					&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, create)
 				if err == nil {
 					err = core.ConfigMaps("kube-system").Delete(ctx, namespace, remove)
 				}
 				return err
 			}, want: nil}},
-			{"a Pod", ask{do: func(ctx context.Context) error { return made(core.Pods(namespace).Create(ctx, pod("p"), create)) }, want: []string{"CREATE pods p"}}},
+			{
+				"a Pod", ask{
+					do: func(ctx context.Context) error {
+						return made(core.Pods(namespace).Create(ctx, pod("p"),
+							create))
+					}, want: []string{"CREATE pods p"},
+				},
+			},
 			{"its status", ask{do: func(ctx context.Context) error {
-				return made(core.Pods(namespace).Patch(ctx, "p", types.MergePatchType, []byte(`{"status": {"message": "x"}}`), metav1.PatchOptions{}, "status"))
+				return made(core.Pods(namespace).Patch(ctx, "p", types.MergePatchType,
+					[]byte(`{"status": {"message": "x"}}`), metav1.PatchOptions{}, "status"))
 			}, want: nil}},
 			{"its binding", ask{do: func(ctx context.Context) error {
-				return core.Pods(namespace).Bind(ctx, &corev1.Binding{ObjectMeta: meta("p"), Target: corev1.ObjectReference{Kind: "Node", Name: "no-such-node"}}, create)
+				return core.Pods(namespace).Bind(ctx,
+					&corev1.Binding{ObjectMeta: meta("p"),
+						Target: corev1.ObjectReference{Kind: "Node", Name: "no-such-node"}}, create)
 			}, want: []string{"CREATE pods/binding p"}}},
 			{"of a node", ask{do: as("n", "system:node:n", "system:nodes"), want: nil}},
 			{"of somebody else", ask{do: as("o", "ann"), want: []string{"CREATE configmaps o"}}},
 			{"of the API server", ask{do: as("a", "system:apiserver"), want: nil}},
 			{"a Deployment that is paused", ask{do: func(ctx context.Context) error {
 				labels := map[string]string{"a": "b"}
-				return made(client.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{ObjectMeta: meta("d"), Spec: appsv1.DeploymentSpec{
-					Paused: true, Replicas: ptr(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels},
-					Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod("").Spec},
-				}}, create))
+				return made(client.AppsV1().Deployments(namespace).Create(ctx,
+					&appsv1.Deployment{ObjectMeta: meta("d"), Spec: appsv1.DeploymentSpec{
+						Paused: true, Replicas: ptr(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+						Template: corev1.PodTemplateSpec{
+							ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod("").Spec,
+						},
+					}}, create))
 			}, want: []string{"CREATE deployments.apps d"}}},
 			{"its scale, the same", ask{do: func(ctx context.Context) error {
-				return made(client.AppsV1().Deployments(namespace).UpdateScale(ctx, "d", &autoscalingv1.Scale{ObjectMeta: meta("d")}, update))
+				return made(client.AppsV1().Deployments(namespace).UpdateScale(ctx, "d",
+					&autoscalingv1.Scale{ObjectMeta: meta("d")}, update))
 			}, want: nil}},
 			{"its scale", ask{do: func(ctx context.Context) error {
-				return made(client.AppsV1().Deployments(namespace).Patch(ctx, "d", types.MergePatchType, []byte(`{"spec": {"replicas": 1}}`), metav1.PatchOptions{}, "scale"))
+				return made(client.AppsV1().Deployments(namespace).Patch(ctx, "d", types.MergePatchType,
+					[]byte(`{"spec": {"replicas": 1}}`), metav1.PatchOptions{}, "scale"))
 			}, want: []string{"UPDATE deployments.apps/scale d"}, patch: true}},
 		} {
 			if !yield(c.name, c.ask) {

@@ -29,7 +29,8 @@ func bearers(client discovery.DiscoveryInterface) ([]string, error) {
 		}
 		for _, r := range list.APIResources {
 			gr := schema.GroupResource{Group: gv.Group, Resource: r.Name}
-			if isExcluded(gr, nil) || !isName(gr) || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "patch") {
+			if isExcluded(gr, nil) || !isName(gr) || !slices.Contains(r.Verbs, "list") ||
+				!slices.Contains(r.Verbs, "patch") {
 				continue
 			}
 			kinds = append(kinds, gr.String())
@@ -41,14 +42,17 @@ func bearers(client discovery.DiscoveryInterface) ([]string, error) {
 
 // isName holds back what a server offers under no name: it would become a command.
 func isName(gr schema.GroupResource) bool {
-	return len(validation.IsDNS1035Label(gr.Resource)) == 0 && (gr.Group == "" || len(validation.IsDNS1123Subdomain(gr.Group)) == 0)
+	return len(validation.IsDNS1035Label(gr.Resource)) == 0 &&
+		(gr.Group == "" || len(validation.IsDNS1123Subdomain(gr.Group)) == 0)
 }
 
 // keys are the annotations of a convention.
 func keys(c lifeline.Convention) []string {
 	var state trace.TraceState
 	state, _ = state.Insert("a", "b")
-	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceState: state})
+	sc := trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceState: state,
+	})
 	return slices.Sorted(maps.Keys(c.Encode(sc, baggage.Baggage{})))
 }
 

@@ -131,7 +131,8 @@ func ParseExcluded(texts []string) ([]schema.GroupResource, error) {
 	for _, text := range texts {
 		gr, ok := config.ParseExclude(text)
 		if !ok {
-			return nil, fmt.Errorf("--exclude %.80q: it must be RESOURCE, RESOURCE.GROUP or *.GROUP, such as certificates.cert-manager.io", text)
+			return nil, fmt.Errorf("--exclude %.80q: it must be RESOURCE, RESOURCE.GROUP or *.GROUP, such as "+
+				"certificates.cert-manager.io", text)
 		}
 		out = append(out, gr)
 	}
@@ -158,7 +159,8 @@ func (o *Options) Validate() error {
 		return errors.New("--service and --url do not go together: one server is asked")
 	}
 	if len(o.CA) > 0 && o.Certificate.Name != "" {
-		return errors.New("--ca-file and --cert-manager do not go together: one of them says which certificate is right")
+		return errors.New(
+			"--ca-file and --cert-manager do not go together: one of them says which certificate is right")
 	}
 	for _, n := range o.ExcludeNamespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {
@@ -166,7 +168,8 @@ func (o *Options) Validate() error {
 		}
 	}
 	if n := len(o.ExcludeNamespaces) + len(o.Exclude); n > maxExcluded {
-		return fmt.Errorf("cannot exclude %d namespaces and kinds: more than %d make every request dear", n, maxExcluded)
+		return fmt.Errorf("cannot exclude %d namespaces and kinds: more than %d make every request dear", n,
+			maxExcluded)
 	}
 	if len(o.CA) > 0 {
 		if err := checkCA(o.CA); err != nil {

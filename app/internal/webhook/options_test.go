@@ -67,10 +67,13 @@ func TestParseService(t *testing.T) {
 
 func TestParseURL(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, text, want, err string }{
-		"whole":    {"as it is said", "https://192.0.2.1:9443/admission", "https://192.0.2.1:9443/admission", ""},
-		"no path":  {"there is only one", "https://a.example", "https://a.example/admission", ""},
-		"a slash":  {"there is only one", "https://[::1]:9443/", "https://[::1]:9443/admission", ""},
-		"plain":    {"the API server speaks TLS only", "http://a.example/admission", "", "it must be https://HOST:PORT/admission"},
+		"whole":   {"as it is said", "https://192.0.2.1:9443/admission", "https://192.0.2.1:9443/admission", ""},
+		"no path": {"there is only one", "https://a.example", "https://a.example/admission", ""},
+		"a slash": {"there is only one", "https://[::1]:9443/", "https://[::1]:9443/admission", ""},
+		"plain": {
+			"the API server speaks TLS only", "http://a.example/admission", "",
+			"it must be https://HOST:PORT/admission",
+		},
 		"no host":  {"nobody to ask", "https:///admission", "", "it must be https://HOST:PORT/admission"},
 		"no URL":   {"", "::", "", "it must be https://HOST:PORT/admission"},
 		"path":     {"nobody answers there", "https://a.example/mutate", "", "a server answers at /admission"},
@@ -98,7 +101,9 @@ func TestParseRest(t *testing.T) {
 		}
 	}
 	got, err := ParseExcluded([]string{"pods", "heads.example.com", "*.noisy.example.com"})
-	want := []schema.GroupResource{{Resource: "pods"}, {Group: "example.com", Resource: "heads"}, {Group: "noisy.example.com"}}
+	want := []schema.GroupResource{
+		{Resource: "pods"}, {Group: "example.com", Resource: "heads"}, {Group: "noisy.example.com"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v: -want +got:\n%s", err, diff)
 	}
@@ -110,7 +115,10 @@ func TestParseRest(t *testing.T) {
 }
 
 func valid() Options {
-	return Options{Name: "lifeline", Namespace: "tracing", Service: Service{types.NamespacedName{Namespace: "tracing", Name: "hook"}, 443}, Observe: true}
+	return Options{
+		Name: "lifeline", Namespace: "tracing",
+		Service: Service{types.NamespacedName{Namespace: "tracing", Name: "hook"}, 443}, Observe: true,
+	}
 }
 
 func TestValidate(t *testing.T) {
@@ -119,16 +127,29 @@ func TestValidate(t *testing.T) {
 		change func(*Options)
 		err    string
 	}{
-		"valid":         {"", func(*Options) {}, ""},
-		"name":          {"an object's", func(o *Options) { o.Name = "A b" }, `--name "A b"`},
-		"namespace":     {"a namespace's", func(o *Options) { o.Namespace = "a.b" }, `--namespace "a.b"`},
-		"both":          {"one is asked", func(o *Options) { o.URL = "https://a/admission" }, "do not go together"},
-		"neither":       {"one is asked", func(o *Options) { o.Service = Service{} }, "do not go together"},
-		"authorities":   {"one is right", func(o *Options) { o.CA, o.Certificate.Name = []byte("x"), "c" }, "--ca-file and --cert-manager do not go together"},
-		"no authority":  {"nothing would ever fit", func(o *Options) { o.CA = []byte("x") }, "no certificate in PEM"},
-		"pattern":       {"labels know none", func(o *Options) { o.ExcludeNamespaces = []string{"kube-*"} }, `--exclude-namespace "kube-*"`},
-		"many":          {"each costs every request", func(o *Options) { o.ExcludeNamespaces = make([]string, 201) }, "--exclude-namespace"},
-		"many, correct": {"each costs every request", func(o *Options) { o.ExcludeNamespaces = strings.Fields(strings.Repeat("a ", 201)) }, "cannot exclude 201"},
+		"valid":     {"", func(*Options) {}, ""},
+		"name":      {"an object's", func(o *Options) { o.Name = "A b" }, `--name "A b"`},
+		"namespace": {"a namespace's", func(o *Options) { o.Namespace = "a.b" }, `--namespace "a.b"`},
+		"both":      {"one is asked", func(o *Options) { o.URL = "https://a/admission" }, "do not go together"},
+		"neither":   {"one is asked", func(o *Options) { o.Service = Service{} }, "do not go together"},
+		"authorities": {
+			"one is right", func(o *Options) { o.CA, o.Certificate.Name = []byte("x"), "c" },
+			"--ca-file and --cert-manager do not go together",
+		},
+		"no authority": {"nothing would ever fit", func(o *Options) { o.CA = []byte("x") }, "no certificate in PEM"},
+		"pattern": {
+			"labels know none", func(o *Options) { o.ExcludeNamespaces = []string{"kube-*"} },
+			`--exclude-namespace "kube-*"`,
+		},
+		"many": {
+			"each costs every request", func(o *Options) { o.ExcludeNamespaces = make([]string, 201) },
+			"--exclude-namespace",
+		},
+		"many, correct": {
+			"each costs every request", func(o *Options) {
+				o.ExcludeNamespaces = strings.Fields(strings.Repeat("a ", 201))
+			}, "cannot exclude 201",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := valid()
@@ -146,8 +167,9 @@ func certificate(t *testing.T) (cert, key []byte) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
@@ -157,7 +179,9 @@ func certificate(t *testing.T) (cert, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{
+		Type: "PRIVATE KEY", Bytes: secret,
+	})
 }
 
 func TestReadCA(t *testing.T) {
@@ -166,13 +190,20 @@ func TestReadCA(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, text, err string
 	}{
-		"one":        {"", string(cert), ""},
-		"two":        {"a bundle", string(cert) + "# old\n" + string(cert), ""},
-		"none":       {"", "x", "it has no certificate in PEM"},
-		"a key":      {"the configuration is public", string(cert) + string(key), `it has a "PRIVATE KEY" beside certificates`},
-		"half a key": {"even what cannot be read", string(cert) + string(key[:len(key)/2]), "it has a private key that cannot be read"},
-		"broken":     {"", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", "its certificate 1 cannot be read"},
-		"huge":       {"", strings.Repeat("x", maxCA+1), "it has more than 256 KiB"},
+		"one":  {"", string(cert), ""},
+		"two":  {"a bundle", string(cert) + "# old\n" + string(cert), ""},
+		"none": {"", "x", "it has no certificate in PEM"},
+		"a key": {
+			"the configuration is public", string(cert) + string(key), `it has a "PRIVATE KEY" beside certificates`,
+		},
+		"half a key": {
+			"even what cannot be read", string(cert) + string(key[:len(key)/2]),
+			"it has a private key that cannot be read",
+		},
+		"broken": {
+			"", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", "its certificate 1 cannot be read",
+		},
+		"huge": {"", strings.Repeat("x", maxCA+1), "it has more than 256 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {

@@ -22,7 +22,8 @@ func (c *Print) Run(context.Context) (code int, err error) {
 	if err != nil {
 		return 1, fmt.Errorf("cannot write the configuration: %w", err)
 	}
-	if _, err := fmt.Fprintf(c.Out, "# The admission webhook of lifeline, written by lifeline webhook print.\n%s", text); err != nil {
+	if _, err := fmt.Fprintf(c.Out, "# The admission webhook of lifeline, written by lifeline webhook print.\n%s",
+		text); err != nil {
 		return 1, fmt.Errorf("cannot write the configuration: %w", err)
 	}
 	return 0, nil
