@@ -56,7 +56,9 @@ type Admitter struct {
 // New returns an Admitter that has answered nothing.
 func New(o Options) *Admitter {
 	a := &Admitter{opts: o, seldom: telemetry.Seldom{Log: o.Log}}
-	decider := admission.New(admission.Options{Convention: o.Config().ContextConvention(), Trusts: a.trusts, Open: o.Open, Sample: o.Sample})
+	decider := admission.New(admission.Options{
+		Convention: o.Config().ContextConvention(), Trusts: a.trusts, Open: o.Open, Sample: o.Sample,
+	})
 	a.webhook = source.New(source.Options{
 		// The machine's own clock: others read claims by theirs.
 		Decide: decider.Decide, Now: time.Now,
@@ -74,7 +76,8 @@ func (a *Admitter) Listen(ctx context.Context, e listen.Endpoint) (net.Listener,
 // Serve answers reviews on ln until ctx ends and what is under way is answered;
 // sooner, with an error, if ln fails. It closes ln.
 func (a *Admitter) Serve(ctx context.Context, ln net.Listener) error {
-	return a.webhook.Serve(ctx, ln, log.New(a.seldom.Writer("a client of the admission webhook was not understood"), "", 0))
+	return a.webhook.Serve(ctx, ln,
+		log.New(a.seldom.Writer("a client of the admission webhook was not understood"), "", 0))
 }
 
 // Refresh brings the metrics up to date.
@@ -107,7 +110,8 @@ func (a *Admitter) answered(r *admission.Request, answer admission.Answer) {
 	}
 	if answer.Refused.IsValid() {
 		a.seldom.Say(slog.LevelWarn, "a context was replaced: its writer may not supply one (webhook.suppliers)",
-			text("user", r.User.Name), text("kind", r.Kind.Kind), text("group", r.Kind.Group), text("namespace", r.Namespace), text("name", r.Name),
+			text("user", r.User.Name), text("kind", r.Kind.Kind), text("group", r.Kind.Group),
+			text("namespace", r.Namespace), text("name", r.Name),
 			slog.String("trace", answer.Refused.TraceID().String()))
 	}
 }
@@ -122,7 +126,9 @@ const maxStack = 4 << 10
 
 func (a *Admitter) turnedAway() {
 	a.away.Add(1)
-	a.seldom.Say(slog.LevelWarn, "connections to the admission webhook are closed: there are too many at a time; let nobody but API servers reach it")
+	a.seldom.Say(slog.LevelWarn,
+		"connections to the admission webhook are closed: there are too many at a time; let nobody but API servers "+
+			"reach it")
 }
 
 // text is what a cluster says, as part of a log line.

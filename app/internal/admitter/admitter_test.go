@@ -58,7 +58,9 @@ type served struct {
 	stop    func()
 }
 
-var openOwner = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{7}, TraceFlags: trace.FlagsSampled, Remote: true})
+var openOwner = trace.NewSpanContext(trace.SpanContextConfig{
+	TraceID: trace.TraceID{7}, SpanID: trace.SpanID{7}, TraceFlags: trace.FlagsSampled, Remote: true,
+})
 
 func newServed(tb testing.TB) *served {
 	tb.Helper()
@@ -71,7 +73,8 @@ func newServed(tb testing.TB) *served {
 		Open: func(namespace string, uid types.UID) (trace.SpanContext, bool) {
 			return openOwner, namespace == "demo" && uid == "open"
 		},
-		Metrics: telemetry.NewMetrics(func(*telemetry.Metrics) { s.Refresh() }), Log: slog.New(slog.NewTextHandler(s.log, nil)),
+		Metrics: telemetry.NewMetrics(func(*telemetry.Metrics) { s.Refresh() }),
+		Log:     slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	s.files = s.ca.Files(tb, nil)
 	s.start(tb, "127.0.0.1:0")
@@ -138,14 +141,17 @@ func (a *answer) WriteHeader(int)     {}
 func review(user, groups, owner, metadata string) string {
 	owners := ""
 	if owner != "" {
-		owners = fmt.Sprintf(`, "ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Head", "name": "head", "uid": %q, "controller": true}]`, owner)
+		owners = fmt.Sprintf(`, "ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Head", "name": "head", `+
+			`"uid": %q, "controller": true}]`, owner)
 	}
 	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call", "operation": "CREATE",
 		"kind": {"group": "", "version": "v1", "kind": "Pod"}, "name": "p", "namespace": "demo", "userInfo": {"username": %q, "groups": [%s]},
-		"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"%s%s}, "spec": {"containers": []}}}}`, user, groups, owners, metadata)
+		"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"%s%s}, "spec": {"containers": []}}}}`,
+		user, groups, owners, metadata)
 }
 
-const foreign = `, "annotations": {"trace.kubernetes.io/context": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`
+const foreign = `, "annotations": {"trace.kubernetes.io/context": ` +
+	`"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`
 
 // post sends a body, and returns what the API server would make of the answer.
 func post(client *http.Client, address, path, text string) (*admissionv1.AdmissionResponse, int, error) {
@@ -179,15 +185,27 @@ func TestAnswers(t *testing.T) {
 		patched     bool
 		refused     bool
 	}{
-		"new":                {reason: "a trace begins", user: "ann", evidence: "none", patched: true},
-		"of an open owner":   {reason: "C3", user: "op", owner: "open", evidence: "owner", patched: true},
-		"of another owner":   {reason: "the engine decides", user: "op", owner: "done"},
-		"supplied":           {reason: "anyone may", user: "ann", metadata: foreign},
-		"supplied, nobody":   {reason: "it is replaced", conf: config.WebhookConfiguration{Suppliers: config.SuppliersNobody}, user: "ann", metadata: foreign, evidence: "none", patched: true, refused: true},
-		"supplied, in group": {reason: "it may", conf: config.WebhookConfiguration{Suppliers: config.SuppliersGroups, SupplierGroups: []string{"ci"}}, user: "ann", group: `"ci"`, metadata: foreign},
-		"supplied, not in":   {reason: "it may not", conf: config.WebhookConfiguration{Suppliers: config.SuppliersGroups, SupplierGroups: []string{"ci"}}, user: "ann", group: `"dev"`, metadata: foreign, evidence: "none", patched: true, refused: true},
+		"new":              {reason: "a trace begins", user: "ann", evidence: "none", patched: true},
+		"of an open owner": {reason: "C3", user: "op", owner: "open", evidence: "owner", patched: true},
+		"of another owner": {reason: "the engine decides", user: "op", owner: "done"},
+		"supplied":         {reason: "anyone may", user: "ann", metadata: foreign},
+		"supplied, nobody": {
+			reason: "it is replaced", conf: config.WebhookConfiguration{Suppliers: config.SuppliersNobody}, user: "ann",
+			metadata: foreign, evidence: "none", patched: true, refused: true,
+		},
+		"supplied, in group": {
+			reason: "it may", conf: config.WebhookConfiguration{Suppliers: config.SuppliersGroups,
+				SupplierGroups: []string{"ci"}}, user: "ann", group: `"ci"`, metadata: foreign,
+		},
+		"supplied, not in": {
+			reason: "it may not",
+			conf:   config.WebhookConfiguration{Suppliers: config.SuppliersGroups, SupplierGroups: []string{"ci"}},
+			user:   "ann", group: `"dev"`, metadata: foreign, evidence: "none", patched: true, refused: true,
+		},
 		"copied by a controller": {
-			reason: "it would copy it again and again", conf: config.WebhookConfiguration{Suppliers: config.SuppliersNobody},
+			reason: "it would copy it again and again", conf: config.WebhookConfiguration{
+				Suppliers: config.SuppliersNobody,
+			},
 			user: "system:serviceaccount:kube-system:deployment-controller", metadata: foreign,
 		},
 	} {
@@ -212,8 +230,10 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("%s: %q were given by %s", tc.reason, got, evidence)
 				}
 			}
-			if s.metric(t, "reviews_total") != "1" || s.metric(t, "seconds_count") != "1" || (s.metric(t, "refused_contexts_total") == "1") != tc.refused {
-				t.Errorf("%s: it counts %s reviews, %s times, %s refused", tc.reason, s.metric(t, "reviews_total"), s.metric(t, "seconds_count"), s.metric(t, "refused_contexts_total"))
+			if s.metric(t, "reviews_total") != "1" || s.metric(t, "seconds_count") != "1" ||
+				(s.metric(t, "refused_contexts_total") == "1") != tc.refused {
+				t.Errorf("%s: it counts %s reviews, %s times, %s refused", tc.reason, s.metric(t, "reviews_total"),
+					s.metric(t, "seconds_count"), s.metric(t, "refused_contexts_total"))
 			}
 			if tc.refused != strings.Contains(s.log.String(), `user=ann`) {
 				t.Errorf("%s: the log says:\n%s", tc.reason, s.log)
@@ -234,7 +254,8 @@ func TestRefusedOften(t *testing.T) {
 			t.Fatal(code, err)
 		}
 	}
-	if got := s.log.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") || len(got) > 2000 || !strings.Contains(got, "mallory") {
+	if got := s.log.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") || len(got) > 2000 ||
+		!strings.Contains(got, "mallory") {
 		t.Errorf("the log says:\n%s", got)
 	}
 	if got := s.metric(t, "refused_contexts_total"); got != "20" {
@@ -270,7 +291,8 @@ func TestManyAtOnce(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			for range 20 {
-				if r, code, err := post(client, s.address, "/admission", review("op", "", "open", "")); err != nil || r == nil || r.Patch == nil {
+				if r, code, err := post(client, s.address, "/admission", review("op", "", "open", "")); err != nil ||
+					r == nil || r.Patch == nil {
 					t.Errorf("got %d, %v", code, err)
 				}
 			}
@@ -288,7 +310,8 @@ func TestAgain(t *testing.T) {
 	client := s.client(t)
 	address := s.address
 	for i := range 3 {
-		if _, code, err := post(client, address, "/admission", review("ann", "", "", "")); code != http.StatusOK || err != nil {
+		if _, code, err := post(client, address, "/admission", review("ann", "", "", "")); code != http.StatusOK ||
+			err != nil {
 			t.Fatalf("start %d: %d, %v", i, code, err)
 		}
 		s.stop()
@@ -297,7 +320,9 @@ func TestAgain(t *testing.T) {
 		}
 		s.start(t, address)
 	}
-	if _, err := s.Listen(t.Context(), listen.Endpoint{Address: address, TLS: s.files}); err == nil || !strings.Contains(err.Error(), "cannot listen for admission reviews") || !strings.Contains(err.Error(), address) {
+	if _, err := s.Listen(t.Context(), listen.Endpoint{Address: address, TLS: s.files}); err == nil ||
+		!strings.Contains(err.Error(), "cannot listen for admission reviews") ||
+		!strings.Contains(err.Error(), address) {
 		t.Errorf("an address in use gives %v", err)
 	}
 }
@@ -348,7 +373,8 @@ func TestShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(text))
+	fmt.Fprintf(conn, "POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "+
+		"%d\r\nExpect: 100-continue\r\n\r\n", len(text))
 	first := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
 	if _, err := io.ReadFull(conn, first); err != nil {
 		t.Fatal(err)

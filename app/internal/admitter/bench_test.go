@@ -18,10 +18,13 @@ import (
 func typical() []byte {
 	var env []string
 	for i := range 40 {
-		env = append(env, fmt.Sprintf(`{"name": "SETTING_NUMBER_%d", "value": "a value of an ordinary length, such as a URL has"}`, i))
+		env = append(env, fmt.Sprintf(`{"name": "SETTING_NUMBER_%d", "value": "a value of an ordinary length, such `+
+			`as a URL has"}`, i))
 	}
-	containers := `"containers": [{"name": "app", "image": "registry.example/app:1", "env": [` + strings.Join(env, ",") + `]}]`
-	return []byte(strings.Replace(review("system:serviceaccount:demo:operator", `"system:serviceaccounts"`, "open", `, "labels": {"app": "web"}`), `"containers": []`, containers, 1))
+	containers := `"containers": [{"name": "app", "image": "registry.example/app:1", "env": [` +
+		strings.Join(env, ",") + `]}]`
+	return []byte(strings.Replace(review("system:serviceaccount:demo:operator", `"system:serviceaccounts"`, "open",
+		`, "labels": {"app": "web"}`), `"containers": []`, containers, 1))
 }
 
 // BenchmarkAdmission is a Pod's creation by TLS on connections that are kept, as

@@ -27,14 +27,18 @@ func TestElsewhere(t *testing.T) {
 		method, path, media, body string
 		code                      int
 	}{
-		"another path":  {http.MethodPost, "/", "application/json", good, http.StatusNotFound},
-		"below it":      {http.MethodPost, "/admission/x", "application/json", good, http.StatusNotFound},
-		"metrics":       {http.MethodGet, "/metrics", "", "", http.StatusNotFound},
-		"GET":           {http.MethodGet, "/admission", "", "", http.StatusMethodNotAllowed},
-		"protobuf":      {http.MethodPost, "/admission", "application/vnd.kubernetes.protobuf", good, http.StatusUnsupportedMediaType},
-		"nothing":       {http.MethodPost, "/admission", "application/json", "", http.StatusBadRequest},
-		"deeply nested": {http.MethodPost, "/admission", "application/json", strings.Repeat("[", 50_000), http.StatusBadRequest},
-		"good":          {http.MethodPost, "/admission", "application/json; charset=utf-8", good, http.StatusOK},
+		"another path": {http.MethodPost, "/", "application/json", good, http.StatusNotFound},
+		"below it":     {http.MethodPost, "/admission/x", "application/json", good, http.StatusNotFound},
+		"metrics":      {http.MethodGet, "/metrics", "", "", http.StatusNotFound},
+		"GET":          {http.MethodGet, "/admission", "", "", http.StatusMethodNotAllowed},
+		"protobuf": {
+			http.MethodPost, "/admission", "application/vnd.kubernetes.protobuf", good, http.StatusUnsupportedMediaType,
+		},
+		"nothing": {http.MethodPost, "/admission", "application/json", "", http.StatusBadRequest},
+		"deeply nested": {
+			http.MethodPost, "/admission", "application/json", strings.Repeat("[", 50_000), http.StatusBadRequest,
+		},
+		"good": {http.MethodPost, "/admission", "application/json; charset=utf-8", good, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req, err := http.NewRequest(tc.method, "https://"+s.address+tc.path, strings.NewReader(tc.body))
@@ -91,7 +95,8 @@ func TestHugeBody(t *testing.T) {
 			if taken := size - body.left.Load(); taken > size/2 {
 				t.Errorf("%d bytes were taken", taken)
 			}
-			if _, code, err := post(s.client(t), s.address, "/admission", review("ann", "", "", "")); code != http.StatusOK {
+			if _, code, err := post(s.client(t), s.address, "/admission",
+				review("ann", "", "", "")); code != http.StatusOK {
 				t.Errorf("after it: %d, %v", code, err)
 			}
 		})
@@ -117,7 +122,8 @@ func TestSlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		conns = append(conns, conn)
-		fmt.Fprint(conn, "POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat(" ", 100<<10))
+		fmt.Fprint(conn, "POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "+
+			"1000000\r\n\r\n"+strings.Repeat(" ", 100<<10))
 	}
 	client := s.client(t)
 	if r, code, err := post(client, s.address, "/admission", review("ann", "", "", "")); err != nil || r == nil {
@@ -193,7 +199,8 @@ func TestVersion2(t *testing.T) {
 	config.NextProtos = []string{"h2", "http/1.1"} // as to a URL of localhost
 	tr := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	defer tr.CloseIdleConnections()
-	if _, code, err := post(&http.Client{Transport: tr}, s.address, "/admission", review("ann", "", "", "")); code != http.StatusOK {
+	if _, code, err := post(&http.Client{Transport: tr}, s.address, "/admission",
+		review("ann", "", "", "")); code != http.StatusOK {
 		t.Errorf("who speaks both gets %d, %v", code, err)
 	}
 	conn, err := (&tls.Dialer{Config: s.ca.Trusting()}).DialContext(t.Context(), "tcp", s.address)
@@ -225,7 +232,8 @@ func TestStrangers(t *testing.T) {
 	}
 	all.Wait()
 	s.stop()
-	if got := s.log.String(); strings.Count(got, "was not understood") != 1 || !strings.Contains(got, "TLS handshake error") {
+	if got := s.log.String(); strings.Count(got, "was not understood") != 1 ||
+		!strings.Contains(got, "TLS handshake error") {
 		t.Errorf("the log says:\n%s", got)
 	}
 }

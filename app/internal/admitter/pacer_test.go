@@ -99,7 +99,9 @@ func pacerMain() error {
 		return errors.New("no certificate authority was given")
 	}
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig:     &tls.Config{RootCAs: trusted, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12},
+		TLSClientConfig: &tls.Config{
+			RootCAs: trusted, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12,
+		},
 		MaxIdleConnsPerHost: inFlight,
 	}}
 	fail := make(chan error, 1)
