@@ -23,7 +23,8 @@ func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.Mu
 	if k.opts.Configuration == "" {
 		return nil, nil //nolint:nilnil // none is no error, and every user of it asks
 	}
-	c, err := k.opts.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, k.opts.Configuration, metav1.GetOptions{})
+	c, err := k.opts.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, k.opts.Configuration,
+		metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // as above
@@ -60,7 +61,9 @@ func (k *Keeper) inject(ctx context.Context, c *admissionregistrationv1.Mutating
 	patch := []map[string]any{{"op": "test", "path": "/metadata/resourceVersion", "value": c.ResourceVersion}}
 	for i := range c.Webhooks {
 		if !bytes.Equal(c.Webhooks[i].ClientConfig.CABundle, bundle) {
-			patch = append(patch, map[string]any{"op": "add", "path": fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), "value": bundle})
+			patch = append(patch, map[string]any{
+				"op": "add", "path": fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), "value": bundle,
+			})
 		}
 	}
 	if len(patch) == 1 {
@@ -71,11 +74,15 @@ func (k *Keeper) inject(ctx context.Context, c *admissionregistrationv1.Mutating
 		return fmt.Errorf("cannot write a patch: %w", err)
 	}
 	configurations := k.opts.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	if _, err = configurations.Patch(ctx, c.Name, types.JSONPatchType, text, metav1.PatchOptions{FieldManager: manager}); err != nil {
-		if now, gone := configurations.Get(ctx, c.Name, metav1.GetOptions{}); apierrors.IsNotFound(gone) || gone == nil && now.ResourceVersion != c.ResourceVersion {
+	if _, err = configurations.Patch(ctx, c.Name, types.JSONPatchType, text, metav1.PatchOptions{
+		FieldManager: manager,
+	}); err != nil {
+		if now, gone := configurations.Get(ctx, c.Name, metav1.GetOptions{}); apierrors.IsNotFound(gone) ||
+			gone == nil && now.ResourceVersion != c.ResourceVersion {
 			return nil // another was first; looked at again in a moment
 		}
-		return fmt.Errorf("cannot write the webhook's certificate into MutatingWebhookConfiguration %s: %w", c.Name, err)
+		return fmt.Errorf("cannot write the webhook's certificate into MutatingWebhookConfiguration %s: %w", c.Name,
+			err)
 	}
 	k.opts.Log.Info("the webhook's certificate was written into the configuration", "configuration", c.Name)
 	return nil

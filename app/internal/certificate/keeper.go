@@ -77,13 +77,16 @@ func New(o Options) (*Keeper, error) {
 	case o.Client == nil:
 		return nil, errors.New("cannot keep a certificate: there is no cluster to keep it in; name TLS files instead")
 	case len(validation.IsDNS1123Label(o.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(o.Secret)) > 0:
-		return nil, fmt.Errorf("cannot keep a certificate in Secret %.80q of namespace %.80q: that is no name", o.Secret, o.Namespace)
+		return nil, fmt.Errorf("cannot keep a certificate in Secret %.80q of namespace %.80q: that is no name",
+			o.Secret, o.Namespace)
 	case len(o.Names) == 0 || len(o.Names) > maxNames:
-		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs 1 to %d by which the API server calls", len(o.Names), maxNames)
+		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs 1 to %d by which the API server calls",
+			len(o.Names), maxNames)
 	}
 	for _, name := range o.Names {
 		if net.ParseIP(name) == nil && len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return nil, fmt.Errorf("cannot keep a certificate for %.80q: it is neither a DNS name nor an IP address", name)
+			return nil, fmt.Errorf("cannot keep a certificate for %.80q: it is neither a DNS name nor an IP address",
+				name)
 		}
 	}
 	if o.Life == 0 {
@@ -112,7 +115,8 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	if c := k.current.Load(); c != nil {
 		return c, nil
 	}
-	return nil, errors.New("there is no certificate yet: the cluster has not been reached, or the server may not keep one")
+	return nil, errors.New("there is no certificate yet: the cluster has not been reached, or the server may not " +
+		"keep one")
 }
 
 // Run keeps the certificate until ctx ends. What cannot be done is logged and tried
@@ -172,7 +176,9 @@ func (k *Keeper) step(ctx context.Context) error {
 }
 
 // share brings the Secret to what it is to be, and returns that.
-func (k *Keeper) share(ctx context.Context, c *admissionregistrationv1.MutatingWebhookConfiguration, unknown error) (state, error) {
+func (k *Keeper) share(
+	ctx context.Context, c *admissionregistrationv1.MutatingWebhookConfiguration, unknown error,
+) (state, error) {
 	secrets := k.opts.Client.CoreV1().Secrets(k.opts.Namespace)
 	secret, err := secrets.Get(ctx, k.opts.Secret, metav1.GetOptions{})
 	absent := apierrors.IsNotFound(err)
@@ -182,7 +188,8 @@ func (k *Keeper) share(ctx context.Context, c *admissionregistrationv1.MutatingW
 	var before state
 	if !absent {
 		if secret.Type != corev1.SecretTypeTLS {
-			return before, fmt.Errorf("it is of type %.80q, so somebody else's: delete it, or name another", secret.Type)
+			return before, fmt.Errorf("it is of type %.80q, so somebody else's: delete it, or name another",
+				secret.Type)
 		}
 		before = readState(secret.Data)
 	}
@@ -197,7 +204,9 @@ func (k *Keeper) share(ctx context.Context, c *admissionregistrationv1.MutatingW
 		_, err = secrets.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: k.opts.Secret, Namespace: k.opts.Namespace,
-				Labels: map[string]string{"app.kubernetes.io/name": "lifeline", "app.kubernetes.io/component": "webhook"},
+				Labels: map[string]string{
+					"app.kubernetes.io/name": "lifeline", "app.kubernetes.io/component": "webhook",
+				},
 			},
 			Type: corev1.SecretTypeTLS, Data: after.data(),
 		}, metav1.CreateOptions{FieldManager: manager})
@@ -208,7 +217,8 @@ func (k *Keeper) share(ctx context.Context, c *admissionregistrationv1.MutatingW
 	if err != nil {
 		return state{}, err
 	}
-	k.opts.Log.Info("the webhook's certificate was changed", "because", why, "valid until", after.now.leaf.NotAfter, "another to come", after.next != nil)
+	k.opts.Log.Info("the webhook's certificate was changed", "because", why, "valid until", after.now.leaf.NotAfter,
+		"another to come", after.next != nil)
 	return after, nil
 }
 

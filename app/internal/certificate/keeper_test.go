@@ -35,7 +35,9 @@ func TestNew(t *testing.T) {
 		change func(*Options)
 		err    string
 	}{
-		"valid":      {"an address is a name, too", func(o *Options) { o.Names = []string{"a.b", "::1", "192.0.2.1"} }, ""},
+		"valid": {
+			"an address is a name, too", func(o *Options) { o.Names = []string{"a.b", "::1", "192.0.2.1"} }, "",
+		},
 		"no cluster": {"", func(o *Options) { o.Client = nil }, "name TLS files instead"},
 		"namespace":  {"", func(o *Options) { o.Namespace = "" }, `of namespace ""`},
 		"no name":    {"", func(o *Options) { o.Names = nil }, "for 0 names"},
@@ -67,7 +69,8 @@ func TestFirst(t *testing.T) {
 	w.install(t, nil)
 	step(t, k)
 	leaf := served(t, k)
-	if !w.calls(t, k) || leaf.IsCA || leaf.VerifyHostname("192.0.2.1") != nil || !leaf.NotAfter.Equal(noon.Add(90*day)) {
+	if !w.calls(t, k) || leaf.IsCA || leaf.VerifyHostname("192.0.2.1") != nil ||
+		!leaf.NotAfter.Equal(noon.Add(90*day)) {
 		t.Errorf("it serves %v until %v", leaf.DNSNames, leaf.NotAfter)
 	}
 	w.client.ClearActions()
@@ -142,12 +145,16 @@ func TestUntoldIsNotServed(t *testing.T) {
 	step(t, k)
 	first := served(t, k)
 	denied := true
-	w.client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return denied, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "mutatingwebhookconfigurations"}, "lifeline", errors.New("no right"))
-	})
+	w.client.PrependReactor("patch", "mutatingwebhookconfigurations",
+		func(clienttesting.Action) (bool, runtime.Object, error) {
+			return denied, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "mutatingwebhookconfigurations"},
+				"lifeline", errors.New("no right"))
+		})
 	w.pass(61 * day)
 	for range 3 {
-		if err := k.step(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot write the webhook's certificate into MutatingWebhookConfiguration lifeline") {
+		if err := k.step(t.Context()); err == nil ||
+			!strings.Contains(err.Error(),
+				"cannot write the webhook's certificate into MutatingWebhookConfiguration lifeline") {
 			t.Errorf("it says %v", err)
 		}
 		w.pass(time.Hour)
@@ -177,18 +184,41 @@ func TestHurtSecrets(t *testing.T) {
 		known  int
 	}{
 		"untouched": {"", func(*testing.T, *world) {}, true, 1},
-		"deleted": {"a new key, and the one before is not known any more: so is a stolen one replaced", func(t *testing.T, w *world) {
-			_ = w.client.CoreV1().Secrets("lifeline").Delete(t.Context(), DefaultSecret, metav1.DeleteOptions{})
-		}, false, 1},
-		"no data":     {"", func(t *testing.T, w *world) { w.edit(t, func(s *corev1.Secret) { s.Data = nil }) }, false, 1},
-		"no key":      {"", func(t *testing.T, w *world) { w.edit(t, func(s *corev1.Secret) { delete(s.Data, "tls.key") }) }, false, 2},
-		"broken":      {"", func(t *testing.T, w *world) { w.edit(t, func(s *corev1.Secret) { s.Data["tls.crt"] = []byte("x") }) }, false, 2},
-		"nobody":      {"", func(t *testing.T, w *world) { w.edit(t, func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("x") }) }, true, 1},
-		"others":      {"what cannot be what we make is not served", func(t *testing.T, w *world) { w.edit(t, foreign) }, false, 2},
-		"bad next":    {"what is to come is checked, too", func(t *testing.T, w *world) { w.edit(t, func(s *corev1.Secret) { s.Data[nextCertKey] = []byte("x") }) }, true, 1},
-		"has ended":   {"", func(_ *testing.T, w *world) { w.pass(91 * day) }, false, 1},
-		"in future":   {"the clock went back", func(_ *testing.T, w *world) { w.pass(-2 * time.Hour) }, false, 2},
-		"other names": {"another configuration", func(t *testing.T, w *world) { step(t, w.keeper(t, "elsewhere.svc")) }, false, 2},
+		"deleted": {"a new key, and the one before is not known any more: so is a stolen one replaced",
+			func(t *testing.T, w *world) {
+				_ = w.client.CoreV1().Secrets("lifeline").Delete(t.Context(), DefaultSecret, metav1.DeleteOptions{})
+			}, false, 1},
+		"no data": {
+			"", func(t *testing.T, w *world) { w.edit(t, func(s *corev1.Secret) { s.Data = nil }) }, false, 1,
+		},
+		"no key": {
+			"", func(t *testing.T, w *world) {
+				w.edit(t, func(s *corev1.Secret) { delete(s.Data, "tls.key") })
+			}, false, 2,
+		},
+		"broken": {
+			"", func(t *testing.T, w *world) {
+				w.edit(t, func(s *corev1.Secret) { s.Data["tls.crt"] = []byte("x") })
+			}, false, 2,
+		},
+		"nobody": {
+			"", func(t *testing.T, w *world) {
+				w.edit(t, func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("x") })
+			}, true, 1,
+		},
+		"others": {
+			"what cannot be what we make is not served", func(t *testing.T, w *world) { w.edit(t, foreign) }, false, 2,
+		},
+		"bad next": {
+			"what is to come is checked, too", func(t *testing.T, w *world) {
+				w.edit(t, func(s *corev1.Secret) { s.Data[nextCertKey] = []byte("x") })
+			}, true, 1,
+		},
+		"has ended": {"", func(_ *testing.T, w *world) { w.pass(91 * day) }, false, 1},
+		"in future": {"the clock went back", func(_ *testing.T, w *world) { w.pass(-2 * time.Hour) }, false, 2},
+		"other names": {
+			"another configuration", func(t *testing.T, w *world) { step(t, w.keeper(t, "elsewhere.svc")) }, false, 2,
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
 			w := newWorld(t)
@@ -212,8 +242,12 @@ func TestHurtSecrets(t *testing.T) {
 func foreign(s *corev1.Secret) {
 	key, _ := rsa.GenerateKey(rand.Reader, 2048)
 	other, _ := rsa.GenerateKey(rand.Reader, 2048)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: noon.Add(-time.Hour), NotAfter: noon.Add(80 * day)}
-	der, _ := x509.CreateCertificate(rand.Reader, template, &x509.Certificate{SerialNumber: big.NewInt(2)}, key.Public(), other)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: noon.Add(-time.Hour),
+		NotAfter: noon.Add(80 * day),
+	}
+	der, _ := x509.CreateCertificate(rand.Reader, template, &x509.Certificate{SerialNumber: big.NewInt(2)},
+		key.Public(), other)
 	s.Data["tls.crt"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	s.Data["tls.key"] = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
@@ -227,7 +261,8 @@ func TestNotOurs(t *testing.T) {
 	})
 	k := w.keeper(t)
 	step(t, k)
-	if c, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline", metav1.GetOptions{}); err != nil || c.Webhooks[0].ClientConfig.CABundle != nil {
+	if c, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline",
+		metav1.GetOptions{}); err != nil || c.Webhooks[0].ClientConfig.CABundle != nil {
 		t.Errorf("authorities were written: %v", err)
 	}
 	w.edit(t, func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque })
@@ -281,7 +316,8 @@ func TestNamesAgree(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.keeper(t, "a.svc"), w.keeper(t, "b.svc")
 	step(t, a, b, a, b)
-	if !served(t, a).Equal(served(t, b)) || served(t, a).VerifyHostname("a.svc") != nil || served(t, a).VerifyHostname("b.svc") != nil {
+	if !served(t, a).Equal(served(t, b)) || served(t, a).VerifyHostname("a.svc") != nil ||
+		served(t, a).VerifyHostname("b.svc") != nil {
 		t.Errorf("they serve %v and %v", served(t, a).DNSNames, served(t, b).DNSNames)
 	}
 	last := w.secret(t).ResourceVersion
@@ -316,7 +352,9 @@ func TestRun(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- k.Run(ctx) }()
 	<-k.Ready()
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: k.GetCertificate, MinVersion: tls.VersionTLS12})
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		GetCertificate: k.GetCertificate, MinVersion: tls.VersionTLS12,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +368,9 @@ func TestRun(t *testing.T) {
 	}()
 	roots := x509.NewCertPool()
 	roots.AddCert(served(t, k))
-	c, err := tls.Dial("tcp", ln.Addr().String(), &tls.Config{RootCAs: roots, ServerName: name, Time: func() time.Time { return noon }})
+	c, err := tls.Dial("tcp", ln.Addr().String(), &tls.Config{
+		RootCAs: roots, ServerName: name, Time: func() time.Time { return noon },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,20 +91,23 @@ func TestOnARealCluster(t *testing.T) {
 		w.Header().Set("Connection", "close") // a handshake a call
 		_ = json.NewEncoder(w).Encode(review)
 	}))
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		return keepers[turn.Add(1)%2].GetCertificate(h)
-	}}
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true,
+		GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return keepers[turn.Add(1)%2].GetCertificate(h)
+		}}
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the Secret that is deleted
 	server.StartTLS()
 	defer server.Close()
 	install := &webhook.Install{REST: conf, Out: io.Discard, Options: webhook.Options{
-		Name: name, Namespace: "lifeline", URL: "https://localhost:" + server.URL[len("https://127.0.0.1:"):] + webhook.Path,
+		Name: name, Namespace: "lifeline", URL: "https://localhost:" + server.URL[len("https://127.0.0.1:"):] +
+			webhook.Path,
 	}}
 	if code, err := install.Run(ctx); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
 	t.Cleanup(func() { _, _ = (&webhook.Uninstall{Name: name, REST: conf, Out: io.Discard}).Run(context.Background()) })
-	m, err := client.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	m, err := client.CoreV1().ConfigMaps(namespace).Create(ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +146,8 @@ func TestOnARealCluster(t *testing.T) {
 	if missed > 0 || renewed < 3 {
 		t.Errorf("%d missed, %d renewals", missed, renewed)
 	}
-	if err := client.CoreV1().Secrets(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := client.CoreV1().Secrets(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil &&
+		!apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Second)

@@ -39,7 +39,8 @@ func makePair(names []string, now time.Time, life time.Duration) (*pair, error) 
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: "lifeline webhook"},
 		NotBefore: now.Add(-backdate), NotAfter: now.Add(life),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
 	}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -69,7 +70,9 @@ func readPair(cert, key []byte) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(both.Certificate) != 1 || both.Leaf.CheckSignature(both.Leaf.SignatureAlgorithm, both.Leaf.RawTBSCertificate, both.Leaf.Signature) != nil {
+	if len(both.Certificate) != 1 ||
+		both.Leaf.CheckSignature(both.Leaf.SignatureAlgorithm, both.Leaf.RawTBSCertificate,
+			both.Leaf.Signature) != nil {
 		return nil, errors.New("it is not its own authority")
 	}
 	return &pair{cert, key, both.Leaf}, nil

@@ -69,19 +69,25 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) install(t *testing.T, change func(*admissionregistrationv1.MutatingWebhookConfiguration)) {
 	t.Helper()
-	c := webhook.Configuration(webhook.Options{Name: "lifeline", Namespace: "lifeline", Service: webhook.Service{NamespacedName: types.NamespacedName{Namespace: "lifeline", Name: "lifeline-webhook"}, Port: 443}, Observe: true})
+	c := webhook.Configuration(webhook.Options{
+		Name: "lifeline", Namespace: "lifeline",
+		Service: webhook.Service{NamespacedName: types.NamespacedName{Namespace: "lifeline", Name: "lifeline-webhook"},
+			Port: 443}, Observe: true,
+	})
 	c.ResourceVersion = "7"
 	if change != nil {
 		change(c)
 	}
-	if _, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), c, metav1.CreateOptions{}); err != nil {
+	if _, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), c,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (w *world) options() Options {
 	return Options{
-		Client: w.client, Namespace: "lifeline", Configuration: "lifeline", Names: []string{name}, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Client: w.client, Namespace: "lifeline", Configuration: "lifeline", Names: []string{name},
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 		Now: func() time.Time {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -131,14 +137,17 @@ func (w *world) edit(t *testing.T, change func(*corev1.Secret)) {
 // serves.
 func (w *world) calls(t *testing.T, k *Keeper) bool {
 	t.Helper()
-	c, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline", metav1.GetOptions{})
+	c, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline",
+		metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, hook := range c.Webhooks {
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(hook.ClientConfig.CABundle)
-		if _, err := served(t, k).Verify(x509.VerifyOptions{DNSName: name, Roots: roots, CurrentTime: k.opts.Now()}); err != nil {
+		if _, err := served(t, k).Verify(x509.VerifyOptions{
+			DNSName: name, Roots: roots, CurrentTime: k.opts.Now(),
+		}); err != nil {
 			t.Logf("%s: %v", hook.Name, err)
 			return false
 		}
