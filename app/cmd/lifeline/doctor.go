@@ -51,11 +51,16 @@ if it cannot be found out.`,
 	flags := cmd.Flags()
 	f.serverFlags.add(cmd, f.common)
 	f.addConfig(cmd)
-	flags.StringVarP(&f.doctor.Output, "output", "o", doctor.OutputText, "how to print: "+strings.Join(doctor.Outputs(), ", "))
-	flags.StringVar(&f.doctor.Bundle, "bundle", "", "write all that was found to this file, too (tar.gz); it holds no Secret, token, certificate or name of a user")
-	flags.StringVar(&f.doctor.Telemetry, "telemetry", "", "URL of the server's metrics for the bundle, such as http://127.0.0.1:7071; where the server says if it is not given")
+	flags.StringVarP(&f.doctor.Output, "output", "o", doctor.OutputText,
+		"how to print: "+strings.Join(doctor.Outputs(), ", "))
+	flags.StringVar(&f.doctor.Bundle, "bundle", "",
+		"write all that was found to this file, too (tar.gz); it holds no Secret, token, certificate or name of a user")
+	flags.StringVar(&f.doctor.Telemetry, "telemetry", "",
+		"URL of the server's metrics for the bundle, such as http://127.0.0.1:7071; where the server says if it is "+
+			"not given")
 	flags.BoolVar(&f.doctor.Names, "names", false, "tell your user's name as it is, not as a hash")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(doctor.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(doctor.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 

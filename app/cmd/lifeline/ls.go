@@ -57,18 +57,23 @@ asked.`,
 	f.serverFlags.add(cmd, f.common)
 	f.addConfig(cmd)
 	f.addEverywhere(flags)
-	flags.StringVarP(&f.list.Output, "output", "o", run.OutputTable, "how to print: "+strings.Join(run.ListOutputs(), ", "))
-	flags.StringVar(&f.list.Since, "since", "", "only what began after this time, or that long ago: 90m, 2026-03-01T12:00:00Z")
+	flags.StringVarP(&f.list.Output, "output", "o", run.OutputTable,
+		"how to print: "+strings.Join(run.ListOutputs(), ", "))
+	flags.StringVar(&f.list.Since, "since", "",
+		"only what began after this time, or that long ago: 90m, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.list.Until, "until", "", "only what began before this time, or longer ago than that")
 	flags.BoolVar(&f.list.Failed, "failed", false, "only what failed")
 	flags.BoolVar(&f.list.Open, "open", false, "only what has not ended yet")
-	flags.DurationVar(&f.list.Slow, "slow", 0, "only what took at least that long, as in --slow=30s; --slow alone means "+slowByDefault)
+	flags.DurationVar(&f.list.Slow, "slow", 0,
+		"only what took at least that long, as in --slow=30s; --slow alone means "+slowByDefault)
 	flags.Lookup("slow").NoOptDefVal = slowByDefault
 	flags.IntVar(&f.list.Limit, "limit", defaultLimit, "how many to list at most; 0 for all")
 	flags.BoolVar(&f.list.Whole, "no-trunc", false, "print whole trace IDs, and cut nothing to the terminal's width")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(run.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(run.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
 	for _, flag := range []string{"since", "until", "slow"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions([]string{"10s", "10m", "1h", "24h"}, cobra.ShellCompDirectiveNoFileComp)))
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions([]string{"10s", "10m", "1h", "24h"}, cobra.ShellCompDirectiveNoFileComp)))
 	}
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))
 	return cmd

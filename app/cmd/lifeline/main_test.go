@@ -25,45 +25,137 @@ func TestCommandLine(t *testing.T) {
 		out    string
 		log    string
 	}{
-		"Version":       {"", "lifeline", "version", 0, "lifeline ", ""},
-		"Plugin":        {"as a plugin of kubectl it is called so", "/bin/kubectl-lifeline", "run --help", 0, "kubectl lifeline run [flags] -- COMMAND", ""},
-		"NoKubeconfig":  {"one clear line", "lifeline", "run -- true", 1, "", "lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n"},
-		"NoCommand":     {"", "lifeline", "run", 1, "", "lifeline: there is no command to run: lifeline run [flags] -- COMMAND\n"},
-		"BadTimeout":    {"", "lifeline", "run --timeout 0s -- true", 1, "", "lifeline: --timeout 0s: it must be more than 0\n"},
-		"BadFlag":       {"", "lifeline", "run --nosuch -- true", 1, "", "lifeline: unknown flag: --nosuch\n"},
-		"BadOutput":     {"", "lifeline", "replay -o xml f", 1, "", "lifeline: unknown output \"xml\": known are tree, table, json\n"},
-		"NoRecording":   {"the file is named", "lifeline", "replay /no/such/file", 1, "", "lifeline: cannot open recording: open /no/such/file: no such file or directory\n"},
-		"BadConfig":     {"the file is named", "lifeline", "run --kubeconfig /no/such/file -- true", 1, "", "/no/such/file"},
-		"LsNoServer":    {"how to get one", "lifeline", "ls --server=", 1, "", "lifeline: there is no server whose traces could be listed: start one with \"lifeline serve\", or name one with --server or LIFELINE_SERVER\n"},
-		"LsDown":        {"a named one must answer", "lifeline", "ls --server http://127.0.0.1:1", 1, "", "lifeline: cannot ask the server that --server names: no server answers at http://127.0.0.1:1"},
-		"LsOutput":      {"", "lifeline", "ls -o tree", 1, "", "lifeline: unknown output \"tree\": known are table, wide, json\n"},
-		"LsSlow":        {"the flag's value needs its equals sign", "lifeline", "ls --slow 30s", 1, "", "lifeline: \"30s\" is not KIND/NAME; how slow is slow is said by --slow=30s\n"},
-		"LsSince":       {"", "lifeline", "ls --since yesterday", 1, "", "lifeline: --since \"yesterday\": it must be a duration back from now, such as 90m, or a time, such as 2026-03-01T12:00:00Z\n"},
-		"LsOutputs":     {"outputs are completed", "lifeline", "__complete ls -o ", 0, "table\nwide\njson\n", ""},
-		"LsHelp":        {"which server is asked", "lifeline", "ls --help", 0, "LIFELINE_SERVER, else the one at\nhttp://127.0.0.1:7070", ""},
-		"TraceName":     {"", "lifeline", "trace web", 1, "", "lifeline: \"web\" is neither KIND/NAME nor a trace ID, of which 8 digits or more will do\n"},
-		"TraceNothing":  {"neither server nor cluster", "lifeline", "trace deployment/web --direct", 1, "", "lifeline: there is no kubeconfig"},
-		"TraceID":       {"IDs are known to servers only", "lifeline", "trace 4bf92f35 --direct", 1, "", "lifeline: there is no server to look up a trace ID"},
-		"TraceOutputs":  {"", "lifeline", "__complete trace -o ", 0, "tree\ntable\njson\n", ""},
-		"TraceServer":   {"", "lifeline", "__complete trace --server ", 0, "http://127.0.0.1:7070\n", ""},
-		"WatchNothing":  {"neither server nor cluster", "lifeline", "watch --direct", 1, "", "lifeline: there is no kubeconfig"},
-		"WatchName":     {"", "lifeline", "watch web", 1, "", "lifeline: \"web\" is not KIND/NAME\n"},
-		"WatchRecord":   {"", "lifeline", "watch --record f --server http://x", 1, "", "lifeline: --record sees the cluster itself: it does not go with --server\n"},
-		"DoctorNothing": {"neither cluster nor server", "lifeline", "doctor --server none", 1, "", "lifeline: there is nothing to look at: no cluster (there is no kubeconfig)"},
-		"DoctorOutput":  {"", "lifeline", "doctor -o yaml", 1, "", "lifeline: unknown output \"yaml\""},
-		"DoctorArgs":    {"it looks at all there is", "lifeline", "doctor web", 1, "", "lifeline: unknown command \"web\""},
-		"WebhookPrint":  {"no cluster is asked", "lifeline", "webhook print -n tracing --exclude-namespace ci", 0, "# The admission webhook of lifeline, written by lifeline webhook print.\napiVersion: admissionregistration.k8s.io/v1\n", ""},
-		"WebhookBoth":   {"one server is asked", "lifeline", "webhook print --service a/b --url https://c", 1, "", "lifeline: --service and --url do not go together: one server is asked\n"},
-		"WebhookCA":     {"one authority is right", "lifeline", "webhook install --ca-file a --cert-manager b/c", 1, "", "lifeline: --ca-file and --cert-manager do not go together: one of them says which certificate is right\n"},
-		"WebhookNoFile": {"the file is named", "lifeline", "webhook install --ca-file /no/such/file", 1, "", "lifeline: cannot read the authorities (--ca-file): open /no/such/file: no such file or directory\n"},
-		"WebhookNone":   {"after the flags", "lifeline", "webhook install", 1, "", "lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n"},
-		"WebhookName":   {"", "lifeline", "webhook uninstall --name A/B", 1, "", "lifeline: --name \"A/B\": it is no name of an object: small letters, digits, '-' and '.'\n"},
-		"WebhookLeft":   {"", "lifeline", "webhook uninstall --convention x", 1, "", "lifeline: --convention \"x\": known are default, "},
-		"WebhookArgs":   {"", "lifeline", "webhook instal", 1, "", "lifeline: unknown command \"instal\" for \"lifeline webhook\""},
-		"WebhookServe":  {"there is nothing that could call", "lifeline", "webhook serve", 1, "", "set webhook.endpoint.address in the configuration file, or --address\n"},
-		"ServeOpen":     {"the API has no accounts", "lifeline", "serve --api-address :7070", 1, "", "api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless api.tls or api.insecure is set\n"},
-		"WebhookOpen":   {"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "", "webhook.endpoint.address: Invalid value: \":9443\": must be of loopback"},
-		"Contexts":      {"what a kubeconfig names is completed", "lifeline", "__complete watch --kubeconfig testdata/kubeconfig.yaml --context ", 0, "blue\ngreen\n", ""},
+		"Version": {"", "lifeline", "version", 0, "lifeline ", ""},
+		"Plugin": {
+			"as a plugin of kubectl it is called so", "/bin/kubectl-lifeline", "run --help", 0,
+			"kubectl lifeline run [flags] -- COMMAND", "",
+		},
+		"NoKubeconfig": {
+			"one clear line", "lifeline", "run -- true", 1, "",
+			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n",
+		},
+		"NoCommand": {
+			"", "lifeline", "run", 1, "", "lifeline: there is no command to run: lifeline run [flags] -- COMMAND\n",
+		},
+		"BadTimeout": {
+			"", "lifeline", "run --timeout 0s -- true", 1, "", "lifeline: --timeout 0s: it must be more than 0\n",
+		},
+		"BadFlag": {"", "lifeline", "run --nosuch -- true", 1, "", "lifeline: unknown flag: --nosuch\n"},
+		"BadOutput": {
+			"", "lifeline", "replay -o xml f", 1, "", "lifeline: unknown output \"xml\": known are tree, table, json\n",
+		},
+		"NoRecording": {
+			"the file is named", "lifeline", "replay /no/such/file", 1, "",
+			"lifeline: cannot open recording: open /no/such/file: no such file or directory\n",
+		},
+		"BadConfig": {
+			"the file is named", "lifeline", "run --kubeconfig /no/such/file -- true", 1, "", "/no/such/file",
+		},
+		"LsNoServer": {
+			"how to get one", "lifeline", "ls --server=", 1, "",
+			"lifeline: there is no server whose traces could be listed: start one with \"lifeline serve\", or name " +
+				"one with --server or LIFELINE_SERVER\n",
+		},
+		"LsDown": {
+			"a named one must answer", "lifeline", "ls --server http://127.0.0.1:1", 1, "",
+			"lifeline: cannot ask the server that --server names: no server answers at http://127.0.0.1:1",
+		},
+		"LsOutput": {
+			"", "lifeline", "ls -o tree", 1, "", "lifeline: unknown output \"tree\": known are table, wide, json\n",
+		},
+		"LsSlow": {
+			"the flag's value needs its equals sign", "lifeline", "ls --slow 30s", 1, "",
+			"lifeline: \"30s\" is not KIND/NAME; how slow is slow is said by --slow=30s\n",
+		},
+		"LsSince": {
+			"", "lifeline", "ls --since yesterday", 1, "",
+			"lifeline: --since \"yesterday\": it must be a duration back from now, such as 90m, or a time, such as " +
+				"2026-03-01T12:00:00Z\n",
+		},
+		"LsOutputs": {"outputs are completed", "lifeline", "__complete ls -o ", 0, "table\nwide\njson\n", ""},
+		"LsHelp": {
+			"which server is asked", "lifeline", "ls --help", 0,
+			"LIFELINE_SERVER, else the one at\nhttp://127.0.0.1:7070", "",
+		},
+		"TraceName": {
+			"", "lifeline", "trace web", 1, "",
+			"lifeline: \"web\" is neither KIND/NAME nor a trace ID, of which 8 digits or more will do\n",
+		},
+		"TraceNothing": {
+			"neither server nor cluster", "lifeline", "trace deployment/web --direct", 1, "",
+			"lifeline: there is no kubeconfig",
+		},
+		"TraceID": {
+			"IDs are known to servers only", "lifeline", "trace 4bf92f35 --direct", 1, "",
+			"lifeline: there is no server to look up a trace ID",
+		},
+		"TraceOutputs": {"", "lifeline", "__complete trace -o ", 0, "tree\ntable\njson\n", ""},
+		"TraceServer":  {"", "lifeline", "__complete trace --server ", 0, "http://127.0.0.1:7070\n", ""},
+		"WatchNothing": {
+			"neither server nor cluster", "lifeline", "watch --direct", 1, "", "lifeline: there is no kubeconfig",
+		},
+		"WatchName": {"", "lifeline", "watch web", 1, "", "lifeline: \"web\" is not KIND/NAME\n"},
+		"WatchRecord": {
+			"", "lifeline", "watch --record f --server http://x", 1, "",
+			"lifeline: --record sees the cluster itself: it does not go with --server\n",
+		},
+		"DoctorNothing": {
+			"neither cluster nor server", "lifeline", "doctor --server none", 1, "",
+			"lifeline: there is nothing to look at: no cluster (there is no kubeconfig)",
+		},
+		"DoctorOutput": {"", "lifeline", "doctor -o yaml", 1, "", "lifeline: unknown output \"yaml\""},
+		"DoctorArgs": {
+			"it looks at all there is", "lifeline", "doctor web", 1, "", "lifeline: unknown command \"web\"",
+		},
+		"WebhookPrint": {
+			"no cluster is asked", "lifeline", "webhook print -n tracing --exclude-namespace ci", 0,
+			"# The admission webhook of lifeline, written by lifeline webhook print.\napiVersion: " +
+				"admissionregistration.k8s.io/v1\n", "",
+		},
+		"WebhookBoth": {
+			"one server is asked", "lifeline", "webhook print --service a/b --url https://c", 1, "",
+			"lifeline: --service and --url do not go together: one server is asked\n",
+		},
+		"WebhookCA": {
+			"one authority is right", "lifeline", "webhook install --ca-file a --cert-manager b/c", 1, "",
+			"lifeline: --ca-file and --cert-manager do not go together: one of them says which certificate is right\n",
+		},
+		"WebhookNoFile": {
+			"the file is named", "lifeline", "webhook install --ca-file /no/such/file", 1, "",
+			"lifeline: cannot read the authorities (--ca-file): open /no/such/file: no such file or directory\n",
+		},
+		"WebhookNone": {
+			"after the flags", "lifeline", "webhook install", 1, "",
+			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n",
+		},
+		"WebhookName": {
+			"", "lifeline", "webhook uninstall --name A/B", 1, "",
+			"lifeline: --name \"A/B\": it is no name of an object: small letters, digits, '-' and '.'\n",
+		},
+		"WebhookLeft": {
+			"", "lifeline", "webhook uninstall --convention x", 1, "",
+			"lifeline: --convention \"x\": known are default, ",
+		},
+		"WebhookArgs": {
+			"", "lifeline", "webhook instal", 1, "", "lifeline: unknown command \"instal\" for \"lifeline webhook\"",
+		},
+		"WebhookServe": {
+			"there is nothing that could call", "lifeline", "webhook serve", 1, "",
+			"set webhook.endpoint.address in the configuration file, or --address\n",
+		},
+		"ServeOpen": {
+			"the API has no accounts", "lifeline", "serve --api-address :7070", 1, "",
+			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless api.tls or " +
+				"api.insecure is set\n",
+		},
+		"WebhookOpen": {
+			"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "",
+			"webhook.endpoint.address: Invalid value: \":9443\": must be of loopback",
+		},
+		"Contexts": {
+			"what a kubeconfig names is completed", "lifeline",
+			"__complete watch --kubeconfig testdata/kubeconfig.yaml --context ", 0, "blue\ngreen\n", "",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,8 @@ Leases if there are several servers. The cluster is asked which kinds it has;
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "namespace of the server's ServiceAccount; lifeline if it is not given"
 	flags.StringVar(&f.file, "config", "", "configuration file of the server")
-	flags.StringVar(&f.name, "name", "lifeline", "name of the ServiceAccount and the roles; another for each installation in a cluster")
+	flags.StringVar(&f.name, "name", "lifeline",
+		"name of the ServiceAccount and the roles; another for each installation in a cluster")
 	flags.BoolVar(&f.offline, "offline", false, "ask no cluster: take the kinds of Kubernetes itself")
 	return cmd
 }

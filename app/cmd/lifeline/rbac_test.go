@@ -27,12 +27,26 @@ func TestRBAC(t *testing.T) {
 		code          int
 		out, not, log string
 	}{
-		"Offline":      {"", "--offline", 0, "kind: ClusterRole\n", "secrets\"", ""},
-		"NoKubeconfig": {"is said", "", 0, "kind: ClusterRole\n", "", "lifeline: there is no kubeconfig: taking the kinds of Kubernetes itself\n"},
-		"Namespace":    {"of the ServiceAccount, not of what is watched", "--offline -n obs --name tracer", 0, "name: \"tracer\"\n  namespace: \"obs\"\n", "kind: Role\n", ""},
-		"Config":       {"", "--offline --config " + file, 0, "kind: Role\n", "kind: ClusterRole\n", ""},
-		"BadConfig":    {"", "--offline --config " + bad, 1, "", "kind", "lifeline: cannot use the configuration: " + bad + ":3: wach: Forbidden: unknown field; did you mean watch?\n"},
-		"BadName":      {"", "--offline --name a/b", 1, "", "kind", "lifeline: cannot make manifests with the name \"a/b\": it must be a DNS label, small letters, digits and '-'\n"},
+		"Offline": {"", "--offline", 0, "kind: ClusterRole\n", "secrets\"", ""},
+		"NoKubeconfig": {
+			"is said", "", 0, "kind: ClusterRole\n", "",
+			"lifeline: there is no kubeconfig: taking the kinds of Kubernetes itself\n",
+		},
+		"Namespace": {
+			"of the ServiceAccount, not of what is watched", "--offline -n obs --name tracer", 0,
+			"name: \"tracer\"\n  namespace: \"obs\"\n", "kind: Role\n", "",
+		},
+		"Config": {"", "--offline --config " + file, 0, "kind: Role\n", "kind: ClusterRole\n", ""},
+		"BadConfig": {
+			"", "--offline --config " + bad, 1, "", "kind",
+			"lifeline: cannot use the configuration: " + bad +
+				":3: wach: Forbidden: unknown field; did you mean watch?\n",
+		},
+		"BadName": {
+			"", "--offline --name a/b", 1, "", "kind",
+			"lifeline: cannot make manifests with the name \"a/b\": it must be a DNS label, small letters, digits " +
+				"and '-'\n",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

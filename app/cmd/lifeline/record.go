@@ -26,7 +26,9 @@ container arguments and no environment.`,
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), &run.Record{Options: o, File: args[0], Namespaces: f.namespaces(o), For: duration})
+			return execute(cmd.Context(), &run.Record{
+				Options: o, File: args[0], Namespaces: f.namespaces(o), For: duration,
+			})
 		},
 	}
 	flags := cmd.Flags()

@@ -38,7 +38,8 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.AddCommand(
-		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newServe(streams), newWebhook(streams), newRBAC(streams),
+		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newServe(streams), newWebhook(streams),
+		newRBAC(streams),
 		newDoctor(streams), newRecord(streams), newReplay(streams), newVersion(streams),
 	)
 	return root
@@ -82,7 +83,8 @@ func newCommon(streams genericiooptions.IOStreams) *common {
 
 func (c *common) addOutput(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.output, "output", "o", run.OutputTree, "how to print: "+strings.Join(run.Outputs(), ", "))
-	flags.BoolVar(&c.full, "full", false, "draw every span of the tree: also many alike, updates of a status, and what is short of other components'")
+	flags.BoolVar(&c.full, "full", false,
+		"draw every span of the tree: also many alike, updates of a status, and what is short of other components'")
 }
 
 func (c *common) addEverywhere(flags *pflag.FlagSet) {
@@ -90,20 +92,22 @@ func (c *common) addEverywhere(flags *pflag.FlagSet) {
 }
 
 func completeOutput(cmd *cobra.Command) {
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(run.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(run.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addConfig adds kubectl's flags, with completion of what a kubeconfig names.
 func (c *common) addConfig(cmd *cobra.Command) {
 	c.config.AddFlags(cmd.Flags())
 	complete := func(flag string, names func(clientcmdapi.Config) []string) {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return names(raw), cobra.ShellCompDirectiveNoFileComp
-		}))
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+				if err != nil {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return names(raw), cobra.ShellCompDirectiveNoFileComp
+			}))
 	}
 	complete("context", func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Contexts)) })
 	complete("cluster", func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Clusters)) })
@@ -163,6 +167,7 @@ func one(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return fmt.Errorf("lifeline %s takes one argument, %s; there are %d (see lifeline %s --help)", cmd.Name(), what, len(args), cmd.Name())
+		return fmt.Errorf("lifeline %s takes one argument, %s; there are %d (see lifeline %s --help)", cmd.Name(), what,
+			len(args), cmd.Name())
 	}
 }

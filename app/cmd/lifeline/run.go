@@ -17,7 +17,8 @@ const (
 	// defaultTimeout leaves a Deployment the time to give up by itself: its
 	// progress deadline is ten minutes if nobody changed it.
 	defaultTimeout = 15 * time.Minute
-	otlpUsage      = "also send the spans to this OTLP endpoint, such as grpc://localhost:4317 or http://localhost:4318 (OTEL_EXPORTER_OTLP_* variables count too)"
+	otlpUsage      = "also send the spans to this OTLP endpoint, such as grpc://localhost:4317 or " +
+		"http://localhost:4318 (OTEL_EXPORTER_OTLP_* variables count too)"
 )
 
 // runFlags are the flags of lifeline run.

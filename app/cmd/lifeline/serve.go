@@ -55,7 +55,10 @@ there.`,
 }
 
 func (f *serveFlags) complete() (serve.Options, error) {
-	o := serve.Options{File: f.file, Overrides: []config.Override{f.override}, Connect: f.connect, Version: buildVersion(), Log: f.streams.ErrOut}
+	o := serve.Options{
+		File: f.file, Overrides: []config.Override{f.override}, Connect: f.connect, Version: buildVersion(),
+		Log: f.streams.ErrOut,
+	}
 	var err error
 	if o.Config, err = loaded(f.file, o.Overrides); err != nil {
 		return o, err

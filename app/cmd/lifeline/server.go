@@ -29,7 +29,8 @@ const serverHelp = `Which server: that of --server, else of LIFELINE_SERVER, els
 func (s *serverFlags) add(cmd *cobra.Command, c *common) {
 	c.config.APIServer = nil
 	cmd.Flags().StringVar(&s.url, "server", "", `ask the "lifeline serve" at this URL; "" asks none`)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("server", cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("server",
+		cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addDirect adds the flag that asks no server.

@@ -17,6 +17,7 @@ the way: a write that it does not answer in a second goes on without it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newWebhookServe(streams), newWebhookInstall(streams), newWebhookUninstall(streams), newWebhookPrint(streams))
+	cmd.AddCommand(newWebhookServe(streams), newWebhookInstall(streams), newWebhookUninstall(streams),
+		newWebhookPrint(streams))
 	return cmd
 }

@@ -34,25 +34,35 @@ Endpoints, EndpointSlices, Secrets, statuses, and writes of nodes.`
 func (f *webhookFlags) add(cmd *cobra.Command) {
 	f.addConfig(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("namespace").Usage = "namespace of the server, in which nothing is asked about; that of --service, or lifeline, if it is not given"
+	flags.Lookup("namespace").Usage = "namespace of the server, in which nothing is asked about; that of --service, " +
+		"or lifeline, if it is not given"
 	flags.StringVar(&f.name, "name", webhook.DefaultName, "name of the MutatingWebhookConfiguration")
-	flags.StringVar(&f.service, "service", "", fmt.Sprintf("Service that is asked, as NAMESPACE/NAME[:PORT]; %s:%d in the server's namespace if it is not given", webhook.DefaultService, webhook.DefaultPort))
+	flags.StringVar(&f.service, "service", "",
+		fmt.Sprintf("Service that is asked, as NAMESPACE/NAME[:PORT]; %s:%d in the server's namespace if it is not "+
+			"given", webhook.DefaultService, webhook.DefaultPort))
 	flags.StringVar(&f.url, "url", "", "ask at this URL instead, such as https://192.0.2.1:9443"+webhook.Path)
 	flags.StringVar(&f.caFile, "ca-file", "", "file with the authorities, in PEM, that signed the server's certificate")
-	flags.StringVar(&f.certManager, "cert-manager", "", "have cert-manager write the authority of this Certificate, NAMESPACE/NAME")
-	flags.StringArrayVar(&f.namespaces, "exclude-namespace", nil, "ask about nothing in this namespace, either; may be repeated")
-	flags.StringArrayVar(&f.excluded, "exclude", nil, "ask about no objects of RESOURCE, RESOURCE.GROUP or *.GROUP, either; may be repeated")
-	flags.BoolVar(&f.observe, "observe", true, "also ask about what gets no context: deletions, scalings, evictions, resizings")
+	flags.StringVar(&f.certManager, "cert-manager", "",
+		"have cert-manager write the authority of this Certificate, NAMESPACE/NAME")
+	flags.StringArrayVar(&f.namespaces, "exclude-namespace", nil,
+		"ask about nothing in this namespace, either; may be repeated")
+	flags.StringArrayVar(&f.excluded, "exclude", nil,
+		"ask about no objects of RESOURCE, RESOURCE.GROUP or *.GROUP, either; may be repeated")
+	flags.BoolVar(&f.observe, "observe", true,
+		"also ask about what gets no context: deletions, scalings, evictions, resizings")
 }
 
 // complete makes options of the flags.
 func (f *webhookFlags) complete() (o webhook.Options, err error) {
-	o = webhook.Options{Name: f.name, Namespace: *f.config.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe}
+	o = webhook.Options{
+		Name: f.name, Namespace: *f.config.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe,
+	}
 	switch {
 	case f.service != "" && f.url != "":
 		return o, errors.New("--service and --url do not go together: one server is asked")
 	case f.caFile != "" && f.certManager != "":
-		return o, errors.New("--ca-file and --cert-manager do not go together: one of them says which certificate is right")
+		return o, errors.New("--ca-file and --cert-manager do not go together: one of them says which certificate is " +
+			"right")
 	case f.url != "":
 		if o.URL, err = webhook.ParseURL(f.url); err != nil {
 			return o, err
@@ -64,7 +74,10 @@ func (f *webhookFlags) complete() (o webhook.Options, err error) {
 	}
 	o.Namespace = cmp.Or(o.Namespace, o.Service.Namespace, "lifeline")
 	if f.url == "" && f.service == "" {
-		o.Service = webhook.Service{NamespacedName: types.NamespacedName{Namespace: o.Namespace, Name: webhook.DefaultService}, Port: webhook.DefaultPort}
+		o.Service = webhook.Service{
+			NamespacedName: types.NamespacedName{Namespace: o.Namespace, Name: webhook.DefaultService},
+			Port:           webhook.DefaultPort,
+		}
 	}
 	if f.certManager != "" {
 		if o.Certificate, err = webhook.ParseCertificate(f.certManager); err != nil {
@@ -106,7 +119,9 @@ too. The server is not installed by this.
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), &webhook.Install{Options: o, REST: to.Kubeconfig.Current(), DryRun: f.dryRun, Out: streams.Out})
+			return execute(cmd.Context(), &webhook.Install{
+				Options: o, REST: to.Kubeconfig.Current(), DryRun: f.dryRun, Out: streams.Out,
+			})
 		},
 	}
 	f.add(cmd)
@@ -178,8 +193,10 @@ nothing is installed is no error.`,
 	f.addConfig(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&c.Name, "name", webhook.DefaultName, "name of the MutatingWebhookConfiguration")
-	flags.StringVar(&convention, "convention", lifeline.Default.String(), "convention of the annotations that are left: "+strings.Join(known, ", "))
+	flags.StringVar(&convention, "convention", lifeline.Default.String(),
+		"convention of the annotations that are left: "+strings.Join(known, ", "))
 	flags.BoolVar(&c.DryRun, "dry-run", false, "say what would be deleted")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("convention", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("convention",
+		cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }

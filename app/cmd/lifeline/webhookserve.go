@@ -55,13 +55,18 @@ SIGTERM answers what is under way, and ends it.`,
 	flags.StringVar(&f.address, "address", "", "host:port on which the API server calls (webhook.endpoint.address)")
 	flags.StringVar(&f.cert, "tls-cert-file", "", "file with the certificate to show (webhook.endpoint.tls.certFile)")
 	flags.StringVar(&f.key, "tls-key-file", "", "file with its private key (webhook.endpoint.tls.keyFile)")
-	flags.StringVar(&f.ca, "tls-client-ca-file", "", "file with the authorities that API servers must have their certificates from (webhook.endpoint.tls.clientCAFile)")
+	flags.StringVar(&f.ca, "tls-client-ca-file", "",
+		"file with the authorities that API servers must have their certificates from "+
+			"(webhook.endpoint.tls.clientCAFile)")
 	flags.StringVar(&f.telemetry, "telemetry-address", "", "host:port of metrics and health (telemetry.address)")
 	return cmd
 }
 
 func (f *webhookServeFlags) complete() (serve.Options, error) {
-	o := serve.Options{File: f.file, Overrides: []config.Override{f.override, serve.WebhookOnly}, Version: buildVersion(), Log: f.streams.ErrOut}
+	o := serve.Options{
+		File: f.file, Overrides: []config.Override{f.override, serve.WebhookOnly}, Version: buildVersion(),
+		Log: f.streams.ErrOut,
+	}
 	var err error
 	o.Config, err = loaded(f.file, o.Overrides)
 	return o, err
@@ -71,7 +76,8 @@ func (f *webhookServeFlags) complete() (serve.Options, error) {
 func (f *webhookServeFlags) override(c *config.ServerConfiguration) {
 	e := &c.Webhook.Endpoint
 	overrule(map[*string]*string{
-		&f.address: &e.Address, &f.cert: &e.TLS.CertFile, &f.key: &e.TLS.KeyFile, &f.ca: &e.TLS.ClientCAFile, &f.telemetry: &c.Telemetry.Address,
+		&f.address: &e.Address, &f.cert: &e.TLS.CertFile, &f.key: &e.TLS.KeyFile, &f.ca: &e.TLS.ClientCAFile,
+		&f.telemetry: &c.Telemetry.Address,
 	})
 }
 
