@@ -12,19 +12,19 @@ import (
 // SchemaURL names the version of Lifeline's span names and attributes.
 const SchemaURL = lifeline.SchemaURL
 
-// LinkServer is the KeyLink of a link to the API server's own span of a request, whose
-// trace is another.
+// LinkServer is the KeyLink value of a link to the API server's own span of a request, in another
+// trace.
 const LinkServer = "server"
 
-// Values of KeyUserSource: an audit log file, or a webhook that authenticates its senders; and a
-// webhook to which any local process can send.
+// Values of KeyUserSource. UserAudit is an audit log file, or a webhook that authenticates its
+// senders. UserUnauthenticated is a webhook to which any local process can send.
 const (
 	UserAudit           = "audit"
 	UserUnauthenticated = "audit_unauthenticated"
 )
 
-// Attribute keys of Lifeline's own. k8s.* and container.* keys of
-// OpenTelemetry's semantic conventions stand beside them.
+// Attribute keys of Lifeline. OpenTelemetry's semantic conventions define the k8s.* and container.*
+// keys.
 const (
 	KeyOutcome   = attribute.Key("lifeline.outcome")
 	KeyEvidence  = attribute.Key("lifeline.evidence")
@@ -33,32 +33,30 @@ const (
 	KeyActorUser = attribute.Key("lifeline.actor.user")
 	// KeyUserSource names the source of the user: UserAudit or UserUnauthenticated.
 	KeyUserSource = attribute.Key("lifeline.actor.user_source")
-	// KeyImpersonator is who asked to be taken for the user.
+	// KeyImpersonator is the user who impersonates the request's user.
 	KeyImpersonator = attribute.Key("lifeline.actor.impersonator")
 	KeyActor        = attribute.Key("lifeline.actor.component")
 	KeyCriticalPath = attribute.Key("lifeline.critical_path")
 	KeyCommand      = attribute.Key("lifeline.run.command")
 	KeyExitCode     = attribute.Key("lifeline.run.exit_code")
 	KeyHeals        = attribute.Key("lifeline.heals")
-	// KeyParentSampled says of a span whose parent is outside whether that was
-	// sampled.
+	// KeyParentSampled is the sampled flag of a parent outside the trace.
 	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
 	KeyAttempt       = attribute.Key("lifeline.attempt")
 	KeyPart          = attribute.Key("lifeline.write.part")
 	KeyVerb          = attribute.Key("lifeline.write.verb")
 	KeyReason        = attribute.Key("lifeline.reason")
 	KeyMessage       = attribute.Key("lifeline.message")
-	// KeyLink is in which a link says why it is there.
+	// KeyLink is a link's attribute for its reason.
 	KeyLink = attribute.Key("lifeline.link")
 
-	// KeyOriginTrace says of a span of another component in which trace it was
-	// made, KeyOriginSpan under which ID and KeyOriginParent under which parent,
-	// where these are others than its own now.
+	// KeyOriginTrace, KeyOriginSpan and KeyOriginParent are the original trace, span and parent IDs
+	// of another component's span. They are set only where the current IDs differ.
 	KeyOriginTrace  = attribute.Key("lifeline.origin.trace_id")
 	KeyOriginSpan   = attribute.Key("lifeline.origin.span_id")
 	KeyOriginParent = attribute.Key("lifeline.origin.parent_span_id")
-	// KeyCorrection is by how many seconds a span was moved, because the clock of
-	// its host was proven to be wrong.
+	// KeyCorrection is the clock correction of a span in seconds. A span is corrected if the clock
+	// of its host was proven wrong.
 	KeyCorrection = attribute.Key("lifeline.clock.correction")
 
 	KeyGroup       = attribute.Key("k8s.object.group")
@@ -82,5 +80,5 @@ const (
 // EventWrite is the name of the span event that records one stored write.
 const EventWrite = "write"
 
-// Bound is object.Bound, for texts of spans.
+// Bound applies object.Bound to texts of spans.
 func Bound(s string) string { return object.Bound(s) }

@@ -18,23 +18,21 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// maxSpans is how many spans FromOTLP takes.
+// maxSpans limits the spans that FromOTLP accepts.
 const maxSpans = 1_000_000
 
-// FromOTLP is the inverse of ToOTLP for one trace: what Lifeline has written
-// comes back as it was, open spans ended as EndOpen has left them. The outcome
-// and the reason of the whole are not in OTLP and stay empty. The spans come in
-// the order of a walk over the tree.
+// FromOTLP is the inverse of ToOTLP for one trace. Lifeline's own spans return unchanged; open
+// spans are ended as by EndOpen. OTLP lacks the outcome and the reason of the whole trace, so these
+// stay empty. The spans are in tree order.
 //
-// Spans of other components, which are all whose scope is not ScopeName, get an
-// Origin. Others' spans are taken as far as they fit. One without valid IDs is left
-// out, and so is the second with the same ID; a parent that is not there is
-// outside unless the span says otherwise, and a span that is its own ancestor becomes a root. An error says
-// that there is no span, spans of more than one trace, or far too many.
+// Spans of other components, with any other scope than ScopeName, get an Origin. Spans without
+// valid IDs are dropped, and so are later spans with the same ID. A missing parent counts as
+// outside unless the span's flags differ. A span that is its own ancestor becomes a root. FromOTLP
+// returns an error for no spans, for spans of several traces, and for more than maxSpans.
 func FromOTLP(all []*tracepb.ResourceSpans) (*Trace, error) {
 	t := &Trace{}
 	known := map[trace.SpanID]bool{}
-	var vague []*Span // which do not say whether their parent is outside
+	var vague []*Span // their flags do not tell a local parent from an outside one
 	for _, rs := range all {
 		service := serviceOf(rs)
 		var from *Resource
@@ -90,7 +88,7 @@ func serviceOf(rs *tracepb.ResourceSpans) string {
 	return ""
 }
 
-// fromSpan is nil for what has no valid IDs.
+// fromSpan returns nil for a span without valid IDs.
 func fromSpan(in *tracepb.Span, service string) *Span {
 	s := &Span{Name: in.GetName(), Service: service, RemoteParent: in.GetFlags()&flagRemote != 0}
 	if len(in.GetTraceId()) != len(s.TraceID) || len(in.GetSpanId()) != len(s.ID) {
@@ -105,7 +103,7 @@ func fromSpan(in *tracepb.Span, service string) *Span {
 		copy(s.Parent[:], in.GetParentSpanId())
 	}
 	s.Start.Time, s.End.Time = fromNanos(in.GetStartTimeUnixNano()), fromNanos(in.GetEndTimeUnixNano())
-	if s.Start.IsZero() { // not known, but arithmetic on times needs one
+	if s.Start.IsZero() { // unknown, but arithmetic on times needs one
 		if s.Start.Time = s.End.Time; s.Open() {
 			s.Start.Time = time.Unix(0, 0).UTC()
 		}
@@ -136,8 +134,8 @@ func fromSpan(in *tracepb.Span, service string) *Span {
 	return s
 }
 
-// fromElsewhere sets the origin of a span of another component, which says in
-// attributes how it came if it is no longer so.
+// fromElsewhere sets the origin of another component's span. It moves the original IDs from
+// attributes into the origin.
 func (s *Span) fromElsewhere(in *tracepb.Span, ss *tracepb.ScopeSpans, from *Resource) {
 	s.Origin = &Origin{
 		TraceID: s.TraceID, Parent: s.Parent, Kind: trace.SpanKind(in.GetKind()), TraceState: in.GetTraceState(),
@@ -165,13 +163,13 @@ func (s *Span) fromElsewhere(in *tracepb.Span, ss *tracepb.ScopeSpans, from *Res
 		}
 		return false
 	})
-	if len(s.Attributes) < all { // they stood behind those that fields takes away
+	if len(s.Attributes) < all { // they followed the attributes that fields removes
 		s.fields()
 		s.Message = cmp.Or(s.Message, message)
 	}
 }
 
-// fromNanos is zero for a time that is not known, or that nobody means.
+// fromNanos returns the zero time for an unknown or absurd time.
 func fromNanos(ns uint64) time.Time {
 	if ns == 0 || ns > math.MaxInt64 {
 		return time.Time{}
@@ -179,8 +177,8 @@ func fromNanos(ns uint64) time.Time {
 	return time.Unix(0, int64(ns)).UTC()
 }
 
-// fields sets what ToOTLP writes as attributes, and takes those away that it
-// would add again.
+// fields sets the fields that ToOTLP writes as attributes, and removes the attributes that it would
+// add again.
 func (s *Span) fields() {
 	said := make(map[attribute.Key]string, len(s.Attributes))
 	for _, kv := range s.Attributes {
@@ -199,8 +197,7 @@ func (s *Span) fields() {
 	if !s.Open() {
 		s.End.Source = TimeSource(said[KeyTimeEnd])
 	}
-	// ToOTLP adds them at the end, in this order, but for those that are among
-	// the span's own.
+	// ToOTLP appends them in this order, except those among the span's own attributes.
 	bare := *s
 	bare.Attributes = nil
 	added := spanAttributes(&bare)

@@ -45,7 +45,7 @@ func samples() map[string]*span.Trace {
 	return out
 }
 
-// everyValue has every type of value, and what is at the edge of OTLP.
+// everyValue has every type of value, and values at the limits of OTLP.
 func everyValue() *span.Trace {
 	b := spantest.New("values")
 	root := b.Add(nil, "reconcile Deployment", "", spantest.Ref("apps", "Deployment", "web"), 0, 4000,
@@ -63,12 +63,12 @@ func everyValue() *span.Trace {
 	root.Events = []span.Event{{Name: "event Scheduled"}}
 	root.Links = []span.Link{{TraceID: trace.TraceID{7}}}
 	part := b.Add(nil, "reconcile Pod", "kubelet", object.Ref{Kind: object.Kind{Kind: "Node"}, Name: "n"}, 10, 10)
-	part.Parent = trace.SpanID{8} // not there, and not said to be outside
+	part.Parent = trace.SpanID{8} // missing, and not marked as outside
 	b.Add(part, "pull image", "kubelet", part.Object, 20, 30).Evidence = ""
 	return b.Trace
 }
 
-// TestFromOTLPIsTheInverse takes every sample to OTLP and back.
+// TestFromOTLPIsTheInverse converts every sample to OTLP and back.
 func TestFromOTLPIsTheInverse(t *testing.T) {
 	for name, tr := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestFromOTLPIsTheInverse(t *testing.T) {
 	}
 }
 
-// TestFromOTLPOfRecordings takes what the engine makes of real clusters to OTLP
-// and back; the spans come back in the engine's order.
+// TestFromOTLPOfRecordings converts the traces of recorded clusters to OTLP and back. The spans
+// return in the engine's order.
 func TestFromOTLPOfRecordings(t *testing.T) {
 	paths, err := filepath.Glob("../lifecycle/testdata/*.jsonl.gz")
 	if err != nil || len(paths) == 0 {
@@ -129,7 +129,7 @@ func compareAll(t *testing.T, traces []*span.Trace, now time.Time) {
 	}
 }
 
-// TestFromOTLPOfHostileText: what ToOTLP had to change stays as it was sent.
+// TestFromOTLPOfHostileText: the repairs of ToOTLP are stable; a second conversion changes nothing.
 func TestFromOTLPOfHostileText(t *testing.T) {
 	want := span.ToOTLP([]*span.Trace{spantest.Hostile()}, "c")
 	tr, err := span.FromOTLP(want)

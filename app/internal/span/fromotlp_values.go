@@ -7,12 +7,12 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
-// maxDepth is how deep a value may be nested; what is deeper is empty.
+// maxDepth limits the nesting of a value; deeper values are empty.
 const maxDepth = 64
 
-// FromKeyValues is the inverse of KeyValues. OTLP does not tell an empty array's
-// type, nor a list of anything from one of strings that has only strings: they
-// come back as the simplest type that has the same form in OTLP.
+// FromKeyValues is the inverse of KeyValues. OTLP has no element type for an empty array, nor does
+// it distinguish a list of any values, all strings, from a list of strings. Such lists return as
+// the simplest type with the same form in OTLP.
 func FromKeyValues(kvs []*commonpb.KeyValue) []attribute.KeyValue { return fromKeyValues(kvs, 0) }
 
 func fromKeyValues(kvs []*commonpb.KeyValue, depth int) []attribute.KeyValue {
@@ -57,8 +57,8 @@ func fromArray(items []*commonpb.AnyValue, depth int) attribute.Value {
 	return ListValue(values)
 }
 
-// ListValue returns an array of OTLP as a value: a list of one type where all
-// items have it, of strings if there are none. It keeps nothing of items.
+// ListValue returns an OTLP array as a value. It is a typed list if all items share a type, and a
+// list of strings if there are no items. It does not retain items.
 func ListValue(items []attribute.Value) attribute.Value {
 	kind := attribute.STRING
 	for i, item := range items {

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// DeriveTraceID hashes the parts into a trace ID: the same parts give the same
-// ID in every observer (rule C6). It is never zero.
+// DeriveTraceID hashes the parts into a trace ID. The same parts give the same ID in every observer
+// (rule C6). It is never zero.
 func DeriveTraceID(parts ...string) trace.TraceID {
 	sum := digest("lifeline/trace/1", parts)
 	var id trace.TraceID
@@ -20,8 +20,8 @@ func DeriveTraceID(parts ...string) trace.TraceID {
 	return id
 }
 
-// DeriveID hashes a trace and the parts that name a span in it (UID, phase,
-// attempt) into a span ID. It is never zero.
+// DeriveID hashes a trace ID and the parts of a span's name (UID, phase, attempt) into a span ID.
+// It is never zero.
 func DeriveID(id trace.TraceID, parts ...string) trace.SpanID {
 	sum := digest("lifeline/span/1"+string(id[:]), parts)
 	var span trace.SpanID
@@ -33,7 +33,7 @@ func DeriveID(id trace.TraceID, parts ...string) trace.SpanID {
 }
 
 func digest(domain string, parts []string) [sha256.Size]byte {
-	text := append(make([]byte, 0, 256), domain...) // on the stack, as a rule
+	text := append(make([]byte, 0, 256), domain...) // usually on the stack
 	for _, p := range parts {
 		text = append(append(text, 0), p...)
 	}

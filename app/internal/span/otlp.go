@@ -16,7 +16,7 @@ import (
 // ScopeName is the instrumentation scope of every span that Lifeline makes.
 const ScopeName = "github.com/kube-lifeline/lifeline"
 
-// unknownService stands for a component that nobody named.
+// unknownService is the service name of an unnamed component.
 const unknownService = "unknown_service"
 
 // Bits of OTLP's span flags beside the W3C ones: whether the parent is remote
@@ -26,13 +26,11 @@ const (
 	flagRemote      = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 )
 
-// ToOTLP converts the ended spans of traces: one resource per component, in
-// order of its name, and below it the spans in the order given. Spans of other
-// components keep the resource and the scope that they came with, after those of
-// Lifeline's for the same component. Open spans are left out, since OTLP knows
-// only ended ones; EndOpen ends them. Every span of Lifeline's says that cluster
-// is its cluster, unless cluster is empty. The result shares no memory with
-// traces.
+// ToOTLP converts the ended spans of traces. It returns one resource per component, sorted by name,
+// with the spans in the given order. Spans of other components keep their resource and scope, and
+// follow Lifeline's spans of the same component. Open spans are omitted, because OTLP has only
+// ended ones; EndOpen ends them. Unless cluster is empty, every span of Lifeline carries it as its
+// cluster. The result shares no memory with traces.
 func ToOTLP(traces []*Trace, cluster string) []*tracepb.ResourceSpans {
 	m := makers{
 		byResource: map[string]*tracepb.ResourceSpans{}, byScope: map[string]*tracepb.ScopeSpans{}, cluster: cluster,
@@ -52,9 +50,8 @@ func ToOTLP(traces []*Trace, cluster string) []*tracepb.ResourceSpans {
 	return out
 }
 
-// EndOpen returns traces with every open span ended now and marked unfinished,
-// for a document that cannot say "still open". Neither traces nor their spans
-// are changed; what needs no change is shared.
+// EndOpen returns traces with every open span ended now and marked unfinished, for formats without
+// open spans. It does not change traces or their spans; unchanged spans are shared.
 func EndOpen(traces []*Trace, now time.Time) []*Trace {
 	out := make([]*Trace, len(traces))
 	for i, t := range traces {
@@ -136,7 +133,7 @@ func toStatus(s *Span) *tracepb.Status {
 	return &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: text(s.Message)}
 }
 
-// nanos is a time as OTLP writes it; what OTLP cannot write is 0, unknown.
+// nanos converts a time to OTLP. It returns 0, unknown, for a time that OTLP cannot represent.
 func nanos(t time.Time) uint64 {
 	if t.Unix() <= 0 || t.Year() > 2261 {
 		return 0
@@ -144,11 +141,10 @@ func nanos(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
-// text makes a string that a cluster supplied fit for OTLP: bounded and valid
-// UTF-8.
+// text makes a string from a cluster fit for OTLP: bounded and valid UTF-8.
 func text(s string) string { return strings.ToValidUTF8(Bound(s), "\uFFFD") }
 
-// version is that of the running binary.
+// version is the version of the running binary.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

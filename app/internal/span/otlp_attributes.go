@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// namedKinds are the kinds for which OpenTelemetry's semantic conventions have
-// a name and a UID, and their prefix there.
+// namedKinds are the kinds with a name and a UID in OpenTelemetry's semantic conventions, and their
+// prefix there.
 var namedKinds = map[object.Kind]string{
 	{Kind: "Namespace"}:                                     "k8s.namespace.",
 	{Kind: "Node"}:                                          "k8s.node.",
@@ -31,8 +31,8 @@ var namedKinds = map[object.Kind]string{
 	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: "k8s.hpa.",
 }
 
-// spanAttributes are those of the span itself, and then what its fields say
-// under keys that it does not have yet. No key comes twice.
+// spanAttributes returns the span's attributes, then its fields as attributes. An attribute takes
+// precedence over a field with the same key. No key is repeated.
 func spanAttributes(s *Span) []attribute.KeyValue {
 	set := attributeSet{at: map[attribute.Key]int{}}
 	for _, kv := range s.Attributes {
@@ -43,7 +43,7 @@ func spanAttributes(s *Span) []attribute.KeyValue {
 	set.text(KeyEvidence, string(s.Evidence))
 	set.text(KeyTimeStart, string(s.Start.Source))
 	set.text(KeyTimeEnd, string(s.End.Source))
-	if s.Origin == nil { // else its status says it
+	if s.Origin == nil { // else its status has the message
 		set.text(KeyMessage, s.Message)
 	}
 	set.origin(s)
@@ -94,7 +94,7 @@ func (a *attributeSet) object(ref object.Ref) {
 	}
 }
 
-// origin says how s came, where that differs from how it is.
+// origin adds the original IDs that differ from the current ones.
 func (a *attributeSet) origin(s *Span) {
 	if s.Origin == nil {
 		return
@@ -121,8 +121,8 @@ func toKeyValue(kv attribute.KeyValue) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: text(string(kv.Key)), Value: AnyValue(kv.Value, text)}
 }
 
-// AnyValue writes a value of any type as OTLP does; text makes each string fit
-// for where it goes. A value of no type is empty.
+// AnyValue converts a value of any type to OTLP. It passes each string through text. A value
+// without a type is empty.
 func AnyValue(v attribute.Value, text func(string) string) *commonpb.AnyValue {
 	switch v.Type() {
 	case attribute.BOOL:
@@ -156,7 +156,7 @@ func AnyValue(v attribute.Value, text func(string) string) *commonpb.AnyValue {
 	}
 }
 
-// KeyValues writes attributes as AnyValue does their values.
+// KeyValues converts attributes to OTLP, with AnyValue for the values.
 func KeyValues(kvs []attribute.KeyValue, text func(string) string) []*commonpb.KeyValue {
 	out := make([]*commonpb.KeyValue, len(kvs))
 	for i, kv := range kvs {
@@ -173,8 +173,7 @@ func toArray[T any](items []T, value func(T) attribute.Value, text func(string) 
 	return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: array}}
 }
 
-// IsWrite reports whether the span is an API write rather than work that
-// followed from one.
+// IsWrite reports whether the span is an API write rather than work that followed from one.
 func (s *Span) IsWrite() bool {
 	verb, _, _ := strings.Cut(s.Name, " ")
 	switch verb {

@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// TestNamedKinds holds our keys against OpenTelemetry's own list.
+// TestNamedKinds compares our keys with OpenTelemetry's list.
 func TestNamedKinds(t *testing.T) {
 	known := map[attribute.Key]bool{}
 	for _, k := range []attribute.Key{

@@ -13,19 +13,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// makers are the resources and scopes of a document: who made its spans. Their
-// keys begin with the component's name, by which they are sorted.
+// makers holds the resources and scopes of a document. Their keys begin with the component's name
+// and define their order.
 type makers struct {
 	cluster    string
 	byResource map[string]*tracepb.ResourceSpans
 	byScope    map[string]*tracepb.ScopeSpans
-	// given and its key are the last resource of another component's: spans that
-	// came together share one.
+	// given and givenKey cache the last foreign resource and its key: spans of one request share a
+	// resource.
 	given    *Resource
 	givenKey string
 }
 
-// scope returns the place for s.
+// scope returns the scope to which s belongs.
 func (m *makers) scope(s *Span) *tracepb.ScopeSpans {
 	service := cmp.Or(text(s.Service), unknownService)
 	resourceKey := service + "\x00"
@@ -51,7 +51,7 @@ func (m *makers) scope(s *Span) *tracepb.ScopeSpans {
 	return ss
 }
 
-// foreign reports whether s has a resource of its own.
+// foreign reports whether s carries a resource.
 func foreign(s *Span) bool { return s.Origin != nil && s.Origin.Resource != nil }
 
 func (m *makers) resource(s *Span, service string) *tracepb.ResourceSpans {
@@ -72,7 +72,7 @@ func (m *makers) resource(s *Span, service string) *tracepb.ResourceSpans {
 	return &tracepb.ResourceSpans{Resource: r, SchemaUrl: schema}
 }
 
-// key tells resources apart by what they say.
+// key identifies a resource by its contents.
 func (m *makers) key(r *Resource) string {
 	if r == m.given {
 		return m.givenKey

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
-// TestOriginThroughOTLP: what others made comes back with all that it had, under
-// the ID that it has now and with the one that it had.
+// TestOriginThroughOTLP: spans of other components return with all their data, under their current
+// and original IDs.
 func TestOriginThroughOTLP(t *testing.T) {
 	want := spantest.Joined()
 	for _, s := range want.Spans {

@@ -14,10 +14,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Pack writes spans of other components, as they came, in a form that only Unpack
-// reads: quickly, and with each text once, since most of what such spans say they
-// all say. What only Lifeline's own spans have is left out. All must have an
-// Origin and must have ended.
+// Pack encodes spans of other components in a compact form that only Unpack reads. It is fast and
+// stores each text once, because such spans repeat most texts. Fields of Lifeline's own spans are
+// omitted. All spans must have an Origin and must have ended.
 func Pack(spans []*Span) []byte {
 	p := packer{known: map[string]uint64{}, resources: map[*Resource]uint64{}, buf: make([]byte, 0, 128*len(spans))}
 	p.byte(packForm)
@@ -29,8 +28,7 @@ func Pack(spans []*Span) []byte {
 	return p.buf
 }
 
-// Unpack is the inverse of Pack. An error says that data are something else, or
-// damaged.
+// Unpack is the inverse of Pack. It returns an error for other or damaged data.
 func Unpack(data []byte) ([]*Span, error) {
 	p := packer{reading: true, buf: data}
 	form := p.byte(packForm)
@@ -51,29 +49,30 @@ func Unpack(data []byte) ([]*Span, error) {
 	return out, p.err
 }
 
-// packForm is the form that is written.
+// packForm is the version of the format.
 const packForm = 1
 
 var errPacked = errors.New("the data are damaged")
 
-// packer carries spans into buf, or out of it: each method names what it carries
-// once, for both directions. The first error stays, and what follows it is zero.
+// packer encodes spans into buf, or decodes them from it. Each method handles both directions, so
+// that the order of fields is written once. The first error is kept; later reads return zero
+// values.
 type packer struct {
 	reading bool
 	buf     []byte
 	err     error
-	// known are the texts written, by their place in the order; texts those read.
+	// known holds the encoded texts by position; texts holds the decoded ones.
 	known     map[string]uint64
 	texts     []string
 	resources map[*Resource]uint64
 	read      []*Resource
-	// last is the start of the span before, in nanoseconds.
+	// last is the start of the previous span, in nanoseconds.
 	last int64
 }
 
 func (p *packer) fail() { p.err = errPacked; p.buf = nil }
 
-// take returns the next n bytes of what is read; nil if they are not there.
+// take returns the next n bytes of the input, or nil if there are fewer.
 func (p *packer) take(n uint64) []byte {
 	if n > uint64(len(p.buf)) {
 		p.fail()
@@ -121,7 +120,8 @@ func (p *packer) int(v *int64) {
 	*v = int64(u>>1) ^ -int64(u&1)
 }
 
-// len carries the length of a list, of whose items each takes a byte at least.
+// len encodes the length of a list. Each item takes at least one byte, which bounds a decoded
+// length.
 func (p *packer) len(n *int) {
 	u := uint64(*n) //nolint:gosec // it is a length
 	p.uint(&u)
@@ -140,7 +140,7 @@ func (p *packer) bytes(b []byte) {
 	copy(b, p.take(uint64(len(b))))
 }
 
-// text carries a string: where it was before, or 0 and the string itself.
+// text encodes a string: the position of an earlier copy, or 0 and the string itself.
 func (p *packer) text(v *string) {
 	if !p.reading {
 		at, known := p.known[*v]
@@ -195,7 +195,7 @@ func (p *packer) span(s *Span) {
 	}
 }
 
-// parent carries the parent, and whether that is remote.
+// parent encodes the parent, and whether it is remote.
 func (p *packer) parent(s *Span) {
 	var flags byte
 	if s.Parent.IsValid() {
@@ -211,8 +211,7 @@ func (p *packer) parent(s *Span) {
 	s.RemoteParent = flags&2 != 0
 }
 
-// times carries the start, as it differs from that of the span before, and the
-// length.
+// times encodes the start, relative to that of the previous span, and the duration.
 func (p *packer) times(s *Span) {
 	var since, length int64
 	if !p.reading {
@@ -234,7 +233,7 @@ func (p *packer) events(s *Span) {
 	}
 	for i := range s.Events {
 		e := &s.Events[i]
-		var since int64 // one more than it is; 0 if the event has no time
+		var since int64 // if not negative, increased by one; 0 if the event has no time
 		if !p.reading && !e.Time.IsZero() {
 			if since = e.Time.UnixNano() - p.last; since >= 0 {
 				since++
@@ -262,7 +261,7 @@ func (p *packer) links(s *Span) {
 	}
 }
 
-// resource carries one resource once, however many spans share it.
+// resource encodes each resource once, even if many spans share it.
 func (p *packer) resource(v **Resource) {
 	var at uint64
 	var known bool
@@ -333,7 +332,7 @@ func (p *packer) value(v *attribute.Value) {
 	}
 }
 
-// nested carries a list or a map, which are rare, as OTLP does.
+// nested encodes a list or a map as OTLP does; both are rare.
 func (p *packer) nested(v *attribute.Value) {
 	var raw string
 	if !p.reading {

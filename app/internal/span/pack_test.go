@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// foreigners are n spans as kube-apiserver sends them: with ten attributes, three
-// events and a link.
+// foreigners returns n spans in kube-apiserver's form: with ten attributes, three events and a
+// link.
 func foreigners(n int) []*Span {
 	at := time.Unix(1_800_000_000, 0).UTC()
 	from := &Resource{SchemaURL: "https://opentelemetry.io/schemas/1.39.0", Attributes: []attribute.KeyValue{
@@ -54,7 +54,7 @@ func foreigners(n int) []*Span {
 	return out
 }
 
-// TestPack: what other components say comes back as it was, all of it.
+// TestPack: spans of other components return unchanged and complete.
 func TestPack(t *testing.T) {
 	spans := foreigners(3)
 	last := spans[2]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package span is Lifeline's span and trace: what the engine makes, what is
-// drawn and what is sent. It derives IDs and converts to OTLP; it knows nothing
-// of how spans come about.
+// Package span defines Lifeline's span and trace, derives their IDs and converts them to OTLP.
+// Building spans from observations is left to package lifecycle.
 package span
 
 import (
@@ -18,17 +17,15 @@ import (
 type Span struct {
 	TraceID trace.TraceID
 	ID      trace.SpanID
-	// Parent is zero for a root; a parent that is no span of the trace is
-	// outside (RemoteParent).
+	// Parent is zero for a root. A parent that is not in the trace is outside (RemoteParent).
 	Parent       trace.SpanID
 	RemoteParent bool
 
 	// Name has low cardinality: "reconcile Deployment", "pull image".
 	Name string
-	// Service is the component that did the work: the resource's
-	// service.name.
+	// Service is the component that did the work, the resource's service.name.
 	Service string
-	// Object is what the span is about; zero for a run.
+	// Object is the span's object; zero for a run.
 	Object object.Ref
 
 	Start Time
@@ -37,11 +34,11 @@ type Span struct {
 
 	// Outcome is set on spans of reconciliations and runs.
 	Outcome Outcome
-	// Evidence is how the edge to the parent is known; empty for a root.
+	// Evidence is the evidence for the parent; empty for a root.
 	Evidence Evidence
 
 	Status Status
-	// Message says why, for an error or an open span: what it waits for.
+	// Message is the reason of an error, or of an open span's waiting.
 	Message string
 
 	Attributes []attribute.KeyValue
@@ -52,13 +49,12 @@ type Span struct {
 	Origin *Origin
 }
 
-// Origin is what a span of another component has that one of Lifeline's has
-// not. Spans that came together share one Resource.
+// Origin holds the fields that only another component's span has. Spans received together share one
+// Resource.
 type Origin struct {
-	// TraceID is the trace in which it was made; Span.TraceID is that of the
-	// change once the two are joined.
+	// TraceID is the original trace. After joining, Span.TraceID is the trace of the change.
 	TraceID trace.TraceID
-	// Parent is the span that it was made under, as Span.Parent was.
+	// Parent is the original value of Span.Parent.
 	Parent trace.SpanID
 	Kind   trace.SpanKind
 	// TraceState is the W3C tracestate.
@@ -67,11 +63,10 @@ type Origin struct {
 	Resource   *Resource
 }
 
-// Scope names the library that made a span.
+// Scope is the instrumentation library of a span.
 type Scope struct{ Name, Version string }
 
-// Resource is who made a span: OpenTelemetry's resource, of which service.name
-// is Span.Service as well.
+// Resource is OpenTelemetry's resource. Its service.name is also Span.Service.
 type Resource struct {
 	SchemaURL  string
 	Attributes []attribute.KeyValue
@@ -80,7 +75,7 @@ type Resource struct {
 // Open reports whether the span has not ended.
 func (s *Span) Open() bool { return s.End.IsZero() }
 
-// Duration is from start to end; for an open span to now.
+// Duration returns the time from start to end, or to now for an open span.
 func (s *Span) Duration(now time.Time) time.Duration {
 	if s.Open() {
 		return now.Sub(s.Start.Time)
@@ -88,14 +83,13 @@ func (s *Span) Duration(now time.Time) time.Duration {
 	return s.End.Sub(s.Start.Time)
 }
 
-// Time is a moment, and where it is known from.
+// Time is a moment and its source.
 type Time struct {
 	time.Time
 	Source TimeSource
 }
 
-// TimeSource says how a moment is known (rule T); the value of the attribute
-// lifeline.time.source.
+// TimeSource is the source of a moment (rule T), the value of the attribute lifeline.time.source.
 type TimeSource string
 
 // The sources of time.
@@ -104,9 +98,9 @@ const (
 	TimeRequest TimeSource = "request"
 	// TimeOTLP: a span of the component that did the work; exact.
 	TimeOTLP TimeSource = "otlp"
-	// TimeAudit: the API server's audit log told of the request; exact.
+	// TimeAudit: the API server's audit log recorded the request; exact.
 	TimeAudit TimeSource = "audit"
-	// TimeAdmission: noted when the request was admitted; exact.
+	// TimeAdmission: recorded during admission of the request; exact.
 	TimeAdmission TimeSource = "admission"
 	// TimeEvent: a Kubernetes Event's message gave an exact duration.
 	TimeEvent TimeSource = "event"
@@ -126,7 +120,7 @@ const (
 	StatusError
 )
 
-// Outcome says how a reconciliation ended; the value of lifeline.outcome.
+// Outcome is the end of a reconciliation, the value of lifeline.outcome.
 type Outcome string
 
 // The outcomes.
@@ -138,7 +132,7 @@ const (
 	Unfinished Outcome = "unfinished"
 )
 
-// Evidence says how an edge is known; the value of lifeline.evidence.
+// Evidence is the kind of proof for an edge, the value of lifeline.evidence.
 type Evidence string
 
 // The kinds of evidence, strongest first.
@@ -167,22 +161,21 @@ type Link struct {
 	Attributes []attribute.KeyValue
 }
 
-// Trace is everything that happened because of one change.
+// Trace is everything that one change caused.
 type Trace struct {
 	ID trace.TraceID
-	// Spans are in the order of a walk over the tree: a parent before its
-	// children, siblings by start.
+	// Spans are in tree order: a parent before its children, siblings by start.
 	Spans []*Span
-	// Outcome is that of the whole: Failed if anything failed for good,
-	// Unfinished while anything is open.
+	// Outcome is the outcome of the whole trace. It is Failed after any permanent failure, and
+	// Unfinished while any span is open.
 	Outcome Outcome
-	// Reason says in one line why a trace failed or what it still waits for.
+	// Reason is one line: the cause of a failure, or the pending condition.
 	Reason string
 }
 
-// Root returns the first of Lifeline's spans without a parent in the trace, or
-// the topmost where all are below one that another component made; without any of
-// Lifeline's, the first span that has no parent. It is nil for an empty trace.
+// Root returns the first of Lifeline's spans without a parent in the trace. If another component's
+// span is above all of them, it returns the topmost of Lifeline's. Without Lifeline's spans, it
+// returns the first span without a parent. It returns nil for an empty trace.
 func (t *Trace) Root() *Span {
 	var first, foreign *Span
 	for _, s := range t.Spans {

@@ -10,10 +10,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TreeOrder returns the spans of one trace as a walk over the tree: parents before
-// children, siblings by start, each span once, all below the first of its ID if
-// IDs come twice. Of spans that are their own ancestors, one becomes a root: the
-// earliest whose parent was outside, or else the earliest. It loses its parent.
+// TreeOrder returns the spans of one trace in tree order: parents before children, siblings by
+// start, each span once. If an ID is repeated, its children follow the first span. In each cycle
+// one span loses its parent and becomes a root: the earliest with an outside parent, or else the
+// earliest.
 func TreeOrder(all []*Span) []*Span {
 	known := make(map[trace.SpanID]bool, len(all))
 	for _, s := range all {
@@ -71,7 +71,7 @@ func TreeOrder(all []*Span) []*Span {
 	return out
 }
 
-// circular are those of spans, by ID, that are their own ancestors.
+// circular returns the IDs of the spans that are their own ancestors.
 func circular(spans []*Span) map[trace.SpanID]bool {
 	parents := make(map[trace.SpanID]trace.SpanID, len(spans))
 	for _, s := range spans {
@@ -95,7 +95,7 @@ func circular(spans []*Span) map[trace.SpanID]bool {
 	return out
 }
 
-// order puts what is true first.
+// order sorts true before false.
 func order(a, b bool) int {
 	switch {
 	case a == b:

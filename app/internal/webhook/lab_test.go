@@ -322,8 +322,8 @@ func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) f
 					&coordinationv1.Lease{ObjectMeta: meta("l")}, create))
 			}, want: nil}},
 			{"Endpoints", ask{do: func(ctx context.Context) error {
-				return made(core.Endpoints(namespace).Create(ctx, &corev1.Endpoints{ObjectMeta: meta("e")},
-					create)) //nolint:staticcheck // it is still served
+				return made(core.Endpoints(namespace).Create(ctx,
+					&corev1.Endpoints{ObjectMeta: meta("e")}, create)) //nolint:staticcheck // still served
 			}, want: nil}},
 			{"a question for rights", ask{do: func(ctx context.Context) error {
 				return made(client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx,

@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Joined is Apply with what the API server, etcd, the kubelet and containerd
-// emitted: the request that made the Deployment, and the work on the Pod.
+// Joined is Apply with spans of the API server, etcd, the kubelet and containerd: the request that
+// created the Deployment, and the work on the Pod.
 func Joined() *span.Trace {
 	b := Builder{Apply()}
 	named := map[string]*span.Span{}

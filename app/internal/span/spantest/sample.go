@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spantest supplies traces for tests of what draws, sends and analyses
-// them: small, fixed, and shaped as the engine makes them.
+// Package spantest supplies traces for tests of rendering, export and analysis. They are small,
+// fixed and in the engine's form.
 package spantest
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Epoch is when every sample begins.
+// Epoch is the start of every sample.
 var Epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// At is a moment that many milliseconds after Epoch, seen over a watch.
+// At returns a moment ms milliseconds after Epoch, with the watch as its source.
 func At(ms int) span.Time {
 	return span.Time{Time: Epoch.Add(time.Duration(ms) * time.Millisecond), Source: span.TimeWatch}
 }
 
-// Ref is an object in namespace default whose UID follows from its name.
+// Ref returns an object in namespace default with a UID derived from its name.
 func Ref(group, kind, name string) object.Ref {
 	return object.Ref{
 		Kind:      object.Kind{Group: group, Version: "v1", Kind: kind},
@@ -39,7 +39,7 @@ type Builder struct {
 	Trace *span.Trace
 }
 
-// New begins a trace whose ID is derived from name.
+// New begins a trace with an ID derived from name.
 func New(name string) *Builder {
 	return &Builder{Trace: &span.Trace{ID: span.DeriveTraceID(name), Outcome: span.Converged}}
 }
@@ -68,7 +68,7 @@ func (b *Builder) Add(
 	return s
 }
 
-// Apply is `kubectl apply` of a Deployment of one Pod that converges in 4.21 s.
+// Apply is `kubectl apply` of a Deployment of one Pod. It converges in 4.21 s.
 func Apply() *span.Trace {
 	b := New("apply")
 	b.Trace.ID = trace.TraceID{
@@ -112,8 +112,8 @@ func (b *Builder) ReplicaSet(parent *span.Span, start, end int) *span.Span {
 	return rs
 }
 
-// Pod adds the reconciliation of a Pod with all its phases; the pull takes what
-// the other phases leave of start to end.
+// Pod adds the reconciliation of a Pod with all its phases. The image pull fills the time between
+// start and end that the other phases leave.
 func (b *Builder) Pod(parent *span.Span, name string, start, end int) *span.Span {
 	ref := Ref("", "Pod", name)
 	pod := b.Add(parent, "reconcile Pod", "kubelet", ref, start, end, span.KeyNode.String("node-1"))

@@ -20,8 +20,8 @@ func Event(ms int, name, reason, message string) span.Event {
 	}}
 }
 
-// CrashLoop is a rollout that failed after 12.3 s: its container exits with code
-// 1, is started anew and backs off.
+// CrashLoop is a rollout that failed after 12.3 s. Its container exits with code 1, restarts and
+// backs off.
 func CrashLoop() *span.Trace {
 	b := New("crashloop")
 	b.Trace.Outcome = span.Failed
@@ -53,7 +53,7 @@ func CrashLoop() *span.Trace {
 	return b.Trace
 }
 
-// Unschedulable is a rollout that waits: no node has room.
+// Unschedulable is a rollout that waits for room on a node.
 func Unschedulable() *span.Trace {
 	const why = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No " +
 		"preemption victims found for incoming pod."
@@ -78,8 +78,7 @@ func Unschedulable() *span.Trace {
 	return b.Trace
 }
 
-// Many is a Deployment of n Pods that take longer one after the other; every
-// 100th failed.
+// Many is a Deployment of n Pods. Each takes longer than the one before; every 100th fails.
 func Many(n int) *span.Trace {
 	b := New(fmt.Sprint("many", n))
 	run := b.Run("kubectl scale deployment web --replicas="+strconv.Itoa(n), 0, 5000+3*n)
@@ -114,7 +113,7 @@ func Healing() []*span.Trace {
 	return []*span.Trace{b.Trace, h.Trace}
 }
 
-// Hostile is a trace whose every text tries to break what prints it.
+// Hostile is a trace with terminal escapes and invalid UTF-8 in every text.
 func Hostile() *span.Trace {
 	const evil = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066\nnext\rback\tтест 日本語\xff\xc3\u200b\u009b1A"
 	b := New("hostile")
@@ -136,8 +135,8 @@ func Hostile() *span.Trace {
 	return b.Trace
 }
 
-// Rollout is a change that was superseded while it was open, written in two
-// namespaces, one write refused, and one cause known by time only.
+// Rollout is a change in two namespaces, superseded while it was open. One write is refused, and
+// one cause is known by time only.
 func Rollout() *span.Trace {
 	b := New("rollout")
 	b.Trace.Outcome = span.Failed
