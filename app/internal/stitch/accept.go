@@ -15,9 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Accept takes in spans of other components, in any order, once or more often. It
-// keeps them: they must not change afterwards. Those without Origin or valid IDs
-// are passed over.
+// Accept takes spans of other components, in any order; repeated spans are allowed. It retains
+// them: the caller must not change them afterwards. Spans without Origin or valid IDs are skipped.
 func (s *Stitcher) Accept(spans []*span.Span, now time.Time) {
 	var from instances
 	for _, given := range spans {
@@ -26,7 +25,7 @@ func (s *Stitcher) Accept(spans []*span.Span, now time.Time) {
 		}
 		s.stats.Received++
 		if given.Origin.Scope.Name == span.ScopeName {
-			s.stats.Own++ // it comes back from where it was sent
+			s.stats.Own++ // Lifeline's own span, returned by its receiver
 			continue
 		}
 		s.accept(given, from.of(given), now)
@@ -38,7 +37,7 @@ func (s *Stitcher) Accept(spans []*span.Span, now time.Time) {
 	}
 }
 
-// maxDirty is how many spans may wait to be resolved before nobody asks.
+// maxDirty limits the spans that wait to be resolved.
 const maxDirty = 1 << 16
 
 func (s *Stitcher) accept(given *span.Span, instance uint64, now time.Time) {
@@ -49,7 +48,7 @@ func (s *Stitcher) accept(given *span.Span, instance uint64, now time.Time) {
 	}
 	if known := s.nodes[k]; known != nil {
 		s.stats.Repeated++
-		if compare(given, known.span) < 0 { // one ID, two spans: the same of them stays, whichever came first
+		if compare(given, known.span) < 0 { // two spans with one ID: keep the same one in any order
 			s.release(known)
 			s.plantNew(newNode(given, instance, now))
 		}
@@ -77,7 +76,7 @@ func (s *Stitcher) plantNew(n *node) {
 	s.recount(n.identity, e)
 }
 
-// silence drops what waits for a span that was noise.
+// silence drops the spans that wait for a noise span.
 func (s *Stitcher) silence(k key) {
 	var tree []*node
 	for o := s.orphans[k]; o != nil; o = o.next {
@@ -90,7 +89,7 @@ func (s *Stitcher) silence(k key) {
 	}
 }
 
-// release lets go of n.
+// release removes n from all indexes.
 func (s *Stitcher) release(n *node) {
 	s.part(n)
 	s.uproot(n)
@@ -104,16 +103,15 @@ func (s *Stitcher) release(n *node) {
 	s.identities.release(n.identity)
 }
 
-// recount has the requests of an audit-id resolved anew, whose number has changed:
-// one more, and it may name nothing any more. Beyond maxHops nothing changes.
+// recount marks the requests of an audit-id to be resolved again after a change of their number. A
+// further request may make the ID ambiguous. Beyond maxHops nothing changes.
 func (s *Stitcher) recount(id identity, e *entry) {
 	if id.kind == byAudit && e.nodes.len <= maxHops+1 {
 		e.nodes.each(s.touch)
 	}
 }
 
-// compare orders two spans that came with the same IDs, by all that they say of
-// what was done.
+// compare orders two spans with the same IDs by their contents.
 func compare(a, b *span.Span) int {
 	c := cmp.Or(
 		a.Start.Compare(b.Start.Time), b.End.Compare(a.End.Time), cmp.Compare(a.Name, b.Name),
@@ -135,14 +133,14 @@ func compare(a, b *span.Span) int {
 	)
 }
 
-// instances tells the processes apart that a batch of spans comes from: spans that
-// came together share a resource.
+// instances identifies the processes that sent a batch of spans. Spans of one request share a
+// resource.
 type instances struct {
 	resource *span.Resource
 	id       uint64
 }
 
-// unplaced marks, in an instance, a resource that does not say on which host.
+// unplaced marks an instance whose resource does not name its host.
 const unplaced = 1
 
 func (i *instances) of(s *span.Span) uint64 {
@@ -174,7 +172,7 @@ func (i *instances) of(s *span.Span) uint64 {
 	return id
 }
 
-// isCall reports whether a client's span called a server's.
+// isCall reports whether caller is the client's span of the call that called serves.
 func isCall(caller, called *span.Span) bool {
 	return kind(caller) == trace.SpanKindClient && kind(called) == trace.SpanKindServer
 }

@@ -31,8 +31,8 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// BenchmarkHandOver is the whole way of a change's spans: taken in, joined, and
-// handed out with their trace.
+// BenchmarkHandOver measures the whole path of a change's spans: accepted, joined, and returned
+// with their trace.
 func BenchmarkHandOver(b *testing.B) {
 	r := load(b, "recording-apply-run")
 	b.ReportAllocs()
@@ -51,7 +51,7 @@ func BenchmarkHandOver(b *testing.B) {
 	b.ReportMetric(float64(spans)/b.Elapsed().Seconds(), "spans/s")
 }
 
-// BenchmarkJoinUnchanged is a look at a trace of which nothing has changed.
+// BenchmarkJoinUnchanged joins a trace without changes since the last call.
 func BenchmarkJoinUnchanged(b *testing.B) {
 	r := load(b, "recording-apply-run")
 	s := stitch.New(stitch.Options{})
@@ -64,7 +64,7 @@ func BenchmarkJoinUnchanged(b *testing.B) {
 	}
 }
 
-// BenchmarkBuffered tells what a span that waits takes, beside what it counts for.
+// BenchmarkBuffered measures the memory of a waiting span, and its counted size.
 func BenchmarkBuffered(b *testing.B) {
 	r := load(b, "recording-apply-run")
 	const copies = 50

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// TestFlood sends far more than fits, of traces that belong to nothing, of all
-// shapes that could make one entry large.
+// TestFlood sends far more spans than the limits allow, in unrelated traces. Each shape tries to
+// make one index entry large.
 func TestFlood(t *testing.T) {
 	const most = 5000
 	shapes := map[string]func(i int, s *span.Span){
@@ -93,8 +93,8 @@ func execAnswer(i int, s *span.Span) {
 	}
 }
 
-// TestFloodOfOneStream: what comes of one stream costs the same however much waits
-// of it. Where each looks at all others, this takes a minute.
+// TestFloodOfOneStream: the cost of a span does not depend on the number of waiting spans of its
+// stream. If each span were compared with all others, this test would take a minute.
 func TestFloodOfOneStream(t *testing.T) {
 	const most, limit = 80_000, 30 * time.Second
 	s := stitch.New(stitch.Options{MaxSpans: most})
@@ -115,8 +115,8 @@ func TestFloodOfOneStream(t *testing.T) {
 	}
 }
 
-// TestDeepTrees: a tree costs a span as much as any other, however deep it is. Where
-// each looks at all above it, this takes half a minute.
+// TestDeepTrees: the cost of a span does not depend on the depth of its tree. If each span visited
+// all its ancestors, this test would take half a minute.
 func TestDeepTrees(t *testing.T) {
 	const most, limit = 30_000, 10 * time.Second
 	for name, parent := range map[string]int{"children first": 1, "parents first": -1} {
@@ -144,7 +144,7 @@ func TestDeepTrees(t *testing.T) {
 	}
 }
 
-// TestDeepTreeJoined is the same for what belongs to a change.
+// TestDeepTreeJoined is TestDeepTrees for the spans of a change.
 func TestDeepTreeJoined(t *testing.T) {
 	const most, limit = 30_000, 15 * time.Second
 	ours, _, _ := web()
@@ -188,7 +188,7 @@ func TestMaxPerTrace(t *testing.T) {
 	}
 }
 
-// TestMaxIndex: of finished traces only so much is remembered.
+// TestMaxIndex: MaxIndex bounds the identities of finished traces.
 func TestMaxIndex(t *testing.T) {
 	s := stitch.New(stitch.Options{MaxIndex: 100})
 	for i := range 100 {

@@ -13,39 +13,39 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// change is what is known of one of our traces: what others' spans can be joined
-// to, and which trees have such spans.
+// change is the state of one of our traces: the identities that can join others' spans, and the
+// trees with such spans.
 type change struct {
 	id   trace.TraceID
 	root trace.SpanID
-	// keys, audits and stays are the identities in it. Of keys the value is when
-	// they were last named: a count of versions.
+	// keys, audits and stays are the identities in the trace. A value of keys is the version that
+	// last contained the span.
 	keys    map[trace.SpanID]uint32
 	audits  map[string]trace.SpanID
 	stays   []stay
 	version uint32
 	print   uint64
 	seen    time.Time
-	// from is when the first of its spans starts. handed is when it was handed out
-	// finished; zero before. outside says that a context from outside is above it.
+	// from is the earliest start of its spans. handed is when Join returned it as finished; zero
+	// before. outside reports an outside context above the trace.
 	from, handed time.Time
 	outside      bool
 
-	// trees are the tops of those that have a span in the trace.
+	// trees are the tops of the trees with a span in the trace.
 	trees map[*node]struct{}
-	// stale: what the trees bring has changed since joined was made.
+	// stale reports a change in the trees since joined was built.
 	stale  bool
 	joined *span.Trace
 
-	// done: it was handed out finished, with these spans of others and these
-	// corrections of clocks. Nothing of it changes any more.
+	// done reports that the finished trace was returned, with the foreign spans given and the clock
+	// corrections clock. After that the trace does not change.
 	done  bool
 	given []key
 	clock map[uint64]time.Duration
 }
 
-// spot is a place in a trace of ours: a span of ours, or one of others that was
-// handed out as id.
+// spot is a place in a trace of ours. It is a span of ours, or a foreign span already returned with
+// ID id.
 type spot struct {
 	change *change
 	id     trace.SpanID
@@ -63,10 +63,10 @@ type stay struct {
 	deletion bool
 }
 
-// size is how many identities are remembered of c.
+// size returns the number of identities stored for c.
 func (c *change) size() int { return len(c.keys) + len(c.audits) + 2*len(c.given) }
 
-// know learns what is in t, and has resolved anew what may belong to it by that.
+// know records the identities in t, and marks the spans that they may join to be resolved again.
 func (s *Stitcher) know(t *span.Trace, now time.Time) *change {
 	c := s.changes[t.ID]
 	if c == nil {
@@ -76,7 +76,7 @@ func (s *Stitcher) know(t *span.Trace, now time.Time) *change {
 		s.changes[t.ID] = c
 		s.open[c] = struct{}{}
 		if g := s.groups[t.ID]; g != nil {
-			g.each(s.touch) // made under a context that named the trace
+			g.each(s.touch) // created under the trace's context
 		}
 	}
 	c.seen = now
@@ -119,7 +119,7 @@ func (s *Stitcher) knowSpans(c *change, t *span.Trace) {
 	}
 }
 
-// touchBelow has all that names k as its parent resolved anew.
+// touchBelow marks k and all spans with parent k to be resolved again.
 func (s *Stitcher) touchBelow(k key) {
 	s.touchOrphans(k)
 	if n := s.nodes[k]; n != nil {
@@ -127,7 +127,7 @@ func (s *Stitcher) touchBelow(k key) {
 	}
 }
 
-// knowWrites learns the audit-ids of our writes.
+// knowWrites records the audit-ids of our writes.
 func (s *Stitcher) knowWrites(c *change, t *span.Trace) {
 	audits := auditsOf(t)
 	for id, at := range c.audits {
@@ -138,7 +138,7 @@ func (s *Stitcher) knowWrites(c *change, t *span.Trace) {
 	s.addWrites(c, audits)
 }
 
-// addWrites learns audit-ids that are not known yet.
+// addWrites records new audit-ids.
 func (s *Stitcher) addWrites(c *change, audits map[string]trace.SpanID) {
 	for id, at := range audits {
 		if _, known := c.audits[id]; known {
@@ -151,8 +151,8 @@ func (s *Stitcher) addWrites(c *change, audits map[string]trace.SpanID) {
 	}
 }
 
-// auditsOf are the audit-ids of our writes in t: spans, or moments on a span. Of
-// several writes of one request the first stands for all.
+// auditsOf returns the audit-ids of our writes in t, from spans and span events. Of several writes
+// of one request, it returns the first.
 func auditsOf(t *span.Trace) map[string]trace.SpanID {
 	audits := map[string]trace.SpanID{}
 	note := func(attrs []attribute.KeyValue, at trace.SpanID) {
@@ -186,7 +186,7 @@ func (s *Stitcher) unwrite(c *change, id string) {
 	s.identities.release(which)
 }
 
-// knowStays learns the reconciliations of Pods.
+// knowStays records the reconciliations of Pods.
 func (s *Stitcher) knowStays(c *change, t *span.Trace) {
 	var now []stay
 	ending := map[trace.SpanID]bool{}
@@ -221,7 +221,7 @@ func (s *Stitcher) knowStays(c *change, t *span.Trace) {
 	}
 }
 
-// touchPod has all resolved anew that may be a Pod's.
+// touchPod marks all spans of a Pod, and of its containers, to be resolved again.
 func (s *Stitcher) touchPod(e *entry) {
 	e.nodes.each(s.touch)
 	for _, id := range e.containers {
@@ -254,7 +254,7 @@ func (s *Stitcher) unstay(c *change) {
 	c.stays = nil
 }
 
-// forget forgets a change, and has resolved anew what was joined to it.
+// forget removes a change, and marks the spans joined to it to be resolved again.
 func (s *Stitcher) forget(c *change) {
 	for id := range c.keys {
 		delete(s.own, key{c.id, id})
@@ -275,5 +275,5 @@ func (s *Stitcher) forget(c *change) {
 	delete(s.open, c)
 }
 
-// podNamed is the identity of Pods by their name.
+// podNamed is a Pod's identity by name.
 func podNamed(namespace, name string) identity { return identity{byName, namespace + "/" + name} }

@@ -16,29 +16,27 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// precision is by how much clocks of one machine, or well kept ones, may seem to
-// differ; less proves nothing.
+// precision is the clock difference below which there is no proof of an error. Clocks of one
+// machine, or synchronized ones, may appear to differ by this much.
 const precision = time.Millisecond
 
-// reference stands for the clock of our own spans among the instances.
+// reference is the instance of our own spans' clock.
 const reference = 0
 
-// bounds is what a set of edges says of how much later the clock of one instance
-// must be set, against another's: what causality proves, and what it takes for
-// every call to contain what was called.
+// bounds limits the correction of one instance's clock against another's. lo and hi follow from
+// causality. calmLo and calmHi also make every call contain the span that it called.
 type bounds struct{ lo, hi, calmLo, calmHi time.Duration }
 
-// endless is no bound.
+// endless means no bound.
 const endless = time.Duration(math.MaxInt64 / 4)
 
-// pair are two instances: of what was caused, and of what caused it.
+// pair are two instances, the effect's and the cause's.
 type pair struct{ caused, by uint64 }
 
-// clocks returns by how much the spans of each instance are to be moved, so that
-// no span starts before what caused it, and none that a client called after that
-// had its answer. It is the least that does, within MaxSkew, and none where the
-// spans do not prove that a clock is wrong, or contradict each other. Only spans of this trace
-// count: so it is a matter of what has been joined, and of no order.
+// clocks returns the correction for the spans of each instance. Afterwards no span starts before
+// its cause, and no called span starts after its caller's end. The correction is minimal and within
+// MaxSkew. It is zero without proof that a clock is wrong, and where the proofs contradict each
+// other. Only spans of this trace count, so that the result does not depend on order.
 func (j *joint) clocks() map[uint64]time.Duration {
 	edges := map[pair]bounds{}
 	own := map[trace.SpanID]*span.Span{}
@@ -69,9 +67,8 @@ func (j *joint) clocks() map[uint64]time.Duration {
 	return solve(edges, j.trusted(), j.opts.MaxSkew)
 }
 
-// ownCause is the span of ours that caused n: what it is below, or the write that
-// it is the request of. What called for that request came before it, and says
-// nothing.
+// ownCause returns our span that caused n: its parent, or the write of n's request. The caller of
+// that request started earlier, and proves nothing.
 func (j *joint) ownCause(n *node) trace.SpanID {
 	if n.identity.kind == byAudit {
 		if at, known := j.change.audits[n.identity.id]; known {
@@ -87,8 +84,8 @@ func (j *joint) ownCause(n *node) trace.SpanID {
 	return trace.SpanID{}
 }
 
-// ownBounds is what n says of its clock by what of ours caused it; nothing if that
-// is not known well enough.
+// ownBounds returns the bounds of n's clock by our span s, its cause. It returns false if the time
+// of s is too coarse.
 func ownBounds(n *node, s *span.Span) (bounds, bool) {
 	b := bounds{lo: -endless, hi: endless, calmLo: -endless, calmHi: endless}
 	if !exact(s.Start.Source) && s.Start.Source != span.TimeObject {
@@ -102,7 +99,7 @@ func ownBounds(n *node, s *span.Span) (bounds, bool) {
 	return b, true
 }
 
-// callBounds is what n says of its clock by what caused it on another.
+// callBounds returns the bounds of n's clock by its parent on another clock.
 func callBounds(n, above *node) bounds {
 	b := bounds{lo: above.span.Start.Sub(n.span.Start.Time), hi: endless, calmHi: endless}
 	b.calmLo = b.lo
@@ -113,7 +110,7 @@ func callBounds(n, above *node) bounds {
 	return b
 }
 
-// exact reports whether a time is that of the moment itself.
+// exact reports whether a source gives the exact moment.
 func exact(source span.TimeSource) bool {
 	switch source {
 	case span.TimeWatch, span.TimeObject, span.TimeEvent, "":
@@ -129,17 +126,17 @@ func (b bounds) and(other bounds) bounds {
 	}
 }
 
-// moved are the bounds if the other clock is moved by d.
+// moved returns the bounds after a move of the other clock by d.
 func (b bounds) moved(d time.Duration) bounds {
 	return bounds{lo: b.lo + d, hi: b.hi + d, calmLo: b.calmLo + d, calmHi: b.calmHi + d}
 }
 
-// reversed are the bounds of the other clock against this one.
+// reversed returns the bounds of the other clock against this one.
 func (b bounds) reversed() bounds {
 	return bounds{lo: -b.hi, hi: -b.lo, calmLo: -b.calmHi, calmHi: -b.calmLo}
 }
 
-// least is the least correction within b: zero unless the proof asks for one.
+// least returns the smallest correction within b. It is zero without proof of an error.
 func (b bounds) least() time.Duration {
 	switch {
 	case b.lo > b.hi, b.lo <= precision && b.hi >= -precision:
@@ -160,10 +157,9 @@ func nearest(lo, hi time.Duration) time.Duration {
 	return 0
 }
 
-// solve corrects the instances one after the other: of those that are tied to one
-// whose correction is known, beginning with our own clock, the most trusted first,
-// and one that is bounded on both sides before another. Where none is tied, the
-// most trusted of the rest is right.
+// solve corrects one instance after the other, each against the corrected ones. It begins with our
+// own clock. Anchors come first, then instances bounded on both sides, then the others. If no
+// instance is bounded, the most trusted of the rest counts as correct.
 func solve(edges map[pair]bounds, trusted []clocked, most time.Duration) map[uint64]time.Duration {
 	known := map[uint64]time.Duration{reference: 0}
 	for len(trusted) > 0 {
@@ -189,11 +185,11 @@ func solve(edges map[pair]bounds, trusted []clocked, most time.Duration) map[uin
 	return known
 }
 
-// boundBothWays is the strongest tie but an anchor's.
+// boundBothWays is the strongest tie except an anchor's.
 const boundBothWays = 2
 
-// tied is how the clock of an instance is bounded by those that are known, and in
-// how many ways.
+// tied returns the bounds of an instance's clock by the corrected clocks, and the strength of the
+// tie.
 func tied(instance uint64, edges map[pair]bounds, known map[uint64]time.Duration) (bounds, int) {
 	all, tie := bounds{lo: -endless, hi: endless, calmLo: -endless, calmHi: endless}, 0
 	for p, b := range edges {
@@ -213,8 +209,7 @@ func tied(instance uint64, edges map[pair]bounds, known map[uint64]time.Duration
 	return all, tie
 }
 
-// clocked is an instance; an anchor is an API server, whose clock is that of most
-// that is known.
+// clocked is an instance. An anchor is an API server; its clock is the reference for most times.
 type clocked struct {
 	id     uint64
 	anchor bool
@@ -242,8 +237,8 @@ func (j *joint) trusted() []clocked {
 	return out
 }
 
-// instance is n's. A component that does not say on which host it runs is told
-// apart by who called it: containerd is that of the kubelet's host.
+// instance returns the instance of n. A component without a host in its resource is identified by
+// its caller: a kubelet's containerd runs on the kubelet's host.
 func (j *joint) instance(n *node) uint64 {
 	if n.instance&unplaced == 0 {
 		return n.instance

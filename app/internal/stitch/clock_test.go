@@ -12,8 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// TestClock: the kubelet's host is 3 s late or early, and so is the containerd on
-// it; what the kubelet sent to the API server tells.
+// TestClock: the clock of the kubelet and its containerd is 3 s late or early. The kubelet's
+// request to the API server proves it.
 func TestClock(t *testing.T) {
 	for name, off := range map[string]float64{"late": -3000, "early": 3000, "right": 0, "beyond measure": 100_000} {
 		t.Run(name, func(t *testing.T) {

@@ -11,20 +11,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// A trace takes spans for a bounded time. Without the bound, any local process could add spans to a
-// trace of last week. Components retry for minutes, and a Collector for the time of an outage.
+// A trace accepts spans for a bounded time. Without the bound, any local process could add spans to
+// a trace of last week. Components retry for minutes, and a Collector for the time of an outage.
 
 const (
-	// margin is how far from its trace a span may lie. Clocks of hosts differ, and a trace takes
-	// spans for an hour after it was handed out.
+	// margin is the greatest distance of a span from its trace in time. Clocks of hosts differ, and
+	// a trace accepts spans for an hour after its return.
 	margin = time.Hour
-	// maxClosed is how many closed traces each half of the set remembers.
+	// maxClosed limits the closed traces in each half of the set.
 	maxClosed = 1 << 16
 )
 
-// traceSet is a set of traces. It forgets the older half when it is full.
+// traceSet is a set of traces. It drops the older half when it is full.
 type traceSet struct {
-	// most is how many traces each half holds.
+	// most limits the traces in each half.
 	most          int
 	recent, older map[trace.TraceID]struct{}
 }
@@ -49,8 +49,8 @@ func (s *traceSet) has(id trace.TraceID) bool {
 	return there
 }
 
-// close forgets the finished traces whose time is over. Spans that name one of them are refused
-// from now on. A trace that began outside stays open to others: its ID is not ours.
+// close removes the finished traces older than Options.Keep. Later spans with such a trace's ID are
+// refused. A trace with a parent outside still passes spans, because others share its ID.
 func (s *Stitcher) close(now time.Time) {
 	over := 0
 	for over < len(s.finished) && now.Sub(s.finished[over].handed) > s.opts.Keep {
@@ -64,8 +64,8 @@ func (s *Stitcher) close(now time.Time) {
 	s.finished = slices.Delete(s.finished, 0, over)
 }
 
-// span learns when the trace was, and whether it began outside. It reports whether the trace
-// starts at another time than before.
+// span sets the trace's start, and whether it has a parent outside. It reports whether the start
+// changed.
 func (c *change) span(t *span.Trace) bool {
 	was := c.from
 	c.from, c.outside = time.Time{}, false
@@ -78,13 +78,13 @@ func (c *change) span(t *span.Trace) bool {
 	return !c.from.Equal(was)
 }
 
-// near reports whether a span's time is that of the trace, give or take the margin. A span that
-// overlaps the trace is near, however long it is.
+// near reports whether a span's time is within the margin of the trace's time. A span that overlaps
+// the trace is near at any length.
 func (c *change) near(s *span.Span) bool {
 	return !s.End.Before(c.from.Add(-margin)) && (c.handed.IsZero() || !s.Start.After(c.handed.Add(margin)))
 }
 
-// touchAll marks everything that may belong to c as to be resolved again.
+// touchAll marks all spans that may belong to c to be resolved again.
 func (s *Stitcher) touchAll(c *change) {
 	if g := s.groups[c.id]; g != nil {
 		g.each(s.touch)
@@ -100,8 +100,8 @@ func (s *Stitcher) touchAll(c *change) {
 	}
 }
 
-// refuse takes out of a bundle the spans that name a trace of ours and may not join it, and returns
-// the others.
+// refuse removes spans with the ID of a trace of ours that they may not join. It returns the
+// others.
 func (s *Stitcher) refuse(bundle []*node) []*node {
 	var others, refused []*node
 	for _, n := range bundle {

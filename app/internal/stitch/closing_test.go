@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// under makes a span below the root of a trace, at a time after epoch.
+// under adds a span below the root of a trace, at a time after epoch.
 func under(t *span.Trace, id byte, from, until time.Duration) *span.Span {
 	var f foreign
 	s := f.add("anything@host", "i", "work", by{1, id}, 0, millis(from), millis(until))
@@ -24,8 +24,8 @@ func under(t *span.Trace, id byte, from, until time.Duration) *span.Span {
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// TestClosed: a local process sends a span below the root of a trace every nine minutes. Each of
-// them once prolonged the time in which the trace takes more.
+// TestClosed: a local process sends a span below the root of a trace every nine minutes. In the
+// past each span prolonged the time in which the trace accepts spans.
 func TestClosed(t *testing.T) {
 	ours, _, _ := web()
 	s := stitch.New(stitch.Options{})
@@ -47,7 +47,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestOutage: a Collector sends what it holds when the server is back.
+// TestOutage: a Collector sends its buffered spans after an outage of the server.
 func TestOutage(t *testing.T) {
 	ours, _, _ := web()
 	s := stitch.New(stitch.Options{})
@@ -60,8 +60,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestClosedOutside: a pipeline goes on for hours after its change. The trace's ID is the
-// pipeline's, so its spans pass.
+// TestClosedOutside: a pipeline continues for hours after its change. The trace has the pipeline's
+// ID, so its spans pass.
 func TestClosedOutside(t *testing.T) {
 	ours, root, _ := web()
 	root.Parent, root.RemoteParent = trace.SpanID{7}, true
@@ -76,7 +76,7 @@ func TestClosedOutside(t *testing.T) {
 }
 
 // TestClosedAndWritten: an operator sends the context of an old trace with a new write. The
-// audit-id names the trace of the new one.
+// audit-id identifies the new write's trace.
 func TestClosedAndWritten(t *testing.T) {
 	ours, _, _ := web()
 	s := stitch.New(stitch.Options{})
@@ -102,7 +102,7 @@ func TestClosedAndWritten(t *testing.T) {
 	}
 }
 
-// TestUntimely: a span joins a trace of about its own time.
+// TestUntimely: a span joins a trace only near its own time.
 func TestUntimely(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string

@@ -13,11 +13,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Expire ends the wait of spans that have waited for the window: those of reads
-// and the like are noise; others are returned, as traces as they came, unless the
-// options drop them (rule X4). So are, in mode Link, those that were joined. It
-// also forgets the traces that nobody has joined for the window, and closes the
-// finished ones that were handed out long enough ago.
+// Expire ends the wait of spans older than the window. Reads and similar requests are dropped as
+// noise. Other spans are returned in their original traces, unless the options drop them (rule X4).
+// In mode Link, joined spans are returned as well. Expire also forgets open traces without a Join
+// for the window, and closes finished traces after Options.Keep.
 func (s *Stitcher) Expire(now time.Time) []*span.Trace {
 	s.close(now)
 	for c := range s.open {
@@ -35,8 +34,8 @@ func (s *Stitcher) Expire(now time.Time) []*span.Trace {
 	return s.takePassed()
 }
 
-// makeRoom lets go of the oldest until what is held is within its bounds: of weak
-// spans, then of those that wait, then of those that have a home.
+// makeRoom removes the oldest spans until the rest is within the bounds: first weak spans, then
+// waiting ones, then those with a home.
 func (s *Stitcher) makeRoom() {
 	for len(s.nodes)+len(s.passed) > s.opts.MaxSpans || s.bytes+s.passedBytes > s.opts.MaxBytes {
 		switch {
@@ -58,8 +57,8 @@ func (s *Stitcher) makeRoom() {
 	}
 }
 
-// bundle is n with the rest of its tree, and of the traces in it, that has no
-// home: what is let go of together.
+// bundle returns the spans without a home in n's tree and in the traces of that tree. They leave
+// together.
 func (s *Stitcher) bundle(n *node) []*node {
 	var out []*node
 	in := map[*node]bool{}
@@ -82,7 +81,7 @@ func (s *Stitcher) bundle(n *node) []*node {
 	return out
 }
 
-// letGo takes a bundle out of the forest, and passes it on or counts it.
+// letGo removes a bundle from the forest, and passes it on or counts it.
 func (s *Stitcher) letGo(bundle []*node, dropped *int64) {
 	bundle = s.refuse(bundle)
 	switch {
@@ -105,8 +104,7 @@ func (s *Stitcher) letGo(bundle []*node, dropped *int64) {
 	}
 }
 
-// isMinor reports whether all requests of a bundle that no other made are reads
-// and the like.
+// isMinor reports whether all outermost requests of a bundle are reads or similar.
 func isMinor(bundle []*node) bool {
 	minor := len(bundle) == 1 && bundle[0].weak
 	inside := climb(bundle, func(n *node) bool { return kind(n.span) == trace.SpanKindInternal })
@@ -126,9 +124,8 @@ func isMinor(bundle []*node) bool {
 	return minor
 }
 
-// climb says where one comes to who goes up from each of a bundle, or from what is
-// above one, for as long as on holds, or to the top. It goes each step once: trees
-// may be deep.
+// climb maps each span of a bundle, and its parent, to the first ancestor for which on is false, or
+// to the top. It takes each step once, because trees may be deep.
 func climb(bundle []*node, on func(*node) bool) map[*node]*node {
 	to := make(map[*node]*node, len(bundle))
 	var path []*node
@@ -151,10 +148,9 @@ func climb(bundle []*node, on func(*node) bool) map[*node]*node {
 	return to
 }
 
-// whole is a bundle as it is handed on. In mode Rewrite the parts of one request
-// that only links connect, or an answer to it, become one trace: an exec from the API server through
-// the kubelet to the container runtime. Work on a Pod that belongs to no change
-// links to the Pod's last trace.
+// whole returns a bundle for output. In mode Rewrite the parts of a request that only links or
+// answers connect become one trace. An example is an exec from the API server through the kubelet
+// to the container runtime. Work on a Pod outside a change gets a link to the Pod's last trace.
 func (s *Stitcher) whole(bundle []*node) []*span.Span {
 	out := make([]*span.Span, len(bundle))
 	var tops map[*node]*node
@@ -192,8 +188,8 @@ func (s *Stitcher) whole(bundle []*node) []*span.Span {
 	return out
 }
 
-// podsOf are the Pods that the trees of a bundle are about, by their tops, as far
-// as that is known: a Pod that is named by its UID, or else by its name.
+// podsOf maps the top of each tree in a bundle to its Pod, if known. A UID takes precedence over a
+// name.
 func (s *Stitcher) podsOf(bundle []*node, tops map[*node]*node) map[*node]*entry {
 	of, byUID := map[*node]*entry{}, map[*node]bool{}
 	for _, n := range bundle {
@@ -212,11 +208,10 @@ func (s *Stitcher) podsOf(bundle []*node, tops map[*node]*node) map[*node]*entry
 	return of
 }
 
-// linkPod is said by the link of work on a Pod to the Pod's last trace.
+// linkPod is the KeyLink value of a link to the Pod's last trace.
 const linkPod = "pod"
 
-// lastTrace is the link from the tree below top to the trace in which the Pod that
-// it is about was last reconciled; nil if that is not known.
+// lastTrace returns the link from the tree of top to the last trace of its Pod; nil if unknown.
 func lastTrace(of *entry, top *node) *span.Link {
 	if of == nil {
 		return nil
@@ -231,13 +226,13 @@ func lastTrace(of *entry, top *node) *span.Link {
 	return nil
 }
 
-// queue puts a span among those that Expire returns.
+// queue adds a span to the result of Expire.
 func (s *Stitcher) queue(out *span.Span, size int) {
 	s.passed = append(s.passed, out)
 	s.passedBytes += size
 }
 
-// takePassed returns what passes, as traces in order of their IDs.
+// takePassed returns the passed spans as traces, ordered by ID.
 func (s *Stitcher) takePassed() []*span.Trace {
 	if len(s.passed) == 0 {
 		return nil
@@ -261,14 +256,13 @@ func (s *Stitcher) takePassed() []*span.Trace {
 	return out
 }
 
-// ordered is TreeOrder, but leaves circles as they came: what passes is not
-// touched.
+// ordered is TreeOrder without changes to cycles: passed spans stay as received.
 func ordered(spans []*span.Span) []*span.Span {
 	parents := make(map[trace.SpanID]trace.SpanID, len(spans))
 	for _, s := range spans {
 		parents[s.ID] = s.Parent
 	}
-	met := make(map[trace.SpanID]int, len(spans)) // on the way up from which span
+	met := make(map[trace.SpanID]int, len(spans)) // the span that the walk started from
 	for i, s := range spans {
 		for at := s.ID; at.IsValid(); at = parents[at] {
 			from, before := met[at]

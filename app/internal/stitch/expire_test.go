@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// TestPassed: an exec is one trace, from the API server through the kubelet to the
-// runtime, and links to the Pod's last.
+// TestPassed: an exec is one trace, from the API server through the kubelet to the runtime, with a
+// link to the Pod's last trace.
 func TestPassed(t *testing.T) {
 	exec := func() *foreign {
 		var f foreign

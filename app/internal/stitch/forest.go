@@ -4,18 +4,17 @@ package stitch
 
 import "go.opentelemetry.io/otel/trace"
 
-// forest is all spans that are held, each below what it names as its parent or
-// caller.
+// forest holds all spans, each below its parent or caller.
 type forest struct {
 	nodes map[key]*node
-	// orphans are the spans whose parent is not held, by its key.
+	// orphans are the spans whose parent is missing, by the parent's key.
 	orphans map[key]*node
-	// groups are the spans of each trace as they came.
+	// groups are the spans of each original trace.
 	groups map[trace.TraceID]*list
-	// waiting and weak are the spans without a home, oldest first; weak are those
-	// that will hardly find one. homed are the others.
+	// waiting and weak are the spans without a home, oldest first. A weak span is unlikely to find
+	// a home. homed are the others.
 	waiting, weak, homed *list
-	// dirty are spans whose tree is to be resolved anew.
+	// dirty are spans whose tree must be resolved again.
 	dirty []*node
 	bytes int
 }
@@ -27,11 +26,11 @@ func newForest() forest {
 	}
 }
 
-// maxDepth is how deep a tree may be when what is below a span came before it;
-// what is deeper is cut there. It also ends circles.
+// maxDepth limits the depth of a tree whose children arrived before their parents; deeper parts are
+// cut off. It also bounds the walk of cycles.
 const maxDepth = 1024
 
-// plant puts n into the forest.
+// plant adds n to the forest.
 func (f *forest) plant(n *node) {
 	f.nodes[n.key] = n
 	f.bytes += int(n.size)
@@ -59,8 +58,8 @@ func (f *forest) plant(n *node) {
 	f.touch(n)
 }
 
-// mayBeBelow reports whether n below above makes no circle: what waits for n may
-// be what above is below.
+// mayBeBelow reports whether adding n below above makes no cycle: a span that waits for n may be an
+// ancestor of above.
 func (f *forest) mayBeBelow(n, above *node) bool {
 	if f.orphans[n.key] == nil && above != n {
 		return true
@@ -88,7 +87,7 @@ func (f *forest) below(above, n *node) {
 	f.touch(n)
 }
 
-// wait puts n among those that wait for the same parent.
+// wait adds n to the spans that wait for the same parent.
 func (f *forest) wait(n *node) {
 	head := f.orphans[n.up]
 	n.next, n.prev = head, nil
@@ -98,7 +97,7 @@ func (f *forest) wait(n *node) {
 	f.orphans[n.up] = n
 }
 
-// disown takes from n what a tree's top has.
+// disown clears the changes of a tree's top.
 func (f *forest) disown(n *node) {
 	for _, c := range n.changes {
 		delete(c.trees, n)
@@ -107,7 +106,7 @@ func (f *forest) disown(n *node) {
 	n.changes = nil
 }
 
-// uproot takes n out of the forest. What is below it waits for it again.
+// uproot removes n from the forest. Its children wait for it again.
 func (f *forest) uproot(n *node) {
 	n.gone = true
 	f.disown(n)
@@ -149,7 +148,7 @@ func (f *forest) uproot(n *node) {
 	n.queue = nil
 }
 
-// enqueue puts n into the queue that it belongs to.
+// enqueue moves n to its queue.
 func (f *forest) enqueue(n *node) {
 	to := f.waiting
 	switch {
@@ -168,7 +167,7 @@ func (f *forest) enqueue(n *node) {
 	to.push(n)
 }
 
-// touch has the tree of n resolved anew.
+// touch marks the tree of n to be resolved again.
 func (f *forest) touch(n *node) {
 	if !n.dirty {
 		n.dirty = true
@@ -176,14 +175,14 @@ func (f *forest) touch(n *node) {
 	}
 }
 
-// touchOrphans has all that waits for k resolved anew.
+// touchOrphans marks all spans that wait for k to be resolved again.
 func (f *forest) touchOrphans(k key) {
 	for o := f.orphans[k]; o != nil; o = o.next {
 		f.touch(o)
 	}
 }
 
-// walk returns top and all that is below it, parents first, in into's memory.
+// walk returns top and its descendants, parents first. It reuses the memory of into.
 func walk(top *node, into []*node) []*node {
 	into = append(into[:0], top)
 	for i := 0; i < len(into); i++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Attributes by which components name what a span is about.
+// Attributes that identify the object of a component's span.
 const (
 	keyAuditID       = attribute.Key("audit-id")
 	keyPodUID        = attribute.Key("k8s.pod.uid")
@@ -24,7 +24,7 @@ const (
 	keyImageRef      = attribute.Key("image.ref")
 )
 
-// identity is what a span can be joined by beside its parent.
+// identity can join a span other than by its parent.
 type identity struct {
 	kind identityKind
 	id   string
@@ -38,15 +38,13 @@ const (
 	byAudit
 	// byPod: a Pod's UID.
 	byPod
-	// byContainer: a sandbox's or a container's ID, which is a Pod's once a span
-	// has told of both.
+	// byContainer: the ID of a sandbox or a container. It maps to a Pod after a span with both IDs.
 	byContainer
-	// byName: a Pod's namespace and name. Names are reused: a link may go by one,
-	// a join may not.
+	// byName: a Pod's namespace and name. Names are reused: links may use them, joins may not.
 	byName
 )
 
-// identify returns what s can be joined by, and the UID of the Pod that it names.
+// identify returns the identity of s, and the UID of its Pod.
 func identify(s *span.Span) (id identity, pod string) {
 	var sandbox, container, sandboxName, containerName, audit, uid string
 	for i := range s.Attributes {
@@ -93,14 +91,14 @@ func identify(s *span.Span) (id identity, pod string) {
 	return identity{}, ""
 }
 
-// syncs reports whether a kubelet's span of that name is about one Pod.
+// syncs reports whether name is a kubelet's span for one Pod.
 func syncs(name string) bool {
 	return name == "syncPod" || name == "syncTerminatingPod" || name == "syncTerminatedPod"
 }
 
-// podOf reads the UID and the attempt from a name that the kubelet gives: of a
-// sandbox, <pod>_<namespace>_<uid>_<attempt>, or of a container, with its own
-// name before that. No part may contain an underscore.
+// podOf parses the UID and the attempt from a name made by the kubelet. The name of a sandbox is
+// <pod>_<namespace>_<uid>_<attempt>; that of a container has the container's name in front. No part
+// may contain an underscore.
 func podOf(name string) (uid, attempt string, ok bool) {
 	parts := strings.Split(name, "_")
 	if len(parts) != 4 && len(parts) != 5 {
@@ -110,17 +108,17 @@ func podOf(name string) (uid, attempt string, ok bool) {
 	return uid, attempt, len(uid) >= 32 && attempt != ""
 }
 
-// entry is all that goes by one identity.
+// entry holds everything with one identity.
 type entry struct {
 	nodes list
-	// writes are ours that an audit-id names.
+	// writes are our writes with the audit-id.
 	writes []written
 	// stays are a Pod's reconciliations, by start.
 	stays []stay
-	// pod is whose a sandbox or a container is; disputed: it was said of two.
+	// pod is the Pod of a sandbox or a container. disputed means that two Pods claim it.
 	pod      string
 	disputed bool
-	// containers are those of a Pod.
+	// containers are a Pod's containers.
 	containers []identity
 }
 
@@ -130,20 +128,20 @@ type written struct {
 	at     trace.SpanID
 }
 
-// identities are all that are named by spans that are held, or by our traces.
+// identities indexes the identities of held spans and of our traces.
 type identities struct {
 	entries map[identity]*entry
-	// learned are the containers whose Pod is known, oldest first from next on.
+	// learned are the containers with a known Pod. It is a ring; next is the oldest.
 	learned []identity
 	next    int
 }
 
-// maxLearned is how many containers' Pods are remembered.
+// maxLearned limits the containers with a known Pod.
 const maxLearned = 1 << 16
 
 func newIdentities() identities { return identities{entries: map[identity]*entry{}} }
 
-// entry returns that of id, and makes one if there is none.
+// entry returns the entry of id. It creates a missing one.
 func (i *identities) entry(id identity) *entry {
 	e := i.entries[id]
 	if e == nil {
@@ -153,7 +151,7 @@ func (i *identities) entry(id identity) *entry {
 	return e
 }
 
-// release forgets an entry that holds nothing.
+// release removes an empty entry.
 func (i *identities) release(id identity) {
 	if e := i.entries[id]; e != nil && e.nodes.len == 0 && len(e.writes) == 0 && len(e.stays) == 0 && e.pod == "" &&
 		len(e.containers) == 0 {
@@ -161,8 +159,8 @@ func (i *identities) release(id identity) {
 	}
 }
 
-// learn remembers that a sandbox or a container is a Pod's, and reports whether
-// that was news. What is said to be two Pods' is nobody's.
+// learn records the Pod of a sandbox or a container, and reports whether this was new. A container
+// claimed by two Pods has none.
 func (i *identities) learn(id, pod string) bool {
 	which := identity{byContainer, id}
 	e := i.entry(which)
@@ -193,7 +191,7 @@ func (i *identities) learn(id, pod string) bool {
 	return true
 }
 
-// podOf returns the UID of the Pod that n tells of, as far as it is known.
+// podOf returns the UID of n's Pod, or an empty string if it is unknown.
 func (i *identities) podOf(n *node) string {
 	if n.pod != "" {
 		return n.pod
@@ -206,7 +204,7 @@ func (i *identities) podOf(n *node) string {
 	return ""
 }
 
-// ids are the sandbox and the container that s names.
+// ids returns the IDs of the sandbox and the container of s.
 func ids(s *span.Span) [2]string {
 	return [2]string{text(s.Attributes, keySandboxID), text(s.Attributes, keyContainerID)}
 }

@@ -14,14 +14,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Join returns t with every span of others that belongs to it, and with better
-// times in ours where theirs tell them (rule T). In mode Link the others' spans
-// stay outside, and ours link to them. t is not changed; where there is nothing
-// to join it is returned itself. The result is not to be changed either, since
-// it is returned again while nothing changes.
+// Join returns t with every foreign span that belongs to it. Better times from these spans replace
+// ours (rule T). In mode Link the foreign spans stay outside, and our spans link to them. Join does
+// not change t, and returns t itself if there is nothing to join. The caller must not change the
+// result, because Join returns it again until something changes.
 //
-// Once finished is said, the trace is handed out: what comes for it later comes
-// from Late.
+// After a call with finished, Late returns the further spans of the trace.
 func (s *Stitcher) Join(t *span.Trace, finished bool, now time.Time) *span.Trace {
 	c := s.know(t, now)
 	if c.done {
@@ -46,8 +44,7 @@ func (s *Stitcher) Join(t *span.Trace, finished bool, now time.Time) *span.Trace
 	return out
 }
 
-// conclude remembers of a finished trace only what is needed to join what comes
-// late.
+// conclude keeps of a finished trace only the data needed to join late spans.
 func (s *Stitcher) conclude(c *change, j *joint, now time.Time) {
 	c.done, c.handed, c.joined = true, now, nil
 	if j != nil {
@@ -62,7 +59,7 @@ func (s *Stitcher) conclude(c *change, j *joint, now time.Time) {
 	}
 }
 
-// handOut takes what has been joined out of the forest.
+// handOut removes joined spans from the forest.
 func (s *Stitcher) handOut(j *joint, count *int64) {
 	c := j.change
 	if len(j.clock) > 0 {
@@ -89,14 +86,14 @@ func (s *Stitcher) handOut(j *joint, count *int64) {
 	}
 }
 
-// joint is one trace of ours with the others' spans that belong to it.
+// joint is one trace of ours with its foreign spans.
 type joint struct {
 	*Stitcher
 	change *change
 	of     *span.Trace
-	// members are the others' spans, by key; surplus those that did not fit.
+	// members are the foreign spans, by key. surplus are those above MaxPerTrace.
 	members, surplus []*node
-	// ids are of members whose own ID is another span's.
+	// ids are the new IDs of members whose ID is already taken.
 	ids   map[*node]trace.SpanID
 	clock map[uint64]time.Duration
 }
@@ -125,8 +122,8 @@ func (s *Stitcher) joint(c *change, t *span.Trace) *joint {
 	return j
 }
 
-// name finds an ID for the members whose own is another's in the trace: of ours,
-// or of a member of a trace with a lower ID.
+// name derives an ID for each member whose ID is taken: by a span of ours, or by a member from a
+// trace with a lower ID.
 func (j *joint) name() {
 	used := make(map[trace.SpanID]bool, len(j.members))
 	for _, k := range j.change.given {
@@ -152,7 +149,7 @@ func (j *joint) idOf(n *node) trace.SpanID {
 	return n.key.span
 }
 
-// trace is the whole.
+// trace returns the joined trace.
 func (j *joint) trace() *span.Trace {
 	out := *j.of
 	own := j.improve()
@@ -164,7 +161,7 @@ func (j *joint) trace() *span.Trace {
 	return &out
 }
 
-// joined are the members as they are in the trace.
+// joined returns the members in their joined form.
 func (j *joint) joined() []*span.Span {
 	in := make(map[*node]bool, len(j.members))
 	for _, n := range j.members {
@@ -181,7 +178,7 @@ func (j *joint) joined() []*span.Span {
 		case in[below]:
 			s.Parent = j.idOf(below)
 		default:
-			s.Parent = j.change.root // there was no room for its parent
+			s.Parent = j.change.root // its parent was surplus
 		}
 		s.Evidence = n.home.evidence
 		s.Origin = origin(n.span)
@@ -194,7 +191,7 @@ func (j *joint) joined() []*span.Span {
 	return out
 }
 
-// origin is s's own with the IDs that s came with.
+// origin returns the Origin of s with the original IDs.
 func origin(s *span.Span) *span.Origin {
 	if s.Origin.TraceID == s.TraceID && s.Origin.Parent == s.Parent {
 		return s.Origin
@@ -204,7 +201,7 @@ func origin(s *span.Span) *span.Origin {
 	return &o
 }
 
-// mark returns n's attributes with those that say what was done to it.
+// mark returns n's attributes, plus those for a new ID or a corrected clock.
 func (j *joint) mark(n *node) []attribute.KeyValue {
 	attrs := slices.Clip(n.span.Attributes)
 	if id := j.idOf(n); id != n.key.span {
@@ -230,10 +227,9 @@ func shift(s *span.Span, by time.Duration) {
 	s.Events = events
 }
 
-// adopt gives those of our spans whose parent was outside the parent that has
-// been joined. A parent that is joined below the span itself is none: an operator's
-// webhook made the context of an object as part of the very request that is told
-// of there.
+// adopt replaces an outside parent of our spans by the joined parent. A joined parent below the
+// span itself does not count: an operator's webhook may create an object's context within the
+// request of that span.
 func (j *joint) adopt(own []*span.Span) []*span.Span {
 	for i, s := range own {
 		if !s.RemoteParent {
@@ -253,8 +249,8 @@ func (j *joint) adopt(own []*span.Span) []*span.Span {
 	return own
 }
 
-// unlinked is own without the links to a trace of the API server's that has been
-// joined: nobody else knows it by that ID.
+// unlinked returns own without links to the API server's traces that were joined. No other place
+// knows them by that ID.
 func (j *joint) unlinked(own []*span.Span) []*span.Span {
 	joined := make(map[trace.TraceID]bool, len(j.members))
 	for _, n := range j.members {
@@ -273,7 +269,7 @@ func (j *joint) unlinked(own []*span.Span) []*span.Span {
 	return own
 }
 
-// below reports whether n is below s, a span of ours, in the trace.
+// below reports whether n is a descendant of our span s.
 func (j *joint) below(n *node, s *span.Span) bool {
 	for n.home.below != nil {
 		n = n.home.below
@@ -292,11 +288,11 @@ func (j *joint) below(n *node, s *span.Span) bool {
 	return false
 }
 
-// linkJoined is said by the link of a span of ours to one of others that was left
-// where it was.
+// linkJoined is the KeyLink value of a link from our span to a foreign span that stays in its
+// trace.
 const linkJoined = "joined"
 
-// linked is own with links to the roots of what was joined.
+// linked returns own with links to the roots of the joined spans.
 func (j *joint) linked(own []*span.Span) []*span.Span {
 	links := map[trace.SpanID][]span.Link{}
 	for _, n := range j.members {

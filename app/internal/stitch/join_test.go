@@ -38,8 +38,8 @@ func TestJoinChangesNothingGiven(t *testing.T) {
 	}
 }
 
-// TestServerLink: a write's link to the API server's own span goes when that is part
-// of the trace, and stays where it is somewhere else.
+// TestServerLink: a write's link to the API server's span is removed if that span is in the trace.
+// Otherwise it stays.
 func TestServerLink(t *testing.T) {
 	theirs := by{1, 1}
 	for name, c := range map[string]struct {
@@ -82,8 +82,7 @@ func TestServerLink(t *testing.T) {
 	}
 }
 
-// TestOneIDTwoSpans: of spans that came with the same IDs the same one stays,
-// whichever came first.
+// TestOneIDTwoSpans: of two spans with the same IDs, the same one stays in any order.
 func TestOneIDTwoSpans(t *testing.T) {
 	var f foreign
 	one := f.add("operator", "i", "work", by{9, 1}, 0, 1, 2, attribute.String("a", "x"), attribute.Int("b", 1))

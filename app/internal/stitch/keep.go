@@ -8,20 +8,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// What a Stitcher holds is gone when its process dies. Where Options.Kept is set,
-// its caller keeps a copy of it elsewhere, in places that it numbers from 1: Fresh
-// tells what to keep, and Left what need not be kept any more. After a crash the
-// copies are accepted again.
+// A Stitcher's spans are lost when its process dies. With Options.Kept, its caller stores copies
+// elsewhere, in places numbered from 1. Fresh returns the spans to store, and Left those to delete.
+// After a crash the caller accepts the copies again.
 
-// Left names a span that is held no more, and where its copy was put.
+// Left identifies a span that is no longer held, and the place of its copy.
 type Left struct {
 	Trace trace.TraceID
 	Span  trace.SpanID
 	Place uint64
 }
 
-// Fresh returns the spans that have come since the last call and are held, but for
-// those that will hardly belong to a change. Their copies are put into place.
+// Fresh returns the spans held since the last call, without those unlikely to belong to a change.
+// The caller stores their copies at place.
 func (s *Stitcher) Fresh(place uint64) []*span.Span {
 	var out []*span.Span
 	for _, n := range s.fresh {
@@ -36,15 +35,15 @@ func (s *Stitcher) Fresh(place uint64) []*span.Span {
 	return out
 }
 
-// Left returns the spans of which copies are kept that went since the last call:
-// with their traces, on their own, or since they turned out to be nobody's.
+// Left returns the spans with a copy that left since the last call: with their traces, passed on or
+// dropped.
 func (s *Stitcher) Left() []Left {
 	out := s.left
 	s.left = nil
 	return out
 }
 
-// Lost has Fresh return all that is held: the copies are gone.
+// Lost declares all copies lost, so that Fresh returns all held spans again.
 func (s *Stitcher) Lost() {
 	s.fresh, s.left = s.fresh[:0], nil
 	for _, n := range s.nodes {
@@ -53,8 +52,8 @@ func (s *Stitcher) Lost() {
 	}
 }
 
-// Leave lets go of the spans whose copies are in places from first on, uncounted:
-// somebody else will take them in.
+// Leave removes the spans with copies at places from first on, without counting them: another
+// process accepts them.
 func (s *Stitcher) Leave(first uint64) {
 	for _, n := range s.nodes {
 		if n.kept >= first && n.kept != 0 {
@@ -65,14 +64,14 @@ func (s *Stitcher) Leave(first uint64) {
 	s.settle()
 }
 
-// keep notes a span that has come.
+// keep records a new span.
 func (s *Stitcher) keep(n *node) {
 	if s.opts.Kept {
 		s.fresh = append(s.fresh, n)
 	}
 }
 
-// unkeep notes a span that goes.
+// unkeep records the end of a span.
 func (s *Stitcher) unkeep(n *node) {
 	if n.kept != 0 {
 		s.left = append(s.left, Left{Trace: n.key.trace, Span: n.key.span, Place: n.kept})

@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// TestCopies: a caller who keeps what Fresh returns, but for what has Left, has at
-// any time what another Stitcher would need to go on from there.
+// TestCopies: the spans from Fresh without those from Left are at any time enough for another
+// Stitcher to continue.
 func TestCopies(t *testing.T) {
 	ours, _, pod := web()
 	var f foreign

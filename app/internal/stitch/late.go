@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Late returns the spans that have come for traces that were handed out finished:
-// additions to them, each once. In mode Link there are none, and such spans pass.
+// Late returns the spans that arrived after their finished trace was returned. Each is returned
+// once. In mode Link there are none; such spans pass.
 func (s *Stitcher) Late() []*span.Trace {
 	s.settle()
 	var out []*span.Trace
@@ -27,12 +27,12 @@ func (s *Stitcher) Late() []*span.Trace {
 	}
 	clear(s.late)
 	slices.SortFunc(out, func(a, b *span.Trace) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	s.settle() // what waited for them is joined to them now, and comes with the next
+	s.settle() // their waiting children are joined now, and returned by the next call
 	return out
 }
 
-// Amend tells of spans of ours that are added to a trace which was handed out
-// finished: what has come for them, or comes, is joined to them.
+// Amend adds spans of ours to a finished trace. Foreign spans for them are joined, earlier or later
+// ones.
 func (s *Stitcher) Amend(t *span.Trace) {
 	c := s.changes[t.ID]
 	if c == nil || !c.done {
@@ -50,14 +50,14 @@ func (s *Stitcher) Amend(t *span.Trace) {
 	s.index += c.size() - was
 }
 
-// Forget forgets a trace that is no more: what was joined to it waits again.
+// Forget removes a trace that no longer exists. The spans joined to it wait again.
 func (s *Stitcher) Forget(id trace.TraceID) {
 	if c := s.changes[id]; c != nil && !c.done {
 		s.forget(c)
 	}
 }
 
-// forgetOldest forgets the trace that was handed out first.
+// forgetOldest removes the trace that was finished first.
 func (s *Stitcher) forgetOldest() {
 	s.forgetFinished(s.finished[0])
 	s.finished = slices.Delete(s.finished, 0, 1)

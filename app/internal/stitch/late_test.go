@@ -18,7 +18,7 @@ func TestFinished(t *testing.T) {
 	ours, _, _ := web()
 	spans := all()
 	s := stitch.New(stitch.Options{})
-	// What is there goes with the trace; of the request only the middle is.
+	// Of the request only the middle arrives before its trace is returned.
 	s.Accept(spans[1:2], now)
 	s.Accept(spans[4:], now)
 	whole := s.Join(ours.Trace, true, now)
@@ -72,8 +72,8 @@ func TestFinished(t *testing.T) {
 	}
 }
 
-// TestAmended: a write of which the audit log told when its trace had been handed
-// out has its request joined, whichever of the two comes first.
+// TestAmended: the audit log reports a write after its trace was returned. The write's request is
+// joined, whether it arrives first or last.
 func TestAmended(t *testing.T) {
 	for name, first := range map[string]bool{"request first": true, "write first": false} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestAmended(t *testing.T) {
 	}
 	s := stitch.New(stitch.Options{})
 	ours, _, _ := web()
-	s.Amend(ours.Trace) // of no trace that is known
+	s.Amend(ours.Trace) // of an unknown trace
 	if st := s.Stats(); st.Index != 0 || st.Changes != 0 {
 		t.Errorf("%+v", st)
 	}

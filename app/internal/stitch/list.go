@@ -5,9 +5,8 @@ package stitch
 // hook is a node's place in one list.
 type hook struct{ next, prev *node }
 
-// list is a chain through one kind of hook of nodes: to add and to take out costs
-// the same however long it is, which a flood of spans that are alike in something
-// must not change.
+// list is a linked list through one kind of node hook. Adding and removing take constant time, also
+// in a flood of spans that share an identity.
 type list struct {
 	hook       func(*node) *hook
 	head, tail *node
@@ -42,7 +41,7 @@ func (l *list) remove(n *node) {
 	l.len--
 }
 
-// each calls f with every node, which f may take out.
+// each calls f with every node. f may remove its node.
 func (l *list) each(f func(*node)) {
 	for n := l.head; n != nil; {
 		next := l.hook(n).next

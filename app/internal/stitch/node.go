@@ -11,42 +11,40 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// key names a span by the IDs that it came with.
+// key identifies a span by its original IDs.
 type key struct {
 	trace trace.TraceID
 	span  trace.SpanID
 }
 
-// node is a span of another component that is held.
+// node is a held span of another component.
 type node struct {
-	// span is as it came; it is never changed.
+	// span is the span as received; it is never changed.
 	span *span.Span
 	key  key
-	// up names what the span is below: its parent, the caller that its only link
-	// leads to, or the request that it answers. It is zero for a root.
+	// up is the key above the span: its parent, the caller in its only link, or the request that it
+	// answers. It is zero for a root.
 	up key
-	// identity is what else it can be joined by, and pod the UID of the Pod that
-	// it tells of; either may be empty.
+	// identity is a further way to join the span. pod is the UID of its Pod. Either may be empty.
 	identity identity
 	pod      string
-	// instance tells apart the processes that spans come from.
+	// instance identifies the process that sent the span.
 	instance uint64
 	home     home
 	seen     time.Time
 	size     int32
-	// kept is where a copy is kept; 0 for nowhere (keep.go).
+	// kept is the place of a copy; 0 means none (keep.go).
 	kept uint64
 
-	// edge is how it is known that up is what the span is below: empty for its
-	// parent.
+	// edge is the evidence for up; empty for its parent.
 	edge span.Evidence
 
 	weak, dirty, gone bool
 
-	// above is the span that up names, if it is held; first its first child, and
-	// next and prev are its siblings, or those that wait for the same parent.
+	// above is the span of key up, if it is held. first is its first child. next and prev are its
+	// siblings, or the spans that wait for the same parent.
 	above, first, next, prev *node
-	// changes are those that have a span of the tree, if this is its top.
+	// changes are the changes with a span of the tree. Only the tree's top has them.
 	changes []*change
 
 	inGroup, byAge, byIdentity hook
@@ -55,17 +53,17 @@ type node struct {
 
 // home is a span's place in one of our traces.
 type home struct {
-	// change is nil while the span belongs nowhere.
+	// change is nil without a home.
 	change *change
-	// below is the node that is the parent; nil if it is the span at.
+	// below is the parent node; nil if the parent is the span at.
 	below *node
 	at    trace.SpanID
-	// evidence is how the edge is known; empty where a span follows its parent.
+	// evidence is the evidence of the edge; empty for a span that follows its parent.
 	evidence span.Evidence
 }
 
-// linkObject is said by a link of the operator kit to the context of the object
-// that is reconciled, in link mode.
+// linkObject is the KeyLink value, in link mode, of the operator kit's link to the reconciled
+// object's context.
 const linkObject = "object"
 
 func newNode(s *span.Span, instance uint64, now time.Time) *node {
@@ -76,8 +74,8 @@ func newNode(s *span.Span, instance uint64, now time.Time) *node {
 	return n
 }
 
-// calledBy is what s is below. A root that a server made for a caller whom it
-// does not trust has one link, to the caller's context.
+// calledBy returns the key above s. A server that does not trust its caller starts a root with one
+// link, to the caller's context.
 func calledBy(s *span.Span) (up key, edge span.Evidence) {
 	if s.Parent.IsValid() {
 		return key{s.TraceID, s.Parent}, ""
@@ -93,7 +91,7 @@ func calledBy(s *span.Span) (up key, edge span.Evidence) {
 	return key{}, ""
 }
 
-// top is the root of n's tree, as far as the tree is held.
+// top returns the root of n's tree, among the held spans.
 func (n *node) top() *node {
 	for n.above != nil {
 		n = n.above
@@ -101,7 +99,7 @@ func (n *node) top() *node {
 	return n
 }
 
-// within reports whether n is below other, or is it.
+// within reports whether n is other or a descendant of it.
 func (n *node) within(other *node) bool {
 	for ; n != nil; n = n.above {
 		if n == other {
@@ -118,7 +116,7 @@ func kind(s *span.Span) trace.SpanKind {
 	return s.Origin.Kind
 }
 
-// text is the string that is said under k, or empty.
+// text returns the string under k, or an empty string.
 func text(attrs []attribute.KeyValue, k attribute.Key) string {
 	for i := range attrs {
 		if attrs[i].Key == k && attrs[i].Value.Type() == attribute.STRING {
@@ -128,13 +126,13 @@ func text(attrs []attribute.KeyValue, k attribute.Key) string {
 	return ""
 }
 
-// What a held span costs beside its texts: the node, its place in the indexes,
-// the span; and an attribute, an event, a link.
+// Memory of a held span besides its texts: the node, its index entries and the span; and of an
+// attribute, an event and a link.
 const (
 	costSpan, costAttribute, costEvent, costLink = 1000, 72, 88, 56
 )
 
-// size is about what s takes in memory.
+// size estimates the memory of s.
 func size(s *span.Span) int32 {
 	n := costSpan + len(s.Name) + len(s.Message) + sizeOf(s.Attributes)
 	if s.Origin != nil {
@@ -156,7 +154,7 @@ func sizeOf(attrs []attribute.KeyValue) int {
 		case attribute.STRING:
 			n += len(v.AsString())
 		case attribute.BOOL, attribute.INT64, attribute.FLOAT64, attribute.EMPTY:
-		default: // a list or a map: rare, so it may cost
+		default: // a list or a map: rare, so the cost is acceptable
 			n += 8 * len(v.String())
 		}
 		n += len(attrs[i].Key)

@@ -11,11 +11,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// noise remembers which spans were dropped as noise, so that what is below them
-// goes the same way (rule X3). It forgets the older half when it is full.
+// noise records spans that were dropped as noise, so that their children are dropped too (rule X3).
+// It drops the older half when it is full.
 type noise struct{ recent, older map[key]struct{} }
 
-// maxNoise is how many spans each half remembers.
+// maxNoise limits the spans in each half.
 const maxNoise = 1 << 15
 
 func newNoise() noise { return noise{recent: map[key]struct{}{}, older: map[key]struct{}{}} }
@@ -36,8 +36,8 @@ func (n *noise) has(k key) bool {
 	return there
 }
 
-// polls are the calls by which a kubelet looks round, several times a second. One
-// that belongs to work is below that work.
+// polls are the kubelet's polling calls, several per second. A poll within other work stays below
+// that work.
 var polls = map[string]bool{
 	"ListContainers": true, "ListPodSandbox": true, "ContainerStatus": true, "PodSandboxStatus": true,
 	"ListImages": true, "ImageStatus": true,
@@ -46,9 +46,9 @@ var polls = map[string]bool{
 	"ListPodSandboxStats": true, "ListMetricDescriptors": true, "ListPodSandboxMetrics": true,
 	"GetContainerEvents": true,
 	"RuntimeConfig":      true, "UpdateRuntimeConfig": true,
-	// What containerd asks its shims, and is told by them.
+	// Calls between containerd and its shims.
 	"State": true, "Stats": true, "Forward": true,
-	// gRPC's health checks, and what etcd is asked without end.
+	// Health checks of gRPC, and the repeated calls to etcd.
 	"Check": true, "Watch": true, "LeaseGrant": true, "LeaseKeepAlive": true, "LeaseRevoke": true,
 }
 
@@ -59,8 +59,8 @@ const (
 	keyURL    = attribute.Key("url.full")
 )
 
-// isNoise reports whether s is nobody's work: a root that polls, or a request for
-// a lease, a health check or the like, whoever asked.
+// isNoise reports whether s belongs to no work: a polling root, or a request for a lease, a health
+// check or the like from any caller.
 func isNoise(s *span.Span) bool {
 	root := !s.Parent.IsValid()
 	switch kind(s) {
@@ -82,13 +82,13 @@ func isNoise(s *span.Span) bool {
 	return strings.HasPrefix(path, "/apis/coordination.k8s.io/") || isHealth(path)
 }
 
-// isRPC reports whether a service is named as gRPC does: runtime.v1.RuntimeService.
+// isRPC reports whether a service has the form of gRPC names: runtime.v1.RuntimeService.
 func isRPC(service string) bool {
 	return !strings.ContainsAny(service, "/ ") && strings.Contains(service, ".")
 }
 
-// isMethod reports whether a span is named after an HTTP method alone, as those of
-// requests for no resource.
+// isMethod reports whether name is only an HTTP method. Requests without a resource have such
+// names.
 func isMethod(name string) bool {
 	switch name {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
@@ -97,7 +97,7 @@ func isMethod(name string) bool {
 	return false
 }
 
-// pathOf is the path of the request that s tells of, or empty.
+// pathOf returns the path of the request of s, or an empty string.
 func pathOf(s *span.Span) string {
 	for i := range s.Attributes {
 		switch s.Attributes[i].Key {
@@ -127,8 +127,8 @@ func isHealth(path string) bool {
 	return false
 }
 
-// minor reports whether s will hardly belong to a change: a read, or a write that
-// tells of others. Such goes first when room is needed.
+// minor reports whether s is unlikely to belong to a change: a read, or a write about other
+// objects. Such spans are evicted first.
 func minor(s *span.Span) bool {
 	verb, rest, _ := strings.Cut(s.Name, " ")
 	switch {
@@ -147,11 +147,11 @@ func minor(s *span.Span) bool {
 	return slash >= 0 && polls[s.Name[slash+1:]] && isRPC(s.Name[:slash])
 }
 
-// authentication is what the API server does before it knows whether to trust the
-// caller: a trace of its own, where it does not.
+// authentication is the API server's span before it has authenticated the caller. Without trust in
+// the caller it is a separate trace.
 const authentication = "authentication"
 
-// isStream reports whether a request is one that the kubelet answers.
+// isStream reports whether a kubelet answers the request.
 func isStream(name string) bool {
 	for _, sub := range []string{"/exec", "/attach", "/portforward", "/log", "/proxy"} {
 		if strings.HasSuffix(name, sub) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// fingerprint tells one version of a trace of ours from another: by which spans
-// there are, their times, outcomes and messages, and how much hangs on them.
+// fingerprint identifies one version of a trace of ours: its spans, their times, outcomes and
+// messages, and their counts of attributes, events and links.
 func fingerprint(t *span.Trace) uint64 {
 	h := xxhash.New()
 	buf := make([]byte, 0, 512)

@@ -25,8 +25,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// captured is one recording: what the components emitted, and the traces that the
-// engine makes of what it saw and of what the audit log told.
+// captured is one recording: the components' spans, and the engine's traces from its observations
+// and the audit log.
 type captured struct {
 	spans  []*span.Span
 	ours   []*span.Trace
@@ -34,7 +34,7 @@ type captured struct {
 	end    time.Time
 }
 
-// recorded are the names of the recordings.
+// recorded returns the names of the recordings.
 func recorded(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "recording-*.otlp.jsonl.gz"))
@@ -78,7 +78,7 @@ func load(t testing.TB, name string) captured {
 	return out
 }
 
-// audited is what the server sees of an audit log that the API server sends to it.
+// audited returns a server's observations from an audit log that the API server sends.
 func audited(t testing.TB, name string, now time.Time) (seen []*observation.Observation) {
 	t.Helper()
 	s, err := audit.New(audit.Config{
@@ -104,7 +104,7 @@ func audited(t testing.TB, name string, now time.Time) (seen []*observation.Obse
 	return seen
 }
 
-// auditIDs are those of the writes in traces.
+// auditIDs returns the audit-ids of the writes in traces.
 func auditIDs(traces []*span.Trace) map[string]bool {
 	out := map[string]bool{}
 	note := func(attrs []attribute.KeyValue) {
@@ -125,7 +125,7 @@ func auditIDs(traces []*span.Trace) map[string]bool {
 	return out
 }
 
-// TestRecordings joins what a real cluster emitted.
+// TestRecordings joins the spans of a real cluster.
 func TestRecordings(t *testing.T) {
 	for _, name := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +204,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestOrder: what is joined is a matter of which spans there are, and of nothing
-// else.
+// TestOrder: the result depends only on the set of spans.
 func TestOrder(t *testing.T) {
 	for _, name := range recorded(t) {
 		t.Run(name, func(t *testing.T) {

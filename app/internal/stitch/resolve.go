@@ -10,16 +10,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// scratch is memory that is used again.
+// scratch is reused memory.
 type scratch struct {
 	walk, dirty []*node
 	claims      map[*node]home
 	changes     []*change
 }
 
-// settle resolves every tree of which something may have changed.
+// settle resolves every tree with possible changes.
 func (s *Stitcher) settle() {
-	for len(s.dirty) > 0 { // what is learned may make more dirty
+	for len(s.dirty) > 0 { // resolving may mark more spans
 		batch := s.dirty
 		s.dirty = s.scratch.dirty[:0]
 		for _, n := range batch {
@@ -32,16 +32,14 @@ func (s *Stitcher) settle() {
 	}
 }
 
-// resolve gives every span of a tree its home. The first that applies:
+// resolve assigns a home to every span of a tree. The first that applies:
 //
 //  1. below its parent or caller, if that is a span of ours or has a home;
-//  2. at the write whose audit-id it carries, which counts more than the first if
-//     the two name different traces;
+//  2. at the write with its audit-id. This wins over 1 if the two are in different traces;
 //  3. at the reconciliation of the Pod that it names by UID, sandbox or container;
-//  4. in the trace under whose ID it was made.
+//  4. in the trace with its original trace ID.
 //
-// What stands above a span for which 2 or 3 holds and belongs to the same request
-// has the home in its place (claimants).
+// For 2 and 3 the home belongs to the topmost span of the same request (claimant).
 func (s *Stitcher) resolve(top *node) {
 	s.scratch.walk = walk(top, s.scratch.walk)
 	nodes := s.scratch.walk
@@ -62,7 +60,7 @@ func (s *Stitcher) resolve(top *node) {
 	s.register(top, changes)
 }
 
-// register notes which changes have a span of the tree.
+// register records the changes with a span of the tree.
 func (s *Stitcher) register(top *node, changes []*change) {
 	for _, c := range top.changes {
 		c.stale = true
@@ -80,7 +78,7 @@ func (s *Stitcher) register(top *node, changes []*change) {
 	top.changes = append(top.changes[:0], changes...)
 }
 
-// homeOf is n's home, if that is near in time.
+// homeOf returns n's home, if that is near in time.
 func (s *Stitcher) homeOf(n *node) home {
 	h := s.placeOf(n)
 	if h.change != nil && !h.change.near(n.span) {
@@ -107,14 +105,13 @@ func (s *Stitcher) placeOf(n *node) home {
 	if c := s.changes[n.key.trace]; c != nil {
 		h = home{change: c, evidence: span.ByAnnotation}
 		if n.up != (key{}) {
-			h.at = c.root // its parent has not come, or never will
+			h.at = c.root // its parent is missing
 		}
 	}
 	return h
 }
 
-// parentage is how the edge to a span of ours is known that n names as its
-// parent: a request carried the context, or an object.
+// parentage returns the evidence for a parent of ours: a request or an object carried the context.
 func parentage(n *node, at spot) span.Evidence {
 	switch {
 	case at.given && n.edge == "", n.edge == span.ByTime:
@@ -125,7 +122,7 @@ func parentage(n *node, at spot) span.Evidence {
 	return span.ByAnnotation
 }
 
-// claim notes the home that n has by what it names.
+// claim records n's home by its identity.
 func (s *Stitcher) claim(n *node) {
 	switch n.identity.kind {
 	case byAudit:
@@ -139,7 +136,7 @@ func (s *Stitcher) claim(n *node) {
 		}
 		root := claimant(n)
 		if root.above != nil || root.up != (key{}) {
-			return // it follows its parent, once that comes
+			return // its home will be below its parent
 		}
 		if st, ok := s.stayOf(n, pod); ok {
 			s.dispute(root, home{change: st.change, at: st.at, evidence: span.ByIdentity})
@@ -147,8 +144,8 @@ func (s *Stitcher) claim(n *node) {
 	}
 }
 
-// dispute notes a claim. Where two differ, a request counts more than a Pod, and
-// of equals none counts.
+// dispute records a claim. Of two different claims, a request wins over a Pod; equal ones cancel
+// each other.
 func (s *Stitcher) dispute(n *node, h home) {
 	switch was, known := s.scratch.claims[n]; {
 	case !known, h.evidence == span.ByRequest && was.evidence != span.ByRequest:
@@ -158,8 +155,8 @@ func (s *Stitcher) dispute(n *node, h home) {
 	}
 }
 
-// claimant is the topmost span of the request that n is part of: what the same
-// process has above it, and the call that it answers.
+// claimant returns the topmost span of n's request: the ancestors in the same process, and the call
+// that it answers.
 func claimant(n *node) *node {
 	for range maxDepth {
 		switch {
@@ -175,10 +172,9 @@ func claimant(n *node) *node {
 	return n
 }
 
-// writeOf returns our write whose request n is, by audit-id. An ID joins nothing
-// that names writes of two traces, or two requests: a client may choose it. An API
-// server that hands a request on to another hands on the ID, too; there the outer
-// request stands for both.
+// writeOf returns our write with n's audit-id. An ID of writes in two traces, or of two requests,
+// joins nothing, because a client may choose it. An API server that forwards a request forwards its
+// ID; then the outer request counts.
 func (s *Stitcher) writeOf(n *node) (written, bool) {
 	e := s.entries[n.identity]
 	if len(e.writes) != 1 || e.nodes.len > maxHops {
@@ -189,11 +185,11 @@ func (s *Stitcher) writeOf(n *node) (written, bool) {
 	return e.writes[0], outer
 }
 
-// maxHops is how many API servers hand one request on.
+// maxHops limits the API servers that forward one request.
 const maxHops = 4
 
-// teach learns whose the sandbox and the container are that n names, from n or
-// from the work on a Pod that it is part of, and returns that Pod.
+// teach records the Pod of n's sandbox and container, and returns it. The Pod is that of n, or of
+// the Pod work above n.
 func (s *Stitcher) teach(n *node) string {
 	pod, up := n.pod, n.above
 	for range maxDepth {

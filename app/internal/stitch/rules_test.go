@@ -34,15 +34,15 @@ func sandboxName(pod string) attribute.KeyValue {
 	return attribute.String("sandbox.name", pod+"_default_"+string(uid(pod))+"_0")
 }
 
-// TestRules joins spans to the creation of a Deployment with one Pod, and shows
-// what of them is in the tree, below what.
+// TestRules joins spans to the creation of a Deployment with one Pod. It compares the joined spans
+// and their parents.
 func TestRules(t *testing.T) {
 	const pod, write = "reconcile Pod", "create Deployment"
 	cases := map[string]struct {
 		reason string
 		ours   func(s story, deployment, pod *span.Span)
 		spans  func(f *foreign, s story)
-		// below is what the others' spans are found below, from the top.
+		// want lists each foreign span with its ancestors, from the top.
 		want []string
 	}{
 		"audit-id": {
@@ -277,7 +277,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// edgesOf are the others' spans in a trace, each after what it is below.
+// edgesOf returns the foreign spans in a trace, each after its ancestors.
 func edgesOf(t *span.Trace) []string {
 	names := map[trace.SpanID]string{}
 	for _, s := range t.Spans {
@@ -309,8 +309,8 @@ func sorted(list []string) string {
 	return strings.Join(list, "\n")
 }
 
-// check holds what every joined trace must be: ours all there, one ID, no orphan,
-// no ID twice.
+// check checks the invariants of a joined trace: all of our spans, one trace ID, no orphan, no
+// repeated ID.
 func check(t *testing.T, ours, joined *span.Trace) {
 	t.Helper()
 	known := map[trace.SpanID]bool{}
@@ -358,8 +358,8 @@ func TestOutsideParent(t *testing.T) {
 	}
 }
 
-// TestOwnWebhook: an operator's webhook gives an object its context while the
-// request that creates the object is under way, in that request's trace.
+// TestOwnWebhook: an operator's webhook sets an object's context during the create request, in that
+// request's trace.
 func TestOwnWebhook(t *testing.T) {
 	ours, d, _ := web()
 	ours.ID = by{1, 1}.traceID()
@@ -367,7 +367,7 @@ func TestOwnWebhook(t *testing.T) {
 		s.TraceID = ours.ID
 	}
 	d.Parent, d.RemoteParent = by{1, 6}.spanID(), true
-	// The earliest below it, by a clock of whole seconds.
+	// The earliest descendant has a clock of whole seconds.
 	ours.add(d, "condition", d.Object, -500, 4000)
 	var f foreign
 	f.request(by{1, 1}, postDeployments, "audit-deployment", 1, 4)

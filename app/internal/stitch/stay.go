@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// slack is by how much work on a Pod may seem to end before what caused it: a
-// write's time is that of its arrival, often.
+// slack is the apparent time by which work on a Pod may end before its cause. The time of a write
+// is often that of its arrival.
 const slack = time.Second
 
-// stayOf returns the reconciliation of a Pod that n is part of: the UID says of
-// which Pod, and what n does says of which of its reconciliations, or when where
-// several would do. Work on a Pod outside its reconciliations is a kubelet's
-// looking round.
+// stayOf returns the reconciliation of a Pod to which n belongs. The UID identifies the Pod. The
+// kind of work, or else the time, selects the reconciliation. Work outside the reconciliations is
+// routine checking by the kubelet.
 func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 	e := s.entries[identity{byPod, pod}]
 	if e == nil || len(e.stays) == 0 {
@@ -32,7 +31,7 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 			return st, true
 		}
 		if st, ok := then(e.stays, n, false); ok {
-			return st, true // it has ended by itself, or was evicted
+			return st, true // it ended by itself, or by eviction
 		}
 		for _, st := range e.stays {
 			if st.deletion && syncs(n.span.Name) {
@@ -45,7 +44,7 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 	return stay{}, false
 }
 
-// then returns the last of stays that was open while n was.
+// then returns the last of stays that was open during n.
 func then(stays []stay, n *node, deletion bool) (found stay, ok bool) {
 	for _, st := range stays {
 		if st.deletion != deletion || n.span.End.Before(st.start.Add(-slack)) || !st.end.IsZero() &&
@@ -57,7 +56,7 @@ func then(stays []stay, n *node, deletion bool) (found stay, ok bool) {
 	return found, ok
 }
 
-// begins reports whether n is of a Pod's beginning, which it has but once.
+// begins reports whether n belongs to a Pod's start, which occurs once.
 func begins(n *node) bool {
 	if n.span.Name == "syncPod" {
 		return text(n.span.Attributes, keyUpdateType) == "create"
@@ -70,7 +69,7 @@ func begins(n *node) bool {
 	return ok && attempt == "0"
 }
 
-// ends reports whether n is of a Pod's end.
+// ends reports whether n belongs to a Pod's end.
 func ends(n *node) bool {
 	name := n.span.Name
 	if name == "syncTerminatingPod" || name == "syncTerminatedPod" {

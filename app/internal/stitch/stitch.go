@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stitch joins the spans that other components emit (kube-apiserver,
-// kubelet, containerd, etcd, operators) to the traces of changes they belong to:
-// rules X1 to X4 of docs/trace-model.md. It joins by identity; time chooses among
-// the reconciliations of one object, and joins only what has no identity, the
-// requests to a kubelet, with an edge that says so (streams.go).
+// Package stitch joins the spans that other components emit (kube-apiserver, kubelet, containerd,
+// etcd, operators) to the traces of changes: rules X1 to X4 of docs/trace-model.md. Joins use
+// identity. Time selects among the reconciliations of one object. Time alone joins only requests to
+// a kubelet, which have no identity; their edge has evidence time (streams.go).
 //
-// It is pure: no I/O, no goroutine and no clock of its own. What has come is a
-// set, so spans that come late, early, twice, in other batches or before their
-// parents give the same traces, for as long as they are kept.
+// The package is pure: it has no I/O, no goroutine and no clock. Input is a set. Spans that arrive
+// late, early, twice, in other batches or before their parents give the same traces, as long as
+// they are held.
 //
-// Spans are told apart by the trace and the span ID that they came with, and form
-// a forest: below its parent each span, and below its caller each server's span
-// that has only a link to it, as components do that trust no caller. A tree is
-// resolved as a whole when anything of it or of the traces has changed
-// (resolve.go): each span is given a home, which is a place in a trace of ours.
+// The original trace and span ID identify a span. Spans form a forest. Each span is below its
+// parent. A server that does not trust its caller only links to it; its span is below that caller.
+// A tree is resolved as a whole after a change in it or in the traces (resolve.go). Each span then
+// gets a home, a place in a trace of ours.
 package stitch
 
 import (
@@ -25,41 +23,38 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Mode says what becomes of a span that has been joined (rule X2).
+// Mode is the treatment of a joined span (rule X2).
 type Mode string
 
 // The modes.
 const (
-	// Rewrite puts it into the trace of the change, under that trace's ID.
+	// Rewrite moves it into the trace of the change, under that trace's ID.
 	Rewrite Mode = "rewrite"
-	// Link leaves it untouched, and lets the span it belongs to link to it.
+	// Link leaves it untouched, and adds a link from the span to which it belongs.
 	Link Mode = "link"
 )
 
-// Options says how to join. The zero value works.
+// Options configures a Stitcher. The zero value works.
 type Options struct {
-	// Mode is Rewrite unless given.
+	// Mode defaults to Rewrite.
 	Mode Mode
-	// Drop lets go of what belongs to no change; otherwise Expire hands it on.
+	// Drop drops spans that belong to no change; otherwise Expire returns them.
 	Drop bool
-	// Window is how long a span waits for what it belongs to. Default 1 min.
+	// Window is how long a span waits for its change. Default 1 min.
 	Window time.Duration
-	// Keep is how long after it was handed out a finished trace takes spans. Late spans
-	// do not prolong it. Default 1 h.
+	// Keep is how long a finished trace accepts late spans. They do not prolong it. Default 1 h.
 	Keep time.Duration
-	// MaxSpans and MaxBytes bound what is held; of what belongs nowhere the
-	// oldest goes first. Defaults 200 000 and 192 MiB.
+	// MaxSpans and MaxBytes bound the held spans. Spans without a home are evicted first, oldest
+	// first. Defaults 200 000 and 192 MiB.
 	MaxSpans int
 	MaxBytes int
-	// MaxPerTrace is how many spans of others one trace takes. Default 20 000.
+	// MaxPerTrace limits the foreign spans of one trace. Default 20 000.
 	MaxPerTrace int
-	// MaxIndex is how many identities of finished traces are remembered. Default
-	// 500 000.
+	// MaxIndex limits the identities of finished traces. Default 500 000.
 	MaxIndex int
-	// Kept says that the caller asks Fresh and Left.
+	// Kept enables Fresh and Left.
 	Kept bool
-	// MaxSkew is by how much the clock of a component is corrected at most.
-	// Default 1 min.
+	// MaxSkew limits the clock correction of a component. Default 1 min.
 	MaxSkew time.Duration
 }
 
@@ -86,33 +81,31 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Stats is what a Stitcher has done, and what it holds.
+// Stats are the counts of a Stitcher since its start, and its current contents.
 type Stats struct {
-	// Received are all spans that came. Each is counted further as one of
-	// Repeated, Own (Lifeline's, sent back to it) and Noise, or is Buffered; and
-	// what was buffered goes as Joined, Late, Passed, Expired, Evicted, Surplus, Overdue or
-	// Untimely.
+	// Received counts all spans. Each is also counted as Repeated, Own (Lifeline's, sent back to
+	// it) or Noise, or is Buffered. A buffered span leaves as Joined, Late, Passed, Expired,
+	// Evicted, Surplus, Overdue or Untimely.
 	Received, Repeated, Own, Noise int64
-	// Joined were handed out with their trace, Late after it.
+	// Joined spans were returned with their trace, Late ones after it.
 	Joined, Late int64
-	// Passed were handed on as they were, Expired dropped after the window, and
-	// Evicted dropped since there was no room.
+	// Passed spans were returned unchanged, Expired ones dropped after the window, and Evicted ones
+	// dropped for lack of room.
 	Passed, Expired, Evicted int64
-	// Surplus did not fit into their trace (MaxPerTrace).
+	// Surplus spans exceeded MaxPerTrace.
 	Surplus int64
-	// Overdue named a trace that was handed out longer than Keep ago. The times of Untimely
-	// are too far from those of the trace that they named.
+	// Overdue spans have the ID of a trace that was finished more than Keep ago. Untimely spans are
+	// too far in time from the trace with their ID.
 	Overdue, Untimely int64
-	// Collisions are spans that were given another ID, Corrected those whose
-	// clock was corrected.
+	// Collisions are spans with a replaced ID, Corrected those with a corrected clock.
 	Collisions, Corrected int64
 
-	// Buffered and Bytes are what is held now, Index the identities remembered
-	// of finished traces, and Changes the traces known, finished ones included.
+	// Buffered and Bytes are the held spans. Index counts the identities of finished traces, and
+	// Changes all traces, including finished ones.
 	Buffered, Bytes, Index, Changes int
 }
 
-// Stitcher joins. Make one with New; it is for one goroutine.
+// Stitcher joins spans to traces. Create one with New. It is not safe for concurrent use.
 type Stitcher struct {
 	opts  Options
 	stats Stats
@@ -122,29 +115,29 @@ type Stitcher struct {
 	noise   noise
 	streams streams
 
-	// changes are our traces, and own what in them a span can be below: our
-	// spans, and the others' that were handed out.
+	// changes are our traces. own holds the possible parents in them: our spans, and foreign spans
+	// that were returned.
 	changes map[trace.TraceID]*change
 	own     map[key]spot
-	// open are the changes that were not handed out finished.
+	// open are the unfinished changes.
 	open map[*change]struct{}
-	// finished are the changes that were handed out, oldest first, index how many
-	// identities they have, and late those of them to which something has come.
+	// finished are the finished changes, oldest first. index counts their identities. late are
+	// those with late spans.
 	finished []*change
 	index    int
 	late     map[*change]struct{}
-	// closed are the traces that take no more spans.
+	// closed are the traces that accept no more spans.
 	closed traceSet
-	// passed are spans on their way out; passedBytes are part of the bound.
+	// passed are spans to return; passedBytes counts towards the bound.
 	passed      []*span.Span
 	passedBytes int
-	// fresh are those that Fresh returns, left those that Left does.
+	// fresh and left are the results of Fresh and Left.
 	fresh   []*node
 	left    []Left
 	scratch scratch
 }
 
-// New returns a Stitcher that has seen nothing.
+// New returns an empty Stitcher.
 func New(o Options) *Stitcher {
 	return &Stitcher{
 		opts:       o.withDefaults(),
@@ -161,7 +154,7 @@ func New(o Options) *Stitcher {
 	}
 }
 
-// Stats returns what has been done, and what is held now.
+// Stats returns the counts so far and the current contents.
 func (s *Stitcher) Stats() Stats {
 	out := s.stats
 	out.Buffered, out.Bytes = len(s.nodes)+len(s.passed), s.bytes+s.passedBytes

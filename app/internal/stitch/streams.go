@@ -17,69 +17,66 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Requests that an API server hands on to a kubelet: exec, attach, port-forward,
-// logs. A kubelet's server reads no context, and its span says no more than which
-// container of which Pod was asked for. So its part of a request is joined to the
-// API server's by that and by time, which is the one place where time joins: only
-// where requests and answers can be paired in one way, and the edge says so.
-// Nothing is concluded from it: no clock, and no identity.
+// Requests that an API server forwards to a kubelet: exec, attach, port-forward, logs. A kubelet's
+// server reads no context, and its span names only a Pod and a container. These and the time join
+// its answer to the API server's request. This is the only join by time. It requires that requests
+// and answers can be paired in one way only, and the edge has evidence time. Clocks and identities
+// are never derived from it.
 
-// stream is what such a request is about.
+// stream identifies the target of such requests.
 type stream struct {
-	// verb is the kubelet's: exec, attach, portForward, containerLogs.
+	// verb is the kubelet's verb: exec, attach, portForward, containerLogs.
 	verb, namespace, pod string
 }
 
-// streams are such requests, as the API servers tell of them, and their answers,
-// as the kubelets do.
+// streams holds such requests, from the API servers, and their answers, from the kubelets.
 type streams struct {
 	of map[stream]*exchange
-	// started are the traces of which something was handed on whose parent had not
-	// come: a session may last.
+	// started are traces that were passed on in part, before a parent had arrived: a session may
+	// take long.
 	started traceSet
 }
 
-// maxStarted is how many traces each half of started remembers.
+// maxStarted limits the traces in each half of started.
 const maxStarted = 1 << 14
 
-// exchange is all that is held of one stream: requests and answers, each with the
-// container that it names, or none; and of what has gone without being paired all
-// that something that is held could be mistaken for. To add and to take out costs
-// the same however many there are.
+// exchange holds the requests and answers of one stream, each with its container or none. It also
+// keeps unpaired spans that have left, if they could be mistaken for a held one. Adding and
+// removing take constant time.
 type exchange struct {
 	asked, answered map[*node]string
-	// crowded: there were more than are paired, and none is until all have gone.
+	// crowded: there were too many to pair. None is paired until all have left.
 	crowded bool
-	// linked are pairs that stay two traces, by each of the two.
+	// linked are pairs in two separate traces, by either key.
 	linked map[key]key
 }
 
-// party is a request, or an answer, and the container that it names, or none.
+// party is a request or an answer, with its container or none.
 type party struct {
 	*node
 	container string
 }
 
-// group are requests and answers that may belong together.
+// group holds requests and answers that may belong together.
 type group struct{ asked, answered []party }
 
-// maxExchange is how many requests of one stream, and how many answers, are paired:
-// if more of them wait, each is a trace of its own.
+// maxExchange limits the requests, and the answers, of one stream that are paired. Above it, each
+// is a separate trace.
 const maxExchange = 64
 
 func newStreams() streams {
 	return streams{of: map[stream]*exchange{}, started: newTraceSet(maxStarted)}
 }
 
-// kubeletVerbs are the verbs of kubelets for the subresources of Pods.
+// kubeletVerbs maps the subresources of Pods to the kubelet's verbs.
 var kubeletVerbs = map[string]string{
 	"exec": "exec", "attach": "attach", "portforward": "portForward", "log": "containerLogs",
 }
 
-// streamOf reads what a request is about from its path, at a kubelet
-// (/exec/{namespace}/{pod}/{container}) or at an API server
-// (/api/v1/namespaces/{namespace}/pods/{pod}/exec?container={container}).
-// The container is empty where none is named.
+// streamOf parses a request's target from its path. A kubelet's path is
+// /exec/{namespace}/{pod}/{container}, an API server's
+// /api/v1/namespaces/{namespace}/pods/{pod}/exec?container={container}. The container is empty if
+// none is named.
 func streamOf(n *node) (st stream, container string, answered, ok bool) {
 	asked := n.identity.kind == byAudit
 	if kind(n.span) != trace.SpanKindServer || asked && !isStream(n.span.Name) || !asked &&
@@ -93,14 +90,14 @@ func streamOf(n *node) (st stream, container string, answered, ok bool) {
 			return stream{}, "", false, false
 		}
 		_, query, _ := strings.Cut(text(n.span.Attributes, keyTarget), "?")
-		values, _ := url.ParseQuery(query) // what is malformed names nothing
+		values, _ := url.ParseQuery(query) // a malformed query names no container
 		return stream{kubeletVerbs[parts[7]], parts[4], parts[6]}, values.Get("container"), false, true
 	}
 	if len(parts) < 4 || !isKubeletVerb(parts[1]) {
 		return stream{}, "", false, false
 	}
 	if len(parts) > 4 {
-		container = parts[len(parts)-1] // a UID may stand before it
+		container = parts[len(parts)-1] // a UID may precede it
 	}
 	return stream{parts[1], parts[2], parts[3]}, container, true, true
 }
@@ -113,8 +110,8 @@ func isKubeletVerb(verb string) bool {
 	return false
 }
 
-// meet takes in a span that may be of a stream, and puts each answer that is held
-// of it below the request that it answers.
+// meet accepts a span that may belong to a stream. It moves each held answer of the stream below
+// its request.
 func (s *Stitcher) meet(n *node) {
 	st, container, answered, ok := streamOf(n)
 	if !ok || answered && n.up != (key{}) {
@@ -143,7 +140,7 @@ func (s *Stitcher) meet(n *node) {
 	for _, a := range all.answered {
 		up := pairs[a.node]
 		if up != (key{}) && s.streams.started.has(a.key.trace) {
-			// Part of its trace has been handed on, and the rest may not leave that.
+			// A part of the answer's trace was passed on, and the rest must stay with it.
 			if e.linked == nil {
 				e.linked = map[key]key{}
 			}
@@ -156,8 +153,8 @@ func (s *Stitcher) meet(n *node) {
 	}
 }
 
-// forget lets go of what has gone and cannot be mistaken for anything that is held,
-// or comes again as k.
+// forget drops the spans that have left, if they cannot be mistaken for a held one, or if k arrives
+// again.
 func (e *exchange) forget(k key) {
 	near := func(n *node, of map[*node]string) bool {
 		for other := range of {
@@ -175,7 +172,7 @@ func (e *exchange) forget(k key) {
 	}
 }
 
-// parties are those of one side, in the order of their IDs.
+// parties returns one side, ordered by ID.
 func parties(of map[*node]string) []party {
 	out := make([]party, 0, len(of))
 	for n, container := range of {
@@ -187,8 +184,8 @@ func parties(of map[*node]string) []party {
 	return out
 }
 
-// part is called when a span of a stream goes. One that was not paired is
-// remembered: what is left is not all that there was.
+// part is called when a span of a stream leaves. An unpaired one is recorded, because the remaining
+// spans are then incomplete.
 func (s *Stitcher) part(n *node) {
 	st, _, _, ok := streamOf(n)
 	e := s.streams.of[st]
@@ -210,7 +207,7 @@ func (s *Stitcher) part(n *node) {
 	}
 }
 
-// holds reports whether anything of the stream is held.
+// holds reports whether a span of the stream is held.
 func (e *exchange) holds() bool {
 	for _, side := range []map[*node]string{e.asked, e.answered} {
 		for n := range side {
@@ -222,8 +219,8 @@ func (e *exchange) holds() bool {
 	return false
 }
 
-// linkedTo is the link from a request to its answer, or back, where the two stay
-// two traces; nil for anything else.
+// linkedTo returns the link from a request to its answer, or back, if they are in two traces;
+// otherwise nil.
 func (s *Stitcher) linkedTo(n *node) *span.Link {
 	st, _, _, ok := streamOf(n)
 	if !ok || s.streams.of[st] == nil {
@@ -238,13 +235,13 @@ func (s *Stitcher) linkedTo(n *node) *span.Link {
 	}}
 }
 
-// linkStream is said by the link between a request to a kubelet and its answer,
-// where they stay two traces.
+// linkStream is the KeyLink value of a link between a request to a kubelet and its answer in
+// another trace.
 const linkStream = "stream"
 
-// pairs says which request each answer is to, of those that can be paired in one
-// way only: alone in their time, as far as clocks may differ, or each within its
-// own, and none left over.
+// pairs maps each answer to its request, if there is only one way to pair them. Either they are
+// alone in their time, within clock differences, or each answer is within its request and none is
+// left over.
 func (all group) pairs() map[*node]key {
 	out := map[*node]key{}
 	seen := map[*node]bool{}
@@ -265,8 +262,8 @@ func (all group) pairs() map[*node]key {
 	return out
 }
 
-// around is all that a may be mistaken for, by way of each other: answers, and the
-// requests that they may be to.
+// around returns the answers and requests that a could be confused with, directly or through
+// others.
 func (all group) around(a party, seen map[*node]bool) (g group) {
 	seen[a.node] = true
 	g.answered = []party{a}
@@ -288,15 +285,14 @@ func (all group) around(a party, seen map[*node]bool) (g group) {
 	return g
 }
 
-// lacks reports whether something of them has gone: whatever it belonged to, it is not
-// known any more.
+// lacks reports whether one of them has left, so that its partner is unknown.
 func (all group) lacks() bool {
 	isGone := func(p party) bool { return p.gone }
 	return slices.ContainsFunc(all.asked, isGone) || slices.ContainsFunc(all.answered, isGone)
 }
 
-// match pairs all, if there is exactly one way to do so: then there always is
-// one left that has no choice.
+// match pairs all, if there is exactly one way. In that case there is always a next one with a
+// single candidate.
 func (all group) match(out map[*node]key) {
 	if len(all.asked) != len(all.answered) {
 		return
@@ -314,8 +310,8 @@ func (all group) match(out map[*node]key) {
 	maps.Copy(out, found)
 }
 
-// settled finds an answer that can be to one request only, or a request that can
-// have but one answer.
+// settled finds an answer with a single possible request, or a request with a single possible
+// answer.
 func (all group) settled() (answer, question int, ok bool) {
 	fits := func(a, q int) bool { return mayAnswer(all.answered[a], all.asked[q], closely) }
 	for a := range all.answered {
@@ -331,7 +327,7 @@ func (all group) settled() (answer, question int, ok bool) {
 	return 0, 0, false
 }
 
-// only returns the one below n of which match is true, if it is but one.
+// only returns the one index below n for which match is true. ok is false for none or several.
 func only(n int, match func(int) bool) (found int, ok bool) {
 	for i := range n {
 		if !match(i) {
@@ -345,13 +341,12 @@ func only(n int, match func(int) bool) (found int, ok bool) {
 	return found, ok
 }
 
-// By how much the clocks of an API server and a kubelet may differ; and by how much
-// a request may seem to end before its answer by one clock, since the two end by
-// themselves when a connection ends.
+// apart bounds the clock difference of an API server and a kubelet. closely bounds the time by
+// which a request may end before its answer on one clock; the two end independently when a
+// connection ends.
 const apart, closely = time.Second, 5 * time.Millisecond
 
-// mayAnswer reports whether a may answer q: by time, but for so much, and by
-// container.
+// mayAnswer reports whether a may answer q, by time within but, and by container.
 func mayAnswer(a, q party, but time.Duration) bool {
 	if a.container != "" && q.container != "" && a.container != q.container {
 		return false
@@ -359,7 +354,7 @@ func mayAnswer(a, q party, but time.Duration) bool {
 	return !a.span.Start.Before(q.span.Start.Add(-but)) && !a.span.End.After(q.span.End.Add(but))
 }
 
-// move puts an answer below another span, or below none.
+// move puts an answer below another span; the zero key means none.
 func (s *Stitcher) move(a *node, up key) {
 	s.uproot(a)
 	a.gone, a.home = false, home{}

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// asks adds a request to the API server for a stream of a Pod, as trace id.
+// asks adds a request to the API server for a stream of a Pod, in trace id.
 func (f *foreign) asks(id byte, sub, query string, start, end float64) *span.Span {
 	path := "/api/v1/namespaces/default/pods/web-1/" + sub
 	return f.add("apiserver@cp", "s", "GET /api/v1/namespaces/{:namespace}/pods/{:name}/"+sub, by{id, 1}, 0, start, end,
@@ -25,7 +25,7 @@ func (f *foreign) asks(id byte, sub, query string, start, end float64) *span.Spa
 		attribute.String("audit-id", fmt.Sprint("audit-", id)))
 }
 
-// answers adds the kubelet's part of one, as trace id, which goes on in the runtime.
+// answers adds the kubelet's answer in trace id, and its calls to the runtime.
 func (f *foreign) answers(id byte, path string, start, end float64) {
 	verb, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	f.add("kubelet@node-1", "s", "/"+verb+"/{podNamespace}/{podID}", by{id, 1}, 0, start, end,
@@ -36,12 +36,12 @@ func (f *foreign) answers(id byte, path string, start, end float64) {
 
 const execWeb = "/exec/default/web-1/web"
 
-// TestStreams: which of the API server's requests a kubelet's answer is put below.
+// TestStreams checks the parent of a kubelet's answer.
 func TestStreams(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		spans  func(f *foreign)
-		// want are the kubelet's traces, and whose requests they answer.
+		// want maps the kubelet's traces to the requests that they answer.
 		want map[byte]byte
 	}{
 		"one": {
@@ -216,8 +216,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestStreamOfChange: what a request of a change leads to at the kubelet is in the
-// change's trace, and nothing else is concluded from it.
+// TestStreamOfChange: a change's request to the kubelet has its answer in the change's trace. No
+// other identity follows from it.
 func TestStreamOfChange(t *testing.T) {
 	ours, deployment, _ := web()
 	var f foreign
@@ -256,13 +256,12 @@ func TestStreamOfChange(t *testing.T) {
 	}
 }
 
-// TestStreamLeft: what has gone without being paired may have been what is left
-// belongs to.
+// TestStreamLeft: a span that left unpaired may have been the partner of a remaining one.
 func TestStreamLeft(t *testing.T) {
 	var early, late, more foreign
 	early.asks(1, "exec", "container=web", 0, 100)
 	late.asks(2, "exec", "container=web", 150, 300)
-	late.answers(11, execWeb, 155, 298) // or the first's, by a clock that is ahead
+	late.answers(11, execWeb, 155, 298) // or the first's, if its clock is ahead
 	more.asks(3, "exec", "container=web", 90000, 90100)
 	more.answers(13, execWeb, 90005, 90098)
 	s := stitch.New(stitch.Options{})
@@ -287,15 +286,14 @@ func TestStreamLeft(t *testing.T) {
 	}
 }
 
-// TestLongStream: of a session that lasts longer than spans wait, the kubelet's
-// part has been handed on when it ends. Nothing of a trace goes into another then;
-// the two link to each other.
+// TestLongStream: a session lasts longer than the window, so the kubelet's first spans have been
+// passed on when it ends. The two traces stay separate and link to each other.
 func TestLongStream(t *testing.T) {
 	var begun, ended foreign
 	begun.asks(1, "portforward", "", 0, 600_000)
 	begun.answers(11, "/portForward/default/web-1", 5, 599_990)
 	for i, one := range begun.list {
-		if one.ID[7] == 1 { // what lasts is told of at its end
+		if one.ID[7] == 1 { // a long span is sent at its end
 			ended.list = append(ended.list, begun.list[i])
 		}
 	}
@@ -320,9 +318,8 @@ func TestLongStream(t *testing.T) {
 	}
 }
 
-// TestStreamsRecorded: the real components' exec, logs and port-forward are a trace
-// each, from the API server through the kubelet to the runtime, in whatever order
-// their spans come.
+// TestStreamsRecorded: exec, logs and port-forward of real components are one trace each, from the
+// API server through the kubelet to the runtime. The order of spans does not matter.
 func TestStreamsRecorded(t *testing.T) {
 	spans := load(t, "recording-streams").spans
 	for seed := range uint64(5) {

@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// improve returns our spans, with copies of those for which the others' tell
-// better when they were (rule T).
+// improve returns our spans. Spans with better times in the foreign spans are replaced by copies
+// (rule T).
 func (j *joint) improve() []*span.Span {
 	out := slices.Clone(j.of.Spans)
 	below := map[trace.SpanID][]*node{}
@@ -69,8 +69,8 @@ func isPhase(s *span.Span) bool {
 	return false
 }
 
-// answered is a write of ours with the times of the API server's span; nil if they
-// are exact already.
+// answered returns a copy of our write with the times of the API server's span. It returns nil if
+// the times are exact already.
 func (j *joint) answered(s *span.Span, tops []*node) *span.Span {
 	if !s.IsWrite() || s.Open() || exact(s.Start.Source) && exact(s.End.Source) {
 		return nil
@@ -89,7 +89,7 @@ func (j *joint) answered(s *span.Span, tops []*node) *span.Span {
 	return nil
 }
 
-// times are when n began and ended, by a clock that is right.
+// times returns the start and end of n after clock correction.
 func (j *joint) times(n *node) (start, end span.Time) {
 	by := j.clock[j.instance(n)]
 	return span.Time{Time: n.span.Start.Add(by), Source: span.TimeOTLP}, span.Time{
@@ -97,8 +97,7 @@ func (j *joint) times(n *node) (start, end span.Time) {
 	}
 }
 
-// call is one call of a container runtime for a Pod, with what the runtime's own
-// spans below it tell.
+// call is one call of a container runtime for a Pod, with data of the runtime's own spans below it.
 type call struct {
 	start, end span.Time
 	failed     bool
@@ -108,7 +107,7 @@ type call struct {
 	id         string // the container's
 }
 
-// calls are those below tops, by method and in order.
+// calls returns the calls below tops, by method and in order.
 func (j *joint) calls(tops []*node) map[string][]call {
 	out := map[string][]call{}
 	for _, top := range tops {
@@ -152,8 +151,8 @@ func (j *joint) call(n *node) call {
 	return c
 }
 
-// pod replaces the times of a Pod's phases by those of the calls that did the
-// work. What was the same moment stays the same.
+// pod replaces the times of a Pod's phases by those of the calls that did the work. Phases that
+// share a moment still share it afterwards.
 func (j *joint) pod(out []*span.Span, pod int, phases []int, tops []*node) {
 	b := better{out: out, pod: out[pod], phases: phases, set: map[int]edges{}}
 	calls := j.calls(tops)
@@ -171,7 +170,7 @@ type better struct {
 	set    map[int]edges
 }
 
-// edges are the new start and end of a phase; zero where the old stands.
+// edges are the new start and end of a phase; zero keeps the old time.
 type edges struct{ start, end span.Time }
 
 func (b *better) named(name string) []int {
@@ -184,7 +183,7 @@ func (b *better) named(name string) []int {
 	return out
 }
 
-// sandbox: it is there when the call that made it has ended.
+// sandbox: the sandbox is ready at the end of the call that created it.
 func (b *better) sandbox(runs []call) {
 	phases := b.named(phaseSandbox)
 	runs = slices.DeleteFunc(slices.Clone(runs), func(c call) bool { return c.failed })
@@ -193,9 +192,8 @@ func (b *better) sandbox(runs []call) {
 	}
 }
 
-// pulls: those of the same image, one after the other, if there are as many of the
-// one as of the other. A pull that does not tell its image counts if there is but
-// one.
+// pulls: pulls of the same image match in order, if both sides have the same number. A pull without
+// an image matches only a single phase.
 func (b *better) pulls(pulls []call) {
 	phases := b.named(phasePull)
 	if len(phases) == 1 && len(pulls) == 1 && pulls[0].image == "" {
@@ -224,7 +222,7 @@ func (b *better) pulls(pulls []call) {
 	}
 }
 
-// familiar is an image's name as people write it.
+// familiar returns the short form of an image's name.
 func familiar(image string) string {
 	image = strings.TrimPrefix(strings.TrimPrefix(image, "docker.io/"), "library/")
 	if name := image[strings.LastIndexByte(image, '/')+1:]; !strings.ContainsAny(name, ":@") {
@@ -233,8 +231,8 @@ func familiar(image string) string {
 	return image
 }
 
-// containers: by name and attempt, where the runtime tells them; else if there is
-// but one.
+// containers: containers match by name and attempt, if the runtime reports them. Otherwise only a
+// single container matches.
 func (b *better) containers(creates, starts []call) {
 	phases := append(b.named(phaseInit), b.named(phaseStart)...)
 	for _, i := range phases {
@@ -257,7 +255,7 @@ func (b *better) containers(creates, starts []call) {
 	}
 }
 
-// created is the call that made the container of a phase.
+// created returns the call that created the container of a phase.
 func created(creates []call, phase *span.Span) *call {
 	name, attempt := text(phase.Attributes, span.KeyContainer), "0"
 	for _, kv := range phase.Attributes {
@@ -273,9 +271,8 @@ func created(creates []call, phase *span.Span) *call {
 	return nil
 }
 
-// apply makes copies of the phases with their new times. A moment at which one
-// ended and the next began moves for both, and no phase leaves the Pod's
-// reconciliation or ends before it starts.
+// apply copies the phases with their new times. If one phase ends at the start of another, both
+// move. No phase leaves the Pod's reconciliation or ends before it starts.
 func (b *better) apply() {
 	moved := map[time.Time]span.Time{}
 	for _, i := range b.phases {
@@ -303,7 +300,7 @@ func (b *better) apply() {
 	}
 }
 
-// moment is old, or what is known better.
+// moment returns the better time if there is one, or old.
 func (b *better) moment(old, known span.Time, moved map[time.Time]span.Time) span.Time {
 	if exact(old.Source) {
 		return old

@@ -19,7 +19,7 @@ func TestTimes(t *testing.T) {
 		reason string
 		spans  func(f *foreign)
 		change func(pod *span.Span, s story)
-		want   map[string][2]float64 // start and end, by phase; those that are not here stay
+		want   map[string][2]float64 // start and end, by phase; others are unchanged
 	}{
 		"all": {
 			reason: "each phase has the times of the calls that did its work",

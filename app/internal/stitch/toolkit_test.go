@@ -25,7 +25,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// epoch is when every story begins; now when it is asked about.
+// epoch is the start of every story; now is the time of the calls.
 var (
 	epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now   = epoch.Add(10 * time.Second)
@@ -33,10 +33,10 @@ var (
 
 func at(ms float64) time.Time { return epoch.Add(time.Duration(ms * float64(time.Millisecond))) }
 
-// watched is a moment as the engine knows it from a watch.
+// watched is a moment with a watch as its source.
 func watched(ms float64) span.Time { return span.Time{Time: at(ms), Source: span.TimeWatch} }
 
-// story is one of our traces in the making.
+// story builds one of our traces.
 type story struct{ *span.Trace }
 
 func newStory(name string) story {
@@ -61,7 +61,7 @@ func (s story) add(
 	return out
 }
 
-// write adds a write whose request was audited.
+// write adds a write with an audited request.
 func (s story) write(rec *span.Span, verb, audit string, start, end float64) *span.Span {
 	w := s.add(rec, verb+" "+rec.Object.Kind.Kind, rec.Object, start, end, span.KeyAuditID.String(audit))
 	w.Start.Source, w.End.Source = span.TimeRequest, span.TimeRequest
@@ -101,13 +101,13 @@ func (s story) pod(parent *span.Span, name string, start, end float64) *span.Spa
 	return pod
 }
 
-// foreign are spans of others in the making.
+// foreign builds spans of other components.
 type foreign struct {
 	list []*span.Span
 	from map[string]*span.Resource
 }
 
-// by is how a test names a span of others: its trace and its own number there.
+// by identifies a foreign span in a test: its trace and its number there.
 type by struct{ trace, span byte }
 
 func (b by) traceID() trace.TraceID { return trace.TraceID{0xf0, 15: b.trace} }
@@ -160,8 +160,8 @@ func (f *foreign) request(id by, name, audit string, start, end float64) *span.S
 
 func link(to trace.TraceID, s trace.SpanID) span.Link { return span.Link{TraceID: to, SpanID: s} }
 
-// outline is the tree of a trace: a line a span, deeper by what it is below, with
-// its evidence if it is of another component.
+// outline renders the tree of a trace, one line per span, indented by depth. Foreign spans show
+// their evidence.
 func outline(t *span.Trace) string {
 	depth := map[trace.SpanID]int{}
 	var b strings.Builder
@@ -183,7 +183,7 @@ func outline(t *span.Trace) string {
 	return b.String()
 }
 
-// all is a request and the work on a Pod, as the components emit them.
+// all returns a request and the work on a Pod, as the components emit them.
 func all() []*span.Span {
 	var f foreign
 	f.request(by{1, 1}, postDeployments, "audit-deployment", 1, 4)
@@ -191,7 +191,7 @@ func all() []*span.Span {
 	return f.list
 }
 
-// work is a kubelet's on a new Pod, by a clock that is off by so much.
+// work adds a kubelet's work on a new Pod, with the clock offset off.
 func (f *foreign) work(id byte, pod string, off float64) {
 	kubelet, runtime := "kubelet@node-1", "containerd"
 	sync(f, by{id, 1}, "syncPod", "create", pod, 50+off, 3400+off)
@@ -216,7 +216,7 @@ func (f *foreign) work(id byte, pod string, off float64) {
 	}
 }
 
-// document is all that a trace says, for comparison.
+// document renders a whole trace for comparison.
 func document(t *span.Trace) string {
 	var b strings.Builder
 	for _, s := range t.Spans {
@@ -226,7 +226,7 @@ func document(t *span.Trace) string {
 	return b.String()
 }
 
-// find returns the first span of that name that another component made, or that we did.
+// find returns the first span with the name: a foreign one if of is true, otherwise one of ours.
 func find(t testing.TB, tr *span.Trace, name string, of bool) *span.Span {
 	t.Helper()
 	for _, s := range tr.Spans {
@@ -252,7 +252,7 @@ func join(o stitch.Options, f *foreign, traces ...*span.Trace) []*span.Trace {
 	return out
 }
 
-// recording reads the spans of a file of OTLP requests, one a line.
+// recording reads the spans of a file with one OTLP request per line.
 func recording(t testing.TB, name string) [][]*span.Span {
 	t.Helper()
 	var out [][]*span.Span
@@ -319,8 +319,7 @@ func read(t testing.TB, name string) []byte {
 	return data
 }
 
-// shuffle returns all spans in an order and in batches that seed chooses, some of
-// them more than once.
+// shuffle returns all spans in an order and in batches that depend on seed, some of them repeated.
 func shuffle(all []*span.Span, seed uint64) [][]*span.Span {
 	r := rand.New(rand.NewPCG(seed, 1))
 	list := append([]*span.Span(nil), all...)
