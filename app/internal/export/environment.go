@@ -13,9 +13,8 @@ import (
 	"strings"
 )
 
-// checks are what OpenTelemetry's clients would log and then ignore. Here it is
-// an error: spans that go out without the header or certificate that was asked
-// for are lost, or worse.
+// checks report values that OpenTelemetry's clients would log and ignore. Here they are errors:
+// spans sent without the requested header or certificate would be lost or exposed.
 var checks = map[string]func(value string) error{
 	"COMPRESSION": checkCompression,
 	"TIMEOUT":     checkTimeout,
@@ -23,8 +22,8 @@ var checks = map[string]func(value string) error{
 	"CERTIFICATE": checkCertificate,
 }
 
-// checkEnvironment reads the variables that the clients will read, and names
-// the one that they could not use to send to that target.
+// checkEnvironment reads the variables that the clients will read. Its error names the variable
+// that is unusable for this target.
 func checkEnvironment(to *target) error {
 	if to.clear {
 		for _, suffix := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE"} {
@@ -60,7 +59,7 @@ func checkTimeout(value string) error {
 	return nil
 }
 
-// checkHeaders repeats no value: they are credentials.
+// checkHeaders repeats no value in its errors, because values are credentials.
 func checkHeaders(value string) error {
 	for i, header := range strings.Split(value, ",") {
 		name, text, found := strings.Cut(header, "=")

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export sends spans to an OpenTelemetry backend, by OpenTelemetry's
-// own OTLP clients: what those read from OTEL_EXPORTER_OTLP_* variables
-// (headers, timeout, compression, certificates) is theirs to apply. Here is
-// where to send, the queue that outlives a backend which is down, the outbox in a
-// store that outlives the process, and what is said of spans that could not be
-// sent.
+// Package export sends spans to an OpenTelemetry backend through OpenTelemetry's OTLP clients. The
+// clients apply the OTEL_EXPORTER_OTLP_* variables for headers, timeout, compression and
+// certificates. The package resolves the endpoint and reports lost spans. Exporter's queue outlives
+// an outage of the backend. Outbox's entries in a store also outlive the process.
 package export
 
 import (
@@ -18,31 +16,27 @@ import (
 )
 
 const (
-	// maxQueue is how many spans wait for a backend that is down. A span takes
-	// about 2 KiB, so this is bounded by some 200 MiB; 1,000 Pods make about
-	// 10,000 spans.
+	// maxQueue limits the spans that wait for an unreachable backend. A span takes about 2 KiB, so
+	// the limit is some 200 MiB; 1,000 Pods make about 10,000 spans.
 	maxQueue = 100_000
-	// firstPause and maxPause are the shortest and the longest time between
-	// two attempts.
+	// firstPause and maxPause are the shortest and the longest time between two attempts.
 	firstPause, maxPause = 200 * time.Millisecond, 5 * time.Second
 )
 
-// Options says where spans go. The zero value asks the environment.
+// Options configures the destination of spans. The zero value uses the environment.
 type Options struct {
-	// Endpoint is what --otlp says: http://, https://, grpc:// or grpcs://
-	// with host, port and, for HTTP, the path below which /v1/traces is; or
-	// host:port, in plain text. Where neither the scheme nor
-	// OTEL_EXPORTER_OTLP_PROTOCOL names a protocol, port 4317 means gRPC and
-	// any other HTTP. It wins over every variable that would send spans
-	// elsewhere, or nowhere. Empty: the environment decides.
+	// Endpoint is the value of --otlp. It is a URL with the scheme http, https, grpc or grpcs, a
+	// host, a port and, for HTTP, the path above /v1/traces. It may also be host:port, in plain
+	// text. If neither the scheme nor OTEL_EXPORTER_OTLP_PROTOCOL names a protocol, port 4317 means
+	// gRPC and any other HTTP. Endpoint overrides every variable with another destination or none.
+	// If it is empty, the environment decides.
 	Endpoint string
-	// Setting is how messages name where Endpoint was set; empty: --otlp.
+	// Setting is the name of Endpoint's setting in messages; empty means --otlp.
 	Setting string
-	// Cluster is the UID of the cluster that the spans tell of; may be empty.
+	// Cluster is the UID of the spans' cluster; may be empty.
 	Cluster string
-	// Warn is told once when the backend cannot be reached, and once for each
-	// new reason for which it refuses spans. It may be called from another
-	// goroutine, one call at a time. Nil is silent.
+	// Warn is called once when the backend is unreachable, and once for each new reason of refused
+	// spans. Calls may come from another goroutine, one at a time. Nil means no warnings.
 	Warn func(format string, args ...any)
 }
 
@@ -64,11 +58,10 @@ type Exporter struct {
 	result error
 }
 
-// New starts an Exporter to the place that o or the environment names. It is
-// nil, without an error, if neither names one: with no endpoint set, with
-// OTEL_SDK_DISABLED=true or OTEL_TRACES_EXPORTER=none. An error names the flag
-// or variable that is wrong; whether the backend is there is not tried. Close
-// ends it; ctx ends it at once, and what was not sent is lost.
+// New starts an Exporter to the destination in o or the environment. It returns nil without an
+// error if there is none: no endpoint, OTEL_SDK_DISABLED=true or OTEL_TRACES_EXPORTER=none. An
+// error names the wrong flag or variable. New does not contact the backend. Close stops the
+// Exporter. The end of ctx stops it at once, and unsent spans are lost.
 func New(ctx context.Context, o Options) (*Exporter, error) {
 	to, err := newSender(ctx, o)
 	if err != nil || to == nil {
@@ -83,7 +76,7 @@ func New(ctx context.Context, o Options) (*Exporter, error) {
 	return e, nil
 }
 
-// Endpoint names where spans go, without credentials; "" for a nil Exporter.
+// Endpoint returns the destination without credentials; "" for a nil Exporter.
 func (e *Exporter) Endpoint() string {
 	if e == nil {
 		return ""
@@ -91,9 +84,8 @@ func (e *Exporter) Endpoint() string {
 	return e.sender.target.name
 }
 
-// Export queues the ended spans of traces that were not queued before, and does
-// not wait. Open spans are left for a later call. Spans must not change
-// afterwards. After Close it does nothing.
+// Export queues the ended spans of traces, without those queued before, and does not block. Open
+// spans are left for a later call. Spans must not change afterwards. After Close it does nothing.
 func (e *Exporter) Export(traces []*span.Trace) {
 	if e == nil {
 		return
@@ -123,9 +115,8 @@ func (e *Exporter) Export(traces []*span.Trace) {
 	}
 }
 
-// Close sends what is queued, trying again until ctx ends, and stops. Its error
-// says how many spans could not be sent, to where and why. A second call
-// returns the same.
+// Close sends the queued spans, with retries until ctx ends, and stops. Its error has the number of
+// unsent spans, the destination and the reason. A second call returns the same error.
 func (e *Exporter) Close(ctx context.Context) error {
 	if e == nil {
 		return nil

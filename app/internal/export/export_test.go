@@ -22,7 +22,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
-// warnings collects what an Exporter warns of.
+// warnings collects an Exporter's warnings.
 type warnings struct {
 	mu   sync.Mutex
 	said []string
@@ -56,10 +56,10 @@ func start(t *testing.T, o Options) *Exporter {
 	return e
 }
 
-// patience bounds every wait for something that must come.
+// patience limits every wait for an expected event.
 const patience = 5 * time.Minute
 
-// finish closes e with time to spare.
+// finish closes e with ample time.
 func finish(t *testing.T, e *Exporter) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
@@ -67,7 +67,7 @@ func finish(t *testing.T, e *Exporter) error {
 	return e.Close(ctx)
 }
 
-// hurried closes e without giving it time.
+// hurried closes e without time.
 func hurried(t *testing.T, e *Exporter) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -218,7 +218,7 @@ func TestBackendDownThenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			probe := listen(t, "127.0.0.1:0")
 			address := probe.Addr().String()
-			probe.Close() // only its port was wanted
+			probe.Close() // only its port is needed
 			said := newWarnings()
 			e := start(t, Options{Endpoint: scheme + address, Warn: said.warn})
 			trace := spantest.Many(300)
@@ -250,7 +250,7 @@ func TestBackendDownThenUp(t *testing.T) {
 func TestBackendStaysDown(t *testing.T) {
 	probe := listen(t, "127.0.0.1:0")
 	address := probe.Addr().String()
-	probe.Close() // only its port was wanted
+	probe.Close() // only its port is needed
 	for _, endpoint := range []string{"http://" + address, "grpc://" + address} {
 		said := newWarnings()
 		e := start(t, Options{Endpoint: endpoint, Warn: said.warn})

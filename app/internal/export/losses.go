@@ -14,19 +14,19 @@ var (
 	errTooLate   = errors.New("no time was left to send them")
 )
 
-// maxReasons bounds how many different reasons are told.
+// maxReasons limits the different reasons in an error.
 const maxReasons = 5
 
-// losses counts spans that did not arrive, by reason.
+// losses counts undelivered spans by reason.
 type losses struct {
 	reasons []error
 	counts  []int
-	// last is why the latest attempt failed.
+	// last is the error of the latest failed attempt.
 	last error
 }
 
-// add counts n spans lost for reason, nil meaning that no attempt was made. It
-// reports whether the reason is new.
+// add counts n spans lost for reason; nil means that there was no attempt. It reports whether the
+// reason is new.
 func (l *losses) add(n int, reason error) bool {
 	if reason == nil {
 		reason = errTooLate
@@ -41,7 +41,7 @@ func (l *losses) add(n int, reason error) bool {
 	return true
 }
 
-// err says what was lost of total spans, or is nil.
+// err returns an error with the lost spans out of total, or nil.
 func (l *losses) err(total int, to target) error {
 	lost := 0
 	for _, n := range l.counts {
@@ -63,11 +63,11 @@ type key struct {
 	span  trace.SpanID
 }
 
-// maxSeen is how many spans one generation of seen remembers.
+// maxSeen limits the spans in one generation of seen.
 const maxSeen = 250_000
 
-// seen remembers which spans were queued: the latest 250,000 at least. A span
-// that comes again later than that is sent again, which OTLP allows.
+// seen records queued spans, at least the latest 250,000. An older span is sent again if it is
+// queued again, which OTLP allows.
 type seen struct {
 	young, old map[key]struct{}
 	total      int

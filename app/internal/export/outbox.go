@@ -15,65 +15,58 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// The limits of an Outbox where none are given, and of its end.
+// The default limits of an Outbox, and of its Close.
 const (
-	// DefaultOutboxSpans is how many spans may wait, and DefaultOutboxAge for
-	// how long.
+	// DefaultOutboxSpans limits the waiting spans, and DefaultOutboxAge their time in the queue.
 	DefaultOutboxSpans = 1_000_000
 	DefaultOutboxAge   = 24 * time.Hour
-	// closeGrace is how long Close may take after its context has ended, to
-	// remove from the store what was delivered.
+	// closeGrace limits the time of Close after the end of its context, to remove delivered entries
+	// from the store.
 	closeGrace = time.Second
 )
 
-// OutboxOptions says where an Outbox sends to, and where it is kept. Store and
-// Commit must be set.
+// OutboxOptions configures an Outbox: its destination and its store. Store and Commit are required.
 type OutboxOptions struct {
 	Options
 
 	// Store holds the traces, and the entries as state below OutboxPrefix.
 	Store store.Reader
-	// Commit stores state, and returns nil when it survives the end of the
-	// process. It removes entries that were delivered or dropped; repeating
-	// it is harmless. There is one call at a time, from a goroutine of the
-	// Outbox's, from Forget or from Close; it may wait for whoever writes to
-	// the store, and must return when its context ends. Since a store ignores
-	// the state of a batch that is older than one it knows, Commit must not
-	// overtake a batch that is being tried again.
+	// Commit writes state, and returns nil once it is durable. It removes delivered or dropped
+	// entries; repeating it is harmless. Calls come one at a time, from the Outbox's goroutine,
+	// from Forget or from Close. It may wait for the store's writer, and must return when its
+	// context ends. A store ignores the state of a batch older than its latest one. Therefore
+	// Commit must not overtake a batch that is being retried.
 	Commit func(ctx context.Context, state map[string][]byte) error
 
-	// MaxSpans and MaxAge are as for SetLimits.
+	// MaxSpans and MaxAge are the initial values of SetLimits.
 	MaxSpans int
 	MaxAge   time.Duration
-	// Hold begins the Outbox as Hold(true) would.
+	// Hold starts the Outbox as after Hold(true).
 	Hold bool
-	// Now is the clock by which entries are queued and grow old; nil is
-	// time.Now.
+	// Now is the clock for the queue times and ages of entries; nil means time.Now.
 	Now func() time.Time
 
-	// linger is the constant, unless a test says otherwise.
+	// linger is the constant, except in tests.
 	linger time.Duration
 }
 
-// Outbox sends spans of stored traces in the background, each at least once,
-// whatever happens to this process or to the backend. What is to be sent is in
-// the store as references, which are written together with the traces and
-// removed after the backend's answer: after a crash between the two, spans are
-// sent again, with the same IDs. Where nothing says where to send, it queues
-// nothing, and what an earlier process has left grows old.
+// Outbox sends spans of stored traces in the background, each at least once, across crashes of this
+// process and outages of the backend. The store holds references to the spans to send. They are
+// written together with the traces and removed after the backend's answer. After a crash in
+// between, spans are sent again with the same IDs. Without a destination, Outbox queues nothing,
+// and entries from an earlier process grow old.
 //
-// An entry takes three steps: Queue gives it a name, the caller stores it in one
-// batch with its trace, and Stored says so. A trace is sent as it is in the
-// store when its turn comes, so an amendment that came meanwhile may be sent
-// with it and again by its own entry.
+// An entry takes three steps. Queue names it, the caller stores it in one batch with its trace, and
+// Stored confirms the write. A trace is sent in its stored version at that time. An amendment may
+// therefore be sent with its trace and again by its own entry.
 //
-// What waits is bounded by a number of spans and by age; beyond that the oldest
-// is dropped and counted. In memory an entry takes about 100 bytes.
+// The number of waiting spans and their age are bounded. Beyond a bound the oldest are dropped and
+// counted. In memory an entry takes about 100 bytes.
 //
-// An Outbox is safe for concurrent use. Make one with OpenOutbox.
+// An Outbox is safe for concurrent use. Create one with OpenOutbox.
 type Outbox struct {
 	opts   OutboxOptions
-	sender *sender // nil if nothing is to be sent
+	sender *sender // nil without a destination
 	cancel context.CancelFunc
 
 	wake    chan struct{}
@@ -81,35 +74,34 @@ type Outbox struct {
 	done    chan struct{}
 	close   sync.Once
 	result  error
-	// committing is held by whoever calls Commit.
+	// committing is held during a call of Commit.
 	committing chan struct{}
 
 	mu      sync.Mutex
 	last    uint64
-	queued  map[string]item // named by Queue, not stored yet
+	queued  map[string]item // named by Queue, not yet stored
 	backlog backlog
 	removed removals
 	limits  limits
 	holding bool
-	// callBack ends the request that is under way; nil if none is.
+	// callBack cancels the current request; nil if there is none.
 	callBack context.CancelFunc
 	stats    OutboxStats
 	losses   losses
-	// news are reasons to warn of, and told when each was last.
+	// news are reasons to warn about. told has the time of each reason's last warning.
 	news []DropReason
 	told map[DropReason]time.Time
 }
 
-// limits are those of SetLimits.
+// limits are the values of SetLimits.
 type limits struct {
 	spans int
 	age   time.Duration
 }
 
-// OpenOutbox starts an Outbox that goes on with what the store holds. An error
-// names the setting or variable that is wrong, or the store; whether the backend
-// is there is not tried. Close ends the Outbox. When ctx ends, so does its work,
-// at once.
+// OpenOutbox starts an Outbox with the entries in the store. An error names the wrong setting or
+// variable, or the store. OpenOutbox does not contact the backend. Close stops the Outbox. The end
+// of ctx stops it at once.
 func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
@@ -139,11 +131,11 @@ func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 	return b, nil
 }
 
-// restore takes over what an earlier process has left.
+// restore takes over the entries of an earlier process.
 func (b *Outbox) restore(left map[string][]byte) {
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		i, err := decodeItem(name, left[name])
-		b.last = max(b.last, i.seq) // a name that is to be removed is not given again
+		b.last = max(b.last, i.seq) // do not reuse the name of an entry that is to be removed
 		if err != nil {
 			b.drop(name, 1, DroppedUnreadable)
 			continue
@@ -153,7 +145,7 @@ func (b *Outbox) restore(left map[string][]byte) {
 	b.shed()
 }
 
-// Endpoint names where spans go, without credentials; "" if nowhere.
+// Endpoint returns the destination without credentials; "" without a destination.
 func (b *Outbox) Endpoint() string {
 	if b.sender == nil {
 		return ""
@@ -161,12 +153,11 @@ func (b *Outbox) Endpoint() string {
 	return b.sender.target.name
 }
 
-// Close sends what waits until ctx ends, and stops; while the Outbox holds,
-// nothing is sent. What was not sent stays in the store for the next start, and
-// so does what is queued after Close. It calls Commit, for up to a second after
-// ctx has ended: call it while that can still write. Its error says that what
-// was delivered could not be removed, and will be sent again. A second call
-// returns the same.
+// Close sends waiting spans until ctx ends, and stops; while the Outbox holds, it sends nothing.
+// Unsent spans stay in the store for the next start, and so do those queued after Close. Close
+// calls Commit, for up to a second after the end of ctx: call Close while Commit can still write.
+// An error means that delivered entries were not removed and will be sent again. A second call
+// returns the same error.
 func (b *Outbox) Close(ctx context.Context) error {
 	b.close.Do(func() {
 		close(b.closing)

@@ -9,25 +9,25 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// backlog is what waits to be sent, oldest first: head, whose spans are being
-// read or were, and then queue.
+// backlog holds the waiting entries, oldest first. Entries in head have their spans read or being
+// read; those in queue come after them.
 type backlog struct {
 	head  []loaded
 	queue []item
-	// spans is how many wait in both.
+	// spans counts the waiting spans in both.
 	spans int
-	// busy: the head is being read or uploaded, and nothing of it may go.
+	// busy: the head is being read or uploaded, and must not be changed.
 	busy bool
 }
 
-// loaded is an item, and what is left of it to send once it was read.
+// loaded is an item and, once it is read, its unsent spans.
 type loaded struct {
 	item
 	read bool
 	left []*span.Span
 }
 
-// waiting is how many spans of the item wait.
+// waiting returns the number of the item's waiting spans.
 func (l *loaded) waiting() int {
 	if l.read {
 		return len(l.left)
@@ -35,7 +35,7 @@ func (l *loaded) waiting() int {
 	return l.Spans
 }
 
-// add puts items at the end.
+// add appends items.
 func (b *backlog) add(items ...item) {
 	for i := range items {
 		b.spans += items[i].Spans
@@ -43,28 +43,27 @@ func (b *backlog) add(items ...item) {
 	b.queue = append(b.queue, items...)
 }
 
-// advance moves the oldest item of the queue to the head; false if there is
-// none.
+// advance moves the oldest item of the queue to the head. It returns false if there is none.
 func (b *backlog) advance() bool {
 	if len(b.queue) == 0 {
 		return false
 	}
 	b.head = append(b.head, loaded{item: b.queue[0]})
-	b.queue[0] = item{} // the array may live on
+	b.queue[0] = item{} // release the item, even if the array stays
 	if b.queue = b.queue[1:]; len(b.queue) == 0 {
 		b.queue = nil
 	}
 	return true
 }
 
-// fill gives the i-th of the head the spans that were read.
+// fill sets the spans that were read for item i of the head.
 func (b *backlog) fill(i int, spans []*span.Span) {
 	h := &b.head[i]
 	b.spans += len(spans) - h.waiting()
 	h.read, h.left = true, spans
 }
 
-// remove takes the i-th off the head.
+// remove removes item i from the head.
 func (b *backlog) remove(i int) loaded {
 	out := b.head[i]
 	b.spans -= out.waiting()
@@ -72,7 +71,7 @@ func (b *backlog) remove(i int) loaded {
 	return out
 }
 
-// next returns up to so many spans of the head, oldest first.
+// next returns up to most spans of the head, oldest first.
 func (b *backlog) next(most int) []*span.Span {
 	var out []*span.Span
 	for i := range b.head {
@@ -81,8 +80,8 @@ func (b *backlog) next(most int) []*span.Span {
 	return out
 }
 
-// consume takes the first n spans off the head, which were read, and returns
-// the names of the items of which nothing is left.
+// consume removes the first n spans from the head, and returns the names of the items without spans
+// left.
 func (b *backlog) consume(n int) []string {
 	var done []string
 	b.spans -= n
@@ -98,8 +97,8 @@ func (b *backlog) consume(n int) []string {
 	return done
 }
 
-// shed takes off what must go, oldest first, while too much waits or the oldest
-// was queued before the given time. Each is told with the number of its spans.
+// shed removes the oldest items while there are more than most spans, or while the oldest was
+// queued before the given time. It calls gone for each, with the number of its spans.
 func (b *backlog) shed(most int, before time.Time, gone func(i *item, spans int, why DropReason)) {
 	reason := func(i *item) DropReason {
 		switch {
@@ -134,7 +133,7 @@ func (b *backlog) shed(most int, before time.Time, gone func(i *item, spans int,
 	}
 }
 
-// forget takes off what was queued before the given time.
+// forget removes the items queued before the given time.
 func (b *backlog) forget(before time.Time, gone func(i *item)) {
 	for i := len(b.head) - 1; i >= 0 && !b.busy; i-- {
 		if b.head[i].Queued.Before(before) {
@@ -152,7 +151,7 @@ func (b *backlog) forget(before time.Time, gone func(i *item)) {
 	})
 }
 
-// oldest is when the first of what waits was queued; zero if nothing does.
+// oldest returns the queue time of the oldest waiting item; zero if none waits.
 func (b *backlog) oldest() time.Time {
 	var out time.Time
 	for i := range b.head {
@@ -164,7 +163,7 @@ func (b *backlog) oldest() time.Time {
 	return out
 }
 
-// earlier is the earlier of two times, of which zero is none.
+// earlier returns the earlier of two times; zero means none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -15,9 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// TestBacklogCounts does at random what an Outbox does, and checks after each
-// step that the sum is right, that the order holds, and that every item goes
-// once, for one reason.
+// TestBacklogCounts runs random operations of an Outbox. After each, the sum must be right and the
+// order kept, and every item must leave once, for one reason.
 func TestBacklogCounts(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestBacklogCounts(t *testing.T) {
 	}
 }
 
-// load reads some of the head, as an Outbox does before it sends.
+// load reads some of the head, as an Outbox does before sending.
 func load(b *backlog, random *rand.Rand) {
 	b.busy = true
 	for i := range 1 + random.IntN(3) {

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// backend answers at once, and looks at nothing.
+// backend answers at once and ignores the request.
 func backend(t testing.TB) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -26,8 +26,8 @@ func backend(t testing.TB) string {
 	return s.URL
 }
 
-// BenchmarkOutboxSend measures how fast a backlog goes out: from the store, by
-// HTTP over loopback, to the removal of its entries.
+// BenchmarkOutboxSend measures the throughput of a backlog: reading from the store, HTTP over
+// loopback, and the removal of entries.
 func BenchmarkOutboxSend(b *testing.B) {
 	for _, spans := range []int{2, 20, 2000} {
 		b.Run(fmt.Sprintf("spans=%d", spans), func(b *testing.B) {
@@ -60,8 +60,8 @@ func BenchmarkOutboxSend(b *testing.B) {
 	}
 }
 
-// BenchmarkOutboxQueue measures what the server's loop pays for an entry, beside
-// its write to the store, with 100,000 waiting and the limit reached.
+// BenchmarkOutboxQueue measures the cost of an entry for the server's loop, besides the write to
+// the store. 100,000 entries wait, and the limit is reached.
 func BenchmarkOutboxQueue(b *testing.B) {
 	w := newWorld(b)
 	o := OutboxOptions{Options: Options{Endpoint: "http://127.0.0.1:1"}, Hold: true, MaxSpans: 1_000_000}
@@ -76,8 +76,7 @@ func BenchmarkOutboxQueue(b *testing.B) {
 	}
 }
 
-// BenchmarkOutboxOpen measures a start with 100,000 entries, and what they take
-// in memory.
+// BenchmarkOutboxOpen measures a start with 100,000 entries, and their memory.
 func BenchmarkOutboxOpen(b *testing.B) {
 	const entries = 100_000
 	w := newWorld(b)

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// DropReason says why spans were lost.
+// DropReason is the reason for lost spans.
 type DropReason string
 
-// Why an Outbox drops spans.
+// Reasons for which an Outbox drops spans.
 const (
-	// DroppedFull: more spans waited than may.
+	// DroppedFull: too many spans were waiting.
 	DroppedFull DropReason = "full"
-	// DroppedAge: they waited for longer than they may.
+	// DroppedAge: they waited too long.
 	DroppedAge DropReason = "age"
-	// DroppedPruned: the store has removed them before they were sent.
+	// DroppedPruned: the store's retention removed them before they were sent.
 	DroppedPruned DropReason = "pruned"
-	// DroppedUnreadable: the entry or the trace cannot be read. How many spans
-	// an unreadable entry stood for is not known; it counts as one.
+	// DroppedUnreadable: the entry or the trace cannot be read. An unreadable entry counts as one
+	// span, because its number of spans is unknown.
 	DroppedUnreadable DropReason = "unreadable"
 )
 
@@ -30,15 +30,14 @@ var dropWords = map[DropReason]string{
 	DroppedUnreadable: "they cannot be read from the store",
 }
 
-// shed drops what the limits do not allow. The caller holds mu.
+// shed drops entries beyond the limits. The caller holds mu.
 func (b *Outbox) shed() {
 	b.backlog.shed(b.limits.spans, b.opts.Now().Add(-b.limits.age), func(i *item, spans int, why DropReason) {
 		b.drop(i.name(), spans, why)
 	})
 }
 
-// drop counts what an entry stood for as lost, and has the entry removed. The
-// caller holds mu.
+// drop counts an entry's spans as lost, and schedules the entry for removal. The caller holds mu.
 func (b *Outbox) drop(name string, spans int, why DropReason) {
 	b.removed.add(name)
 	b.lose(spans, why)
@@ -57,11 +56,11 @@ func (b *Outbox) lose(spans int, why DropReason) {
 	}
 }
 
-// tellEvery is how often a reason is warned of.
+// tellEvery is the shortest time between two warnings of one reason.
 const tellEvery = time.Hour
 
-// tell warns of what was dropped: once an hour for each reason. Only the
-// goroutine that sends calls it, so that there is one warning at a time.
+// tell warns about dropped spans, once an hour for each reason. Only the sending goroutine calls
+// it, so that warnings come one at a time.
 func (b *Outbox) tell() {
 	b.mu.Lock()
 	news := b.news

@@ -13,39 +13,38 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// OutboxPrefix begins the names of an Outbox's entries in the state of a store.
+// OutboxPrefix is the prefix of an Outbox's entries in the state of a store.
 const OutboxPrefix = "outbox/"
 
-// Entry says what of a stored trace is to be sent.
+// Entry identifies the spans of a stored trace to send.
 type Entry struct {
 	TraceID trace.TraceID
-	// Spans is how many spans that are, for the bounds and for what is counted
-	// as lost. What the store holds when they are sent decides.
+	// Spans is the expected number of spans, for the bounds and for the count of losses. The actual
+	// spans are those in the store at the time of sending.
 	Spans int
-	// Queued is when they were queued; zero means now. Spans that are still
-	// open are sent as if they had ended then, unfinished.
+	// Queued is the time of queueing; zero means now. Open spans are sent as ended at that time,
+	// unfinished.
 	Queued time.Time
-	// Only are the IDs of those spans that are meant: amendments, or a part.
-	// Empty means all.
+	// Only are the IDs of the spans to send: amendments, or a part. Empty means all.
 	Only []trace.SpanID
 }
 
-// item is an entry that has its place in the sequence.
+// item is an entry with its sequence number.
 type item struct {
 	Entry
 	seq uint64
 }
 
-// name is that of the item in the store's state. Names sort as the sequence.
+// name returns the item's name in the store's state. Names sort in order of the sequence.
 func (i *item) name() string { return fmt.Sprintf("%s%020d", OutboxPrefix, i.seq) }
 
-// entryVersion is the first byte of an entry as it is stored.
+// entryVersion is the first byte of a stored entry.
 const entryVersion = 1
 
 var errEntry = errors.New("it is not an outbox entry of this version")
 
-// encode is the version, the trace's ID, the time in Unix nanoseconds, the
-// number of spans, and the IDs of those that are meant.
+// encode writes the version, the trace ID, the time in Unix nanoseconds, the number of spans, and
+// the IDs in Only.
 func (e *Entry) encode() []byte {
 	out := make([]byte, 0, 1+len(e.TraceID)+2*binary.MaxVarintLen64+len(e.Only)*len(trace.SpanID{}))
 	out = append(out, entryVersion)
@@ -58,7 +57,7 @@ func (e *Entry) encode() []byte {
 	return out
 }
 
-// decodeItem reads what encode and name have made.
+// decodeItem decodes the results of name and encode.
 func decodeItem(name string, value []byte) (item, error) {
 	var out item
 	seq, err := strconv.ParseUint(strings.TrimPrefix(name, OutboxPrefix), 10, 64)
@@ -91,16 +90,15 @@ func decodeItem(name string, value []byte) (item, error) {
 	return out, nil
 }
 
-// maxEntrySpans bounds the number of spans that an entry may tell, so that sums
-// of them are numbers, too.
+// maxEntrySpans bounds the span number of an entry, so that sums cannot overflow.
 const maxEntrySpans = 1 << 31
 
-// normal is e as it is queued at now.
+// normal returns e with defaults and bounds applied at now.
 func (e Entry) normal(now time.Time) Entry {
 	e.Spans = min(max(e.Spans, len(e.Only), 1), maxEntrySpans)
 	if e.Queued.IsZero() {
 		e.Queued = now
 	}
-	e.Queued = time.Unix(0, e.Queued.UnixNano()) // as it is read back
+	e.Queued = time.Unix(0, e.Queued.UnixNano()) // the precision of a decoded entry
 	return e
 }

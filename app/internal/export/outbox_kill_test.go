@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// fuse ends a life of an Outbox after so many steps of the protocol.
+// fuse ends the life of an Outbox after a number of protocol steps.
 type fuse struct {
 	mu    sync.Mutex
 	left  int
@@ -26,7 +26,7 @@ type fuse struct {
 	blow  func()
 }
 
-// burn is errCrash from the step on at which the fuse blows.
+// burn returns errCrash from the fuse's step on.
 func (f *fuse) burn(step string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,9 +46,9 @@ func (f *fuse) blown() bool {
 	return f.where != ""
 }
 
-// TestOutboxKilled kills the process at every step of the protocol: before and
-// after each write, before and after the backend takes a request. Whatever was
-// committed arrives, what was not never does, and no entry stays.
+// TestOutboxKilled kills the process at every protocol step: before and after each write, and
+// before and after the backend accepts a request. Committed spans arrive, others never do, and no
+// entry stays.
 func TestOutboxKilled(t *testing.T) {
 	places := map[string]int{}
 	seeds := uint64(20)
@@ -69,7 +69,7 @@ func killed(t *testing.T, random *rand.Rand, places map[string]int) {
 	w, r := newWorld(t), newReceiver()
 	l := listen(t, "127.0.0.1:0")
 	f := &fuse{}
-	var mu sync.Mutex // of what the receiver asks for
+	var mu sync.Mutex // guards the receiver's decisions
 	current := func() *fuse { mu.Lock(); defer mu.Unlock(); return f }
 	r.answer = func(int) (ptraceotlp.ExportResponse, error) {
 		if current().burn("arrived") != nil {
@@ -124,7 +124,7 @@ func killed(t *testing.T, random *rand.Rand, places map[string]int) {
 	}
 }
 
-// queueOne stores and queues something, and reports whether it was committed.
+// queueOne stores and queues an entry, and reports whether it was committed.
 func queueOne(t *testing.T, w *world, f *fuse, b *store.Batch, what []Entry) (committed bool) {
 	t.Helper()
 	if f.burn("before Queue") != nil {

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Queue returns the state that queues entries, for the batch that stores their
-// traces. They wait until Stored is told that it was written, and count as not
-// delivered meanwhile. The state may also remove entries that were delivered. It
-// is nil if there are no entries, or if nothing is to be sent.
+// Queue returns the state that queues entries, for the batch that stores their traces. The entries
+// wait until Stored confirms the batch; until then they count as undelivered. The state may also
+// remove delivered entries. It is nil without entries or without a destination.
 func (b *Outbox) Queue(entries ...Entry) map[string][]byte {
 	if b.sender == nil || len(entries) == 0 {
 		return nil
@@ -33,9 +32,9 @@ func (b *Outbox) Queue(entries ...Entry) map[string][]byte {
 	return state
 }
 
-// Stored says that a batch was written which had that state: all of the batch's
-// or what Queue gave for it. Its entries are sent from now on. State that has
-// nothing to do with the Outbox is ignored, and so is a repetition.
+// Stored confirms that a batch with this state was written. state may be that of the whole batch or
+// the result of Queue. Its entries are sent from now on. Other state is ignored, and so is a
+// repetition.
 func (b *Outbox) Stored(state map[string][]byte) {
 	var items []item
 	b.mu.Lock()
@@ -59,9 +58,8 @@ func (b *Outbox) Stored(state map[string][]byte) {
 	b.nudge()
 }
 
-// SetLimits bounds what waits, from now on: to that many spans, and to what was
-// queued less than that long ago; an entry that is more by itself goes, too.
-// What is not positive means the default.
+// SetLimits bounds the waiting spans in number and age, from now on. An entry larger than maxSpans
+// by itself is dropped, too. Values that are not positive mean the defaults.
 func (b *Outbox) SetLimits(maxSpans int, maxAge time.Duration) {
 	b.mu.Lock()
 	b.limits = normalLimits(maxSpans, maxAge)
@@ -80,9 +78,8 @@ func normalLimits(spans int, age time.Duration) limits {
 	return limits{spans: spans, age: age}
 }
 
-// Hold makes the Outbox keep what it has and send nothing, or send again. A
-// request that is under way is called back: what of it has arrived is sent
-// again, by whoever sends then.
+// Hold makes the Outbox keep its entries and send nothing, or send again. It cancels the current
+// request. The next sender repeats spans of it that have arrived.
 func (b *Outbox) Hold(hold bool) {
 	b.mu.Lock()
 	b.holding = hold
@@ -93,11 +90,10 @@ func (b *Outbox) Hold(hold bool) {
 	b.nudge()
 }
 
-// Delivered returns a time before which everything that was queued has been
-// delivered, refused or dropped: now if nothing waits. Entries are compared by their
-// Queued time, which may lie before the call of Queue; and two observers see a
-// trace end at slightly different times. So a margin belongs to what is made of
-// it.
+// Delivered returns a time. Everything queued before it has been delivered, refused or dropped; the
+// time is now if nothing waits. Entries compare by their Queued time, which may precede the call of
+// Queue. Two observers also see a trace end at slightly different times. Callers should therefore
+// allow a margin.
 func (b *Outbox) Delivered() time.Time {
 	now := b.opts.Now()
 	b.mu.Lock()
@@ -112,10 +108,10 @@ func (b *Outbox) Delivered() time.Time {
 	return oldest
 }
 
-// Forget removes what was queued before that time, because somebody else has
-// delivered it; it does not count as lost. It calls Commit, so whoever serves
-// Commit must not wait for it. After an error the entries are forgotten all the
-// same, and removed later; after a crash before that they would be sent.
+// Forget removes entries queued before the given time, because another server has delivered them.
+// They do not count as lost. Forget calls Commit, so the goroutine that serves Commit must not wait
+// for it. After an error the entries are forgotten and are removed later; after a crash before that
+// they would be sent.
 func (b *Outbox) Forget(ctx context.Context, before time.Time) error {
 	b.mu.Lock()
 	b.backlog.forget(before, func(i *item) { b.removed.add(i.name()) })
@@ -123,7 +119,7 @@ func (b *Outbox) Forget(ctx context.Context, before time.Time) error {
 	return b.tidy(ctx)
 }
 
-// nudge wakes the goroutine that sends.
+// nudge wakes the sending goroutine.
 func (b *Outbox) nudge() {
 	select {
 	case b.wake <- struct{}{}:

@@ -9,19 +9,17 @@ import (
 )
 
 const (
-	// maxRemove is how many entries one commit removes.
+	// maxRemove limits the entries that one commit removes.
 	maxRemove = 1000
-	// linger is for how long entries that were delivered wait for others to be
-	// removed with, or for a batch to ride on.
+	// linger is how long delivered entries wait for others, or for a batch to carry their removal.
 	linger = time.Second
 )
 
-// removals are entries that are to be removed from the store, by name. Its zero
-// value is none.
+// removals are the entries to remove from the store, by name. The zero value is empty.
 type removals struct {
 	linger time.Duration
 	names  map[string]struct{}
-	// since is when the first of them came, or a commit failed.
+	// since is the time of the first of them, or the time after a failed commit.
 	since time.Time
 }
 
@@ -34,7 +32,7 @@ func (r *removals) add(name string) {
 
 func (r *removals) drop(name string) { delete(r.names, name) }
 
-// state removes up to so many of them.
+// state returns the state that removes up to most of them.
 func (r *removals) state(most int) map[string][]byte {
 	out := make(map[string][]byte, min(most, len(r.names)))
 	for name := range r.names {
@@ -46,19 +44,18 @@ func (r *removals) state(most int) map[string][]byte {
 	return out
 }
 
-// due is how long they may wait yet; false if there are none.
+// due returns how long they may still wait. It returns false if there are none.
 func (r *removals) due() (time.Duration, bool) {
 	if len(r.names) == 0 {
 		return 0, false
 	}
 	if len(r.names) >= maxRemove {
-		return max(0, time.Until(r.since)), true // since is ahead of us after a failure
+		return max(0, time.Until(r.since)), true // after a failure, since is in the future
 	}
 	return max(0, time.Until(r.since.Add(r.linger))), true
 }
 
-// commit removes some of what is to be removed from the store. It tells how
-// many are left.
+// commit removes some of the due entries from the store. It returns the number of remaining ones.
 func (b *Outbox) commit(ctx context.Context) (left int, err error) {
 	select {
 	case b.committing <- struct{}{}:
@@ -89,7 +86,7 @@ func (b *Outbox) commit(ctx context.Context) (left int, err error) {
 	return len(b.removed.names), nil
 }
 
-// tidy removes all that is to be removed.
+// tidy removes all due entries.
 func (b *Outbox) tidy(ctx context.Context) error {
 	for {
 		if left, err := b.commit(ctx); err != nil || left == 0 {

@@ -15,12 +15,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// run sends what waits until Close has been called and nothing waits that may
-// be sent, or ctx ends.
+// run sends waiting spans until Close was called and nothing can be sent any more, or until ctx
+// ends.
 func (b *Outbox) run(ctx context.Context) {
 	defer close(b.done)
 	defer b.tell()
-	troubles := map[string]bool{} // what has been warned of, and lasts
+	troubles := map[string]bool{} // warned about and not yet over
 	for ctx.Err() == nil {
 		b.tell()
 		b.settle(ctx, troubles)
@@ -37,8 +37,8 @@ func (b *Outbox) run(ctx context.Context) {
 	}
 }
 
-// settle removes what was delivered from the store, if it has waited for long
-// enough. A failure is no reason not to send.
+// settle removes delivered entries from the store once they have waited long enough. Sending
+// continues after a failure.
 func (b *Outbox) settle(ctx context.Context, troubles map[string]bool) {
 	b.mu.Lock()
 	due, some := b.removed.due()
@@ -50,7 +50,7 @@ func (b *Outbox) settle(ctx context.Context, troubles map[string]bool) {
 	b.warn(ctx, troubles, "remove", err)
 }
 
-// warn tells of trouble once, until it is over.
+// warn reports a failure once, until a success.
 func (b *Outbox) warn(ctx context.Context, troubles map[string]bool, what string, err error) {
 	if err != nil && !troubles[what] && ctx.Err() == nil {
 		b.opts.Warn("%v", err)
@@ -58,9 +58,8 @@ func (b *Outbox) warn(ctx context.Context, troubles map[string]bool, what string
 	troubles[what] = err != nil
 }
 
-// load returns the spans of the next request, oldest first, and reads what is
-// missing of them. It returns none if nothing waits that may be sent. The head
-// of the backlog stays busy while there are some.
+// load returns the spans of the next request, oldest first, and reads the missing ones. It returns
+// none if nothing can be sent. While it returns spans, the head of the backlog stays busy.
 func (b *Outbox) load(ctx context.Context) ([]*span.Span, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,13 +93,12 @@ func (b *Outbox) load(ctx context.Context) ([]*span.Span, error) {
 	return b.backlog.next(maxBatch), nil
 }
 
-// loaded gives the i-th of the head what was read of it, and counts what is
-// missing as lost.
+// loaded stores the spans that were read for item i of the head, and counts missing ones as lost.
 func (b *Outbox) loaded(i int, spans []*span.Span, err error) {
 	h := &b.backlog.head[i]
 	wanted, why := h.Spans, DroppedPruned
 	if len(h.Only) == 0 && len(spans) > 0 {
-		wanted = len(spans) // the store knows better
+		wanted = len(spans) // the stored trace is authoritative
 	}
 	if errors.Is(err, store.ErrDamaged) {
 		why = DroppedUnreadable
@@ -116,12 +114,12 @@ func (b *Outbox) loaded(i int, spans []*span.Span, err error) {
 	b.removed.add(gone.name())
 }
 
-// lost reports whether another attempt to read a trace would be in vain.
+// lost reports whether another attempt to read a trace is pointless.
 func lost(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
 }
 
-// read returns the spans that e stands for, ended.
+// read returns the spans of e, ended.
 func (b *Outbox) read(ctx context.Context, e *Entry) ([]*span.Span, error) {
 	r, err := b.opts.Store.Trace(ctx, e.TraceID)
 	if err != nil {
@@ -138,7 +136,7 @@ func (b *Outbox) read(ctx context.Context, e *Entry) ([]*span.Span, error) {
 	return slices.DeleteFunc(slices.Clone(spans), func(s *span.Span) bool { return !wanted[s.ID] }), nil
 }
 
-// send uploads a request of the first of spans, and pauses if that failed.
+// send uploads a request with the first of spans, and pauses after a failure.
 func (b *Outbox) send(ctx context.Context, spans []*span.Span) {
 	got, calledBack := b.attempt(ctx, spans)
 	if calledBack {
@@ -153,7 +151,7 @@ func (b *Outbox) send(ctx context.Context, spans []*span.Span) {
 	}
 }
 
-// attempt uploads, unless Hold calls it back.
+// attempt uploads, unless Hold cancels it.
 func (b *Outbox) attempt(ctx context.Context, spans []*span.Span) (got answer, calledBack bool) {
 	sending, callBack := context.WithCancel(ctx)
 	defer callBack()
@@ -174,11 +172,11 @@ func (b *Outbox) attempt(ctx context.Context, spans []*span.Span) (got answer, c
 	return got, false
 }
 
-// pause notes that there must be another attempt, and waits until it is time.
+// pause records a failed attempt, and waits until the next one is due.
 func (b *Outbox) pause(ctx context.Context, reason error) {
 	b.mu.Lock()
 	b.backlog.busy = false
-	if ctx.Err() != nil { // it failed because it was ended
+	if ctx.Err() != nil { // failed because ctx ended
 		b.mu.Unlock()
 		return
 	}
@@ -189,8 +187,8 @@ func (b *Outbox) pause(ctx context.Context, reason error) {
 	b.sender.rest(ctx, b.closing)
 }
 
-// answered takes off the backlog what the backend has answered for. It reports
-// whether spans were refused for a new reason.
+// answered removes the answered spans from the backlog. It reports whether spans were refused for a
+// new reason.
 func (b *Outbox) answered(got answer) bool {
 	refused := got.refusedSpans()
 	exported := got.spans - refused
@@ -212,14 +210,13 @@ func (b *Outbox) answered(got answer) bool {
 	return refused > 0 && b.losses.add(refused, got.reason)
 }
 
-// wait blocks until there may be something to do. It is false when there will
-// be nothing more.
+// wait blocks until there may be work. It returns false when there will be none.
 func (b *Outbox) wait(ctx context.Context) bool {
 	var timer <-chan time.Time
 	b.mu.Lock()
 	pause, some := b.removed.due()
 	if !some && len(b.backlog.queue)+len(b.backlog.head) > 0 {
-		pause, some = maxPause, true // held: it grows old
+		pause, some = maxPause, true // held entries grow old
 	}
 	b.mu.Unlock()
 	if some {
@@ -233,7 +230,7 @@ func (b *Outbox) wait(ctx context.Context) bool {
 	case <-b.closing:
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		// What came just before Close is sent, too.
+		// Also send entries that were stored just before Close.
 		return !b.holding && b.sender != nil && len(b.backlog.queue)+len(b.backlog.head) > 0
 	case <-b.wake:
 	case <-timer:

@@ -7,36 +7,35 @@ import (
 	"time"
 )
 
-// OutboxStats tells how an Outbox stands, and what it has done since it was
-// opened.
+// OutboxStats is the state of an Outbox, and its counts since it was opened.
 type OutboxStats struct {
-	// Endpoint is where spans go; empty if nowhere.
+	// Endpoint is the destination; empty if there is none.
 	Endpoint string
-	// Holding is what Hold was told.
+	// Holding is the last argument of Hold.
 	Holding bool
 
-	// Entries and Spans wait to be sent, and Oldest is when the first of them
-	// was queued; zero if none waits.
+	// Entries and Spans count what waits to be sent. Oldest is the queue time of the first; zero if
+	// none waits.
 	Entries, Spans int
 	Oldest         time.Time
 
-	// Exported are the spans that the backend took, Refused those that it did
-	// not want. Either counts a span again that was sent again.
+	// Exported counts accepted spans, Refused those that the backend rejected. Spans sent again
+	// count again.
 	Exported, Refused int64
-	// Dropped are the spans that were lost, by reason.
+	// Dropped counts lost spans by reason.
 	Dropped map[DropReason]int64
-	// Bytes is the size of all requests that were answered, uncompressed.
+	// Bytes is the uncompressed size of all answered requests.
 	Bytes int64
 
-	// LastError is why the latest attempt that failed did, or why spans were
-	// refused, and LastFailure when; nil and zero if none did.
+	// LastError is the error of the latest failed attempt, or the reason for refused spans.
+	// LastFailure is its time. They are nil and zero if there was none.
 	LastError   error
 	LastFailure time.Time
-	// LastSuccess is when the backend last took spans; zero if it never did.
+	// LastSuccess is the time of the last accepted spans; zero if there were none.
 	LastSuccess time.Time
 }
 
-// Stats tells how the Outbox stands. What it returns is the caller's.
+// Stats returns the state of the Outbox. The caller owns the result.
 func (b *Outbox) Stats() OutboxStats {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,10 +23,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// to is an Outbox's options for a backend at that address.
+// to returns an Outbox's options for a backend at that address.
 func to(endpoint string) OutboxOptions { return OutboxOptions{Options: Options{Endpoint: endpoint}} }
 
-// nowhere is an address at which nobody listens.
+// nowhere returns an address without a listener.
 func nowhere(t testing.TB) string {
 	t.Helper()
 	l := listen(t, "127.0.0.1:0")
@@ -44,7 +44,7 @@ func TestOutboxDelivers(t *testing.T) {
 				serveHTTP(t, r, l)
 			}
 			o := to(scheme + l.Addr().String())
-			o.linger = time.Minute // however long all takes on a slow machine
+			o.linger = time.Minute // enough for a slow machine
 			box := w.open(o)
 			var all []*span.Trace
 			for n := range 2000 {
@@ -70,7 +70,7 @@ func TestOutboxDelivers(t *testing.T) {
 			}
 			w.finish()
 			r.want(t, append(all, late)...)
-			if _, most := r.sent(); most > 2 { // the amendment may have gone with its trace
+			if _, most := r.sent(); most > 2 { // the amendment may have been sent with its trace
 				t.Errorf("a span was sent %d times", most)
 			}
 			if left := w.left(); left != 0 || w.commits > 10 {
@@ -132,7 +132,7 @@ func TestOutboxBounds(t *testing.T) {
 		w.clock.advance(time.Minute)
 		all = append(all, small(fmt.Sprint(n), 10))
 		w.put(all[n])
-		if n == 0 { // what is being sent would not be dropped; so no more attempts
+		if n == 0 { // spans being sent are not dropped, so allow no more attempts
 			w.until("tried", func(s OutboxStats) bool { return s.LastError != nil })
 			box.Hold(true)
 			w.until("idle", func(OutboxStats) bool { box.mu.Lock(); defer box.mu.Unlock(); return !box.backlog.busy })
@@ -158,21 +158,21 @@ func TestOutboxBounds(t *testing.T) {
 	if left := w.left(); left != 5 {
 		t.Errorf("%d entries are in the store", left)
 	}
-	// Once an hour for each reason, and the first drops are over an hour old.
+	// One warning an hour for each reason; the first drops are over an hour old.
 	for text, want := range map[string]int{"otlp.outbox.maxSpans": 2, "otlp.outbox.maxAge": 1, "cannot send spans": 1} {
 		if got := strings.Count(w.said.text(), text); got != want {
 			t.Errorf("%d warnings of %q, want %d: %s", got, text, want, w.said.text())
 		}
 	}
 
-	// The next start finds what was left, the newest, and sends it.
+	// The next start sends the remaining, newest entry.
 	r, l := newReceiver(), listen(t, address)
 	serveHTTP(t, r, l)
 	w.open(o)
 	w.finish()
 	r.want(t, all[25:]...)
 
-	// And what is too old by then goes without being sent.
+	// Entries that have become too old by then are dropped unsent.
 	w.open(to("http://" + nowhere(t)))
 	w.put(small("old", 7))
 	w.crash()
@@ -186,7 +186,7 @@ func TestOutboxBounds(t *testing.T) {
 	r.want(t, all[25:]...)
 }
 
-// hurriedClose closes without giving it time.
+// hurriedClose closes without time.
 func hurriedClose(w *world) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -363,8 +363,8 @@ func TestOutboxStandby(t *testing.T) {
 	r.want(t, all[6:]...)
 }
 
-// What was stored just before Close is sent, also where the sending goroutine learns
-// of both at the same time.
+// Entries stored just before Close are sent, even if the sending goroutine learns of both at the
+// same time.
 func TestOutboxClosesAfterTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits, holds, want bool

@@ -20,7 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// clock is one that a test moves.
+// clock is a clock that a test moves.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -38,13 +38,13 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// world is what surrounds an Outbox: a real store, with one writer.
+// world is an Outbox with a real store and one writer.
 type world struct {
 	t     testing.TB
 	path  string
 	clock *clock
 	said  *warnings
-	// step is asked before and after each write; an error is a crash there.
+	// step is called before and after each write; an error is a crash there.
 	step func(name string) error
 
 	mu       sync.Mutex
@@ -63,7 +63,7 @@ func newWorld(t testing.TB) *world {
 	}
 }
 
-// open starts an Outbox on what is in the store. It is closed with the test.
+// open starts an Outbox on the store. The end of the test closes it.
 func (w *world) open(o OutboxOptions) *Outbox {
 	w.t.Helper()
 	db, err := sqlite.Open(w.t.Context(), w.path)
@@ -91,7 +91,7 @@ func (w *world) open(o OutboxOptions) *Outbox {
 	return w.box
 }
 
-// crash ends everything without a word.
+// crash ends everything without Close.
 func (w *world) crash() {
 	if w.db == nil {
 		return
@@ -107,7 +107,7 @@ func (w *world) crash() {
 	w.db = nil
 }
 
-// close ends everything in order, within a time that is short or ample.
+// close closes everything in order, with a short or ample time limit.
 func (w *world) close(ctx context.Context) error {
 	err := w.box.Close(ctx)
 	w.crash()
@@ -160,7 +160,7 @@ func entries(traces ...*span.Trace) []Entry {
 	return out
 }
 
-// left is how many entries are in the store.
+// left returns the number of entries in the store.
 func (w *world) left() int {
 	w.t.Helper()
 	db, err := sqlite.Open(w.t.Context(), w.path)
@@ -175,7 +175,7 @@ func (w *world) left() int {
 	return len(states)
 }
 
-// until polls, which a fake clock does not hurry.
+// until polls, independent of the fake clock.
 func (w *world) until(what string, holds func(OutboxStats) bool) OutboxStats {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -191,15 +191,14 @@ func (w *world) until(what string, holds func(OutboxStats) bool) OutboxStats {
 	}
 }
 
-// unremoved is how many entries were delivered or dropped, and are still in the
-// store.
+// unremoved returns the number of delivered or dropped entries still in the store.
 func (w *world) unremoved() int {
 	w.box.mu.Lock()
 	defer w.box.mu.Unlock()
 	return len(w.box.removed.names)
 }
 
-// small is a finished trace of so many spans.
+// small returns a finished trace with the given number of spans.
 func small(name string, spans int) *span.Trace {
 	b := spantest.New(name)
 	root := b.Add(nil, "reconcile Deployment", "deployment-controller", spantest.Ref("apps", "Deployment", name), 0,
@@ -211,7 +210,7 @@ func small(name string, spans int) *span.Trace {
 	return b.Trace
 }
 
-// amend is a further span of t.
+// amend returns a further span of t.
 func amend(t *span.Trace, key string) *span.Trace {
 	root := t.Spans[0]
 	return &span.Trace{ID: t.ID, Spans: []*span.Span{{
@@ -221,7 +220,7 @@ func amend(t *span.Trace, key string) *span.Trace {
 	}}}
 }
 
-// want compares what has arrived with the spans of traces.
+// want compares the received spans with those of traces.
 func (r *receiver) want(t testing.TB, traces ...*span.Trace) {
 	t.Helper()
 	want, got := map[string]bool{}, map[string]bool{}
@@ -242,7 +241,7 @@ func (r *receiver) want(t testing.TB, traces ...*span.Trace) {
 
 var errCrash = errors.New("crash")
 
-// failing is a store whose traces cannot be read for a while.
+// failing is a store with failing reads of traces for a while.
 type failing struct {
 	store.Reader
 	mu    sync.Mutex

@@ -46,14 +46,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// receiver is an OTLP backend that keeps what it was sent.
+// receiver is an OTLP backend that records the received spans.
 type receiver struct {
 	ptraceotlp.UnimplementedGRPCServer
 
-	// answer decides about a request; nil accepts all.
+	// answer returns the response to a request; nil accepts all.
 	answer func(spans int) (ptraceotlp.ExportResponse, error)
-	// lose decides about a request that was taken whether its answer is lost;
-	// nil loses none.
+	// lose reports whether the answer to an accepted request gets lost; nil loses none.
 	lose func() bool
 
 	mu      sync.Mutex
@@ -109,7 +108,7 @@ func (r *receiver) take(headers http.Header, traces ptrace.Traces) (ptraceotlp.E
 	return resp, nil
 }
 
-// ServeHTTP receives as an HTTP backend does, at the standard path only.
+// ServeHTTP acts as an HTTP backend, at the standard path only.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !strings.HasSuffix(req.URL.Path, "/v1/traces") {
 		http.NotFound(w, req)
@@ -157,7 +156,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Write(out) // the client is gone
 }
 
-// sent is how many different spans arrived, and how often the most frequent.
+// sent returns the number of different spans, and the count of the most frequent one.
 func (r *receiver) sent() (spans, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +166,7 @@ func (r *receiver) sent() (spans, most int) {
 	return len(r.got), most
 }
 
-// header is that of the latest request.
+// header returns a header of the latest request.
 func (r *receiver) header(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +178,7 @@ func (r *receiver) header(name string) string {
 	return ""
 }
 
-// await blocks until so many requests have come.
+// await blocks until the given number of requests has arrived.
 func (r *receiver) await(t *testing.T, calls int) {
 	t.Helper()
 	for {
@@ -197,8 +196,7 @@ func (r *receiver) await(t *testing.T, calls int) {
 	}
 }
 
-// serveGRPC serves r on l until the test ends, and returns the function that
-// stops it sooner.
+// serveGRPC serves r on l until the end of the test. It returns a function that stops it earlier.
 func serveGRPC(t *testing.T, r *receiver, l net.Listener, opts ...grpc.ServerOption) {
 	t.Helper()
 	s := grpc.NewServer(opts...)
@@ -213,7 +211,7 @@ func serveGRPC(t *testing.T, r *receiver, l net.Listener, opts ...grpc.ServerOpt
 	})
 }
 
-// serveHTTP serves r on l until the test ends.
+// serveHTTP serves r on l until the end of the test.
 func serveHTTP(t testing.TB, r *receiver, l net.Listener) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(r)
@@ -223,8 +221,8 @@ func serveHTTP(t testing.TB, r *receiver, l net.Listener) {
 	t.Cleanup(s.Close)
 }
 
-// listen listens at an address, which another program's connection may have been
-// given if it was free for a while.
+// listen listens at an address. If the address was free for a while, a connection of another
+// program may use it, so listen retries.
 func listen(t testing.TB, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
@@ -238,8 +236,7 @@ func listen(t testing.TB, address string) net.Listener {
 	return l
 }
 
-// authority makes a certificate for 127.0.0.1 and writes it and its key to
-// files.
+// authority creates a certificate for 127.0.0.1, and writes it and its key to files.
 func authority(t *testing.T) (cert tls.Certificate, certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -9,8 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// run sends what is queued until Close has been called and the queue is empty,
-// or ctx ends.
+// run sends queued spans until Close was called and the queue is empty, or until ctx ends.
 func (e *Exporter) run(ctx context.Context) {
 	defer close(e.done)
 	for {
@@ -38,8 +37,8 @@ func (e *Exporter) run(ctx context.Context) {
 	}
 }
 
-// cancelled reports whether an attempt failed because it was ended: OpenTelemetry's
-// clients keep the text of the cause only.
+// cancelled reports whether an attempt failed by cancellation. OpenTelemetry's clients keep only
+// the text of the cause.
 func cancelled(reason error) bool { return strings.Contains(reason.Error(), context.Canceled.Error()) }
 
 // next returns the oldest queued spans. They stay in the queue.
@@ -49,7 +48,7 @@ func (e *Exporter) next() []*span.Span {
 	return e.queue[:min(len(e.queue), maxBatch)]
 }
 
-// sent takes the spans off the queue that the backend has answered for.
+// sent removes answered spans from the queue.
 func (e *Exporter) sent(got answer) {
 	e.mu.Lock()
 	clear(e.queue[:got.spans]) // the array may live on; the spans need not
@@ -65,8 +64,7 @@ func (e *Exporter) sent(got answer) {
 	}
 }
 
-// wait blocks until there may be something to send. It is false when there will
-// be nothing more.
+// wait blocks until there may be spans to send. It returns false when there will be none.
 func (e *Exporter) wait(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

@@ -15,35 +15,33 @@ import (
 )
 
 const (
-	// maxBatch is how many spans go in one request.
+	// maxBatch limits the spans of one request.
 	maxBatch = 512
-	// maxBytes is how large a request may be: half of what a gRPC server
-	// accepts by default.
+	// maxBytes limits the size of a request to half of a gRPC server's default limit.
 	maxBytes = 2 << 20
 )
 
-// sender uploads to one backend, a request at a time: what Exporter and Outbox
-// have in common. Only one goroutine may use it.
+// sender uploads to one backend, one request at a time, for Exporter and Outbox. It is not safe for
+// concurrent use.
 type sender struct {
 	opts   Options
 	target target
 	client otlptrace.Client
-	// pause comes after the next attempt that fails.
+	// pause is the wait after the next failed attempt.
 	pause time.Duration
-	// warned: that the backend cannot be reached was told.
+	// warned: the warning about an unreachable backend was sent.
 	warned bool
 }
 
-// answer is what became of an attempt.
+// answer is the result of an attempt.
 type answer struct {
 	verdict
-	// spans is how many went in the request, and bytes how large it was
-	// before compression.
+	// spans is the number of spans in the request, and bytes its size before compression.
 	spans, bytes int
 }
 
-// newSender makes the client for the place that o or the environment names; nil
-// if neither does.
+// newSender creates the client for the destination in o or the environment. It returns nil if there
+// is none.
 func newSender(ctx context.Context, o Options) (*sender, error) {
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
@@ -62,7 +60,7 @@ func newSender(ctx context.Context, o Options) (*sender, error) {
 	return &sender{opts: o, target: *to, client: client, pause: firstPause}, nil
 }
 
-// stop closes the connection. Nothing may be under way any more.
+// stop closes the connection. No request may be in progress.
 func (s *sender) stop(ctx context.Context) error {
 	if err := s.client.Stop(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("cannot close the connection to %s: %w", s.target.name, err)
@@ -70,22 +68,22 @@ func (s *sender) stop(ctx context.Context) error {
 	return nil
 }
 
-// attempt uploads the first of spans, as many as go in one request. It warns
-// when the backend cannot be reached, once until it can.
+// attempt uploads the first of spans, as many as fit into one request. It warns once when the
+// backend becomes unreachable.
 func (s *sender) attempt(ctx context.Context, spans []*span.Span) answer {
 	request, out := s.pack(spans)
 	out.verdict = judge(s.client.UploadTraces(ctx, request))
 	switch {
 	case !out.again:
 		s.pause, s.warned = firstPause, false
-	case !s.warned && ctx.Err() == nil: // and it did not fail because it was ended
+	case !s.warned && ctx.Err() == nil: // not a failure by cancellation
 		s.warned = true
 		s.opts.Warn("cannot send spans to %s (%s) yet: %v", s.target.name, s.target.origin, out.reason)
 	}
 	return out
 }
 
-// pack makes a request of the first of spans.
+// pack builds a request from the first of spans.
 func (s *sender) pack(spans []*span.Span) ([]*tracepb.ResourceSpans, answer) {
 	spans = spans[:min(len(spans), maxBatch)]
 	for {
@@ -98,7 +96,7 @@ func (s *sender) pack(spans []*span.Span) ([]*tracepb.ResourceSpans, answer) {
 	}
 }
 
-// refusedSpans is how many spans of the request the backend has refused.
+// refusedSpans returns the number of spans that the backend refused.
 func (a *answer) refusedSpans() int {
 	if a.refused < 0 {
 		return a.spans
@@ -106,15 +104,14 @@ func (a *answer) refusedSpans() int {
 	return min(a.refused, a.spans)
 }
 
-// warnRefused tells a new reason for which spans were refused.
+// warnRefused warns about a new reason for refused spans.
 func (s *sender) warnRefused(a answer) {
 	s.opts.Warn("%s (%s) refused %d of %d spans: %v", s.target.name, s.target.origin, a.refusedSpans(), a.spans,
 		a.reason)
 }
 
-// rest pauses after an attempt that failed, longer each time. Closing cuts the
-// pause short and bounds those after it, so that what little time is left is
-// used.
+// rest pauses after a failed attempt, longer each time. Closing ends the pause and shortens the
+// later ones, to use the remaining time.
 func (s *sender) rest(ctx context.Context, closing <-chan struct{}) {
 	pause := s.pause
 	s.pause = min(2*pause, maxPause)

@@ -20,8 +20,7 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// defaultSetting is how a user names Options.Endpoint, unless Options.Setting
-// says otherwise.
+// defaultSetting is the name of Options.Endpoint in messages, unless Options.Setting is set.
 const defaultSetting = "--otlp"
 
 // The protocols of OTEL_EXPORTER_OTLP_PROTOCOL.
@@ -31,20 +30,20 @@ const (
 	protocolJSON = "http/json"
 )
 
-// target is where spans go.
+// target is the destination of spans.
 type target struct {
-	// name is for messages: an address without credentials.
+	// name is the address without credentials, for messages.
 	name string
-	// origin is the flag or variable that says so.
+	// origin is the flag or variable of the address.
 	origin string
 	grpc   bool
-	// clear says that the address asks for plain text.
+	// clear means that the address requests plain text.
 	clear bool
-	// url overrides what the client reads from the environment; may be empty.
+	// url overrides the client's address from the environment; may be empty.
 	url string
 }
 
-// resolve decides where to send, if anywhere.
+// resolve returns the destination; nil if there is none.
 func resolve(o Options) (*target, error) {
 	if o.Endpoint != "" {
 		return fromFlag(o.Endpoint, cmp.Or(o.Setting, defaultSetting))
@@ -146,8 +145,8 @@ func fromEnvironment(o Options, wanted bool) (*target, error) {
 	return to, nil
 }
 
-// nameGRPC names a target that may have any form that gRPC knows, such as
-// unix:///run/otel.sock or localhost:4317.
+// nameGRPC sets the name of a target in any form that gRPC supports, such as unix:///run/otel.sock
+// or localhost:4317.
 func (t *target) nameGRPC(variable, value string) error {
 	u, err := url.Parse(value)
 	var bad *url.Error
@@ -166,8 +165,8 @@ func (t *target) nameGRPC(variable, value string) error {
 	return nil
 }
 
-// client makes OpenTelemetry's client for the target. The clients' own retries
-// are short: they honour what the backend asks for, the queue does the rest.
+// client creates OpenTelemetry's client for the target. Its own retries are short: they honour the
+// backend's retry delay, and the queue does the rest.
 func (t *target) client() otlptrace.Client {
 	if t.grpc {
 		opts := []otlptracegrpc.Option{
@@ -175,7 +174,8 @@ func (t *target) client() otlptrace.Client {
 				Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: time.Second,
 				MaxElapsedTime: time.Second,
 			}),
-			// gRPC would let a backend that was down long wait for two minutes.
+			// By default gRPC would wait up to two minutes before it reconnects to a backend after
+			// a long outage.
 			otlptracegrpc.WithDialOption(grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{
 					BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second,
@@ -197,8 +197,8 @@ func (t *target) client() otlptrace.Client {
 	return otlptracehttp.NewClient(opts...)
 }
 
-// parse reads an address with a scheme and a host. Its errors do not repeat the
-// address, which may hold a password.
+// parse parses an address with a scheme and a host. Its errors omit the address, which may hold a
+// password.
 func parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	var bad *url.Error
@@ -217,7 +217,7 @@ func parse(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// redact hides the password and the query of an address, however broken.
+// redact hides the password and the query of an address, even a malformed one.
 func redact(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
 		if u.RawQuery != "" {
@@ -233,10 +233,10 @@ func redact(raw string) string {
 	return printable(raw)
 }
 
-// env is a variable without surrounding blanks.
+// env returns a variable without surrounding blanks.
 func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// firstEnv returns the first OTLP variable of those that is set.
+// firstEnv returns the first OTLP variable that is set.
 func firstEnv(suffixes ...string) (name, value string) {
 	for _, suffix := range suffixes {
 		name = "OTEL_EXPORTER_OTLP_" + suffix
@@ -247,7 +247,7 @@ func firstEnv(suffixes ...string) (name, value string) {
 	return "", ""
 }
 
-// protocol is the one that the environment names, or "".
+// protocol returns the protocol in the environment, or "".
 func protocol() (string, error) {
 	variable, value := firstEnv("TRACES_PROTOCOL", "PROTOCOL")
 	switch value {

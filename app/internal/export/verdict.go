@@ -16,21 +16,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// verdict is what an answer of the backend means for a batch.
+// verdict is the meaning of the backend's answer for a batch.
 type verdict struct {
-	// again: nothing was taken, and another attempt may help.
+	// again: no span was accepted, and a retry may help.
 	again bool
-	// refused is how many spans were refused for good; -1 means all.
+	// refused is the number of permanently refused spans; -1 means all.
 	refused int
 	reason  error
 }
 
-// partial recognises OTLP's partial success, whose type the clients keep to
-// themselves.
+// partial matches OTLP's partial success, an unexported type of the clients.
 var partial = regexp.MustCompile(`OTLP partial success: .*\((\d+) spans rejected\)`)
 
-// judge reads the error of an upload as the OTLP specification does: which
-// failures are worth another attempt, and which are final.
+// judge classifies the error of an upload by the OTLP specification: retryable or final.
 func judge(err error) verdict {
 	if err == nil {
 		return verdict{}
@@ -56,14 +54,14 @@ func transient(err error) bool {
 		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted, codes.OutOfRange, codes.DataLoss:
 			return true
 		case codes.ResourceExhausted:
-			return len(s.Details()) > 0 // the backend says when to come again
+			return len(s.Details()) > 0 // the backend sent a retry delay
 		}
 	}
-	// How the HTTP client words 429, 502, 503 and 504.
+	// The HTTP client's text for 429, 502, 503 and 504.
 	return strings.Contains(err.Error(), "retry-able request failure")
 }
 
-// printable makes a backend's words fit for one line on a terminal.
+// printable makes a backend's text fit for one line on a terminal.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
