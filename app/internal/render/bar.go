@@ -10,14 +10,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// scale maps the time of a trace onto the cells of a bar.
+// scale maps the time of a trace to the cells of a bar.
 type scale struct {
 	start time.Time
 	total time.Duration
 	now   time.Time
 }
 
-// newScale reaches from the first start to the last end of t.
+// newScale returns a scale from the first start to the last end of t.
 func newScale(t *span.Trace, now time.Time) scale {
 	sc := scale{now: now}
 	var end time.Time
@@ -34,8 +34,7 @@ func newScale(t *span.Trace, now time.Time) scale {
 	return sc
 }
 
-// bar draws s in n cells: where it starts, and its length; a sliver where it is
-// shorter than a cell.
+// bar draws s in n cells by its start and length. A span shorter than a cell is a sliver.
 func (sc scale) bar(s *span.Span, n int) string {
 	from := min(sc.cells(s.Start.Sub(sc.start), n-1), n-1)
 	long := min(sc.cells(s.Duration(sc.now), n-1), n-1-from)

@@ -9,8 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// brief writes a duration with two digits or so: 12ms, 0.9s, 4.2s, 2m05s, 3h07m,
-// 2d4h.
+// brief formats a duration with about two digits: 12ms, 0.9s, 4.2s, 2m05s, 3h07m, 2d4h.
 func brief(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -34,7 +33,7 @@ func brief(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// precise writes a duration with one digit more than brief.
+// precise formats a duration with one digit more than brief.
 func precise(d time.Duration) string {
 	if d >= 500*time.Millisecond && d.Round(10*time.Millisecond) < 10*time.Second {
 		return fmt.Sprintf("%.2fs", d.Seconds())
@@ -42,8 +41,8 @@ func precise(d time.Duration) string {
 	return brief(d)
 }
 
-// length writes how long s took, or has taken so far ("…"). "~" says that a
-// bound is known by the second only; nothing shorter is told where both are.
+// length formats the duration of s; "…" marks an open span. "~" marks a bound with a precision of a
+// second. If both have it, durations below a second are "<1s".
 func length(s *span.Span, now time.Time) string {
 	d := max(0, s.Duration(now))
 	text := brief(d)
@@ -59,12 +58,12 @@ func length(s *span.Span, now time.Time) string {
 	return text
 }
 
-// coarse reports whether both bounds of s are known by the second only.
+// coarse reports whether both bounds of s have a precision of a second.
 func coarse(s *span.Span) bool {
 	return s.Start.Source == span.TimeObject && s.End.Source == span.TimeObject
 }
 
-// seconds writes a duration between two times that are known by the second.
+// seconds formats a duration between two times with a precision of a second.
 func seconds(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < time.Second:

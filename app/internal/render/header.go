@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// header is the line above a tree, or the lines where one is too narrow: what
-// was done, by whom or with which exit code, how it ended, and the trace's ID.
+// header returns the line above a tree, or several lines in a narrow terminal. It has the change,
+// the actor or the exit code, the outcome, and the trace ID.
 func header(t *span.Trace, o Options) []line {
 	title := piece{"empty trace", bold}
 	var by, verdict piece
@@ -29,7 +29,7 @@ func header(t *span.Trace, o Options) []line {
 	return flow(pieces, o.width())
 }
 
-// verdictOf says how a trace ended and after how long.
+// verdictOf returns the outcome and duration of a trace.
 func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	took := precise(max(0, root.Duration(o.Now)))
 	if coarse(root) {
@@ -55,8 +55,8 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	}
 }
 
-// flow lays pieces side by side where they fit, and below each other where not.
-// A piece that takes several lines stands alone.
+// flow places pieces side by side where they fit, otherwise on separate lines. A piece of several
+// lines stands alone.
 func flow(pieces []piece, width int) []line {
 	const gap, indent = "   ", "  "
 	pieces[0].text = squeeze(pieces[0].text, width)
@@ -80,8 +80,8 @@ func flow(pieces []piece, width int) []line {
 	return lines
 }
 
-// healing says what a trace reacted to that nobody asked for, and which trace
-// it follows; nil if it is no such trace.
+// healing returns the cause of a healing trace, and the trace that it follows; nil for other
+// traces.
 func healing(t *span.Trace, o Options) []line {
 	root := t.Root()
 	if root == nil {

@@ -14,24 +14,22 @@ import (
 )
 
 const (
-	// worthwhile is which part of its trace's length a span of another component
-	// must take to be drawn; less explains nothing that a reader looks for.
+	// worthwhile is the divisor for the shortest foreign span to draw: a shorter part of the
+	// trace's duration explains nothing.
 	worthwhile = 25
-	// nearly is how many percent of a span are as good as all of it.
+	// nearly is the percentage of a span that counts as all of it.
 	nearly = 90
 )
 
-// joinedFold leaves, of what other components emitted, what failed and what took
-// long. Their span of a write is told by ours, and ours of a write to a status by
-// what it says.
+// joinedFold keeps of the foreign spans only the failed and long ones. A foreign span of a write is
+// hidden behind ours. A write to a status is hidden if it has nothing more to show.
 type joinedFold struct {
 	now   time.Time
 	least time.Duration
 	left  leftOut
 }
 
-// leftOut counts what is not drawn: spans of others, by component, and writes to a
-// status.
+// leftOut counts hidden spans: foreign ones by component, and writes to a status.
 type leftOut struct {
 	by       map[string]int
 	statuses int
@@ -41,7 +39,7 @@ func newJoinedFold(now time.Time, length time.Duration) *joinedFold {
 	return &joinedFold{now: now, least: length / worthwhile, left: leftOut{by: map[string]int{}}}
 }
 
-// fold folds what is below n.
+// fold folds the descendants of n.
 func (f *joinedFold) fold(n *node) {
 	var kept []*node
 	for _, c := range n.children {
@@ -63,14 +61,13 @@ func (f *joinedFold) fold(n *node) {
 	n.children = kept
 }
 
-// isStatus reports whether c, which is folded, is a write to a status of which
-// there is nothing more to say.
+// isStatus reports whether c, already folded, is a write to a status without anything else to show.
 func (f *joinedFold) isStatus(c *node) bool {
 	return c.span.IsWrite() && insight.Attribute(c.span, span.KeySubresource) == "status" && len(c.children) == 0 &&
 		c.trouble() == 0 && c.span.Duration(f.now) < f.least
 }
 
-// joined is what is drawn of c, which was joined below n, a span of ours.
+// joined returns the visible nodes of c, a foreign span below n, a span of ours.
 func (f *joinedFold) joined(n, c *node) []*node {
 	hidden := map[string]int{}
 	told := n.span != nil && n.span.IsWrite() && (failed(n.span) || !failed(c.span))
@@ -92,8 +89,7 @@ func (f *joinedFold) joined(n, c *node) []*node {
 	return []*node{c}
 }
 
-// keep is what is drawn of children, and of what is below those that are not,
-// below the span of n.
+// keep returns visible children, and visible descendants of hidden ones, below the span of n.
 func (f *joinedFold) keep(n *node, children []*node, hidden map[string]int) []*node {
 	var out []*node
 	for _, c := range children {
@@ -113,9 +109,9 @@ func (f *joinedFold) keep(n *node, children []*node, hidden map[string]int) []*n
 	return out
 }
 
-// worth reports whether c is drawn below n. The two sides of one call are told by
-// the caller's, and of what a component does the outermost tells of what takes
-// nearly all of it; so does a write of its request.
+// worth reports whether c is drawn below n. Of the two sides of one call the caller's is drawn. Of
+// nested spans of one component with nearly the same duration, the outermost is drawn; a write
+// stands for its request likewise.
 func (f *joinedFold) worth(c, n *node) bool {
 	took := c.span.Duration(f.now)
 	switch {
@@ -129,7 +125,7 @@ func (f *joinedFold) worth(c, n *node) bool {
 	return true
 }
 
-// summary stands for spans that are not drawn; empty for none.
+// summary returns a line for hidden spans; empty for none.
 func summary(hidden map[string]int) string {
 	count, names := counted(hidden)
 	if count == 0 {
@@ -138,7 +134,7 @@ func summary(hidden map[string]int) string {
 	return fmt.Sprintf("… %d more of %s", count, names)
 }
 
-// counted is how many spans there are, and whose.
+// counted returns the number of spans, and their components.
 func counted(by map[string]int) (count int, names string) {
 	all := slices.Sorted(maps.Keys(by))
 	for _, name := range all {
@@ -154,7 +150,7 @@ func counted(by map[string]int) (count int, names string) {
 	return count, strings.Join(all, ", ")
 }
 
-// lines say what is not drawn, and how to see it.
+// lines describe the hidden spans, and the flag to show them.
 func (l leftOut) lines() []line {
 	var facts []string
 	switch {
@@ -172,7 +168,7 @@ func (l leftOut) lines() []line {
 	return []line{{{"not drawn without --full: " + strings.Join(facts, ", "), dim}}}
 }
 
-// called is what s is known as to people: a call of gRPC goes by its method.
+// called returns the display name of s: the method of a gRPC call.
 func called(s *span.Span) string {
 	if slash := strings.LastIndexByte(s.Name, '/'); s.Origin != nil && slash > 0 &&
 		!strings.ContainsAny(s.Name, " {") && strings.Contains(s.Name[:slash], ".") {

@@ -13,9 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// JSON writes traces as one document of OTLP JSON, {"resourceSpans":[…]}, on one
-// line. Open spans end at o.Now and are marked unfinished. The same traces give
-// the same bytes.
+// JSON writes traces as one document of OTLP JSON, {"resourceSpans":[…]}, on one line. Open spans
+// end at o.Now and are marked unfinished. The same traces give the same bytes.
 func JSON(w io.Writer, traces []*span.Trace, o Options) error {
 	wire, err := proto.Marshal(&tracepb.TracesData{
 		ResourceSpans: span.ToOTLP(span.EndOpen(traces, o.Now), o.Cluster),
@@ -32,7 +31,7 @@ func JSON(w io.Writer, traces []*span.Trace, o Options) error {
 		return fmt.Errorf("cannot write traces as JSON: %w", err)
 	}
 	if data.ResourceSpans().Len() == 0 {
-		doc = []byte(`{"resourceSpans":[]}`) // the marshaler would leave it out
+		doc = []byte(`{"resourceSpans":[]}`) // the marshaler would omit the empty list
 	}
 	_, err = w.Write(append(doc, '\n'))
 	return err

@@ -12,11 +12,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// nameRun is the span of a command that lifeline ran.
+// nameRun is the name of the span of a command under lifeline run.
 const nameRun = "run"
 
-// what says in words what s did. The object's name is left out where the span
-// above is about the same object; its namespace where qualified is false.
+// what describes the work of s. It omits the object's name if the span above has the same object,
+// and the namespace if qualified is false.
 func what(s *span.Span, above object.Ref, qualified bool) string {
 	if s.Name == nameRun {
 		if command := insight.Attribute(s, span.KeyCommand); command != "" {
@@ -33,10 +33,10 @@ func what(s *span.Span, above object.Ref, qualified bool) string {
 	return join(words, " ")
 }
 
-// keyCondition names the condition that a phase waited for.
+// keyCondition is the attribute of the condition that a phase waits for.
 const keyCondition = attribute.Key("k8s.object.condition.type")
 
-// detail is what tells a phase from others of its object.
+// detail distinguishes a phase from others of its object.
 func detail(s *span.Span) string {
 	switch s.Name {
 	case "pull image":
@@ -47,8 +47,8 @@ func detail(s *span.Span) string {
 	return insight.Attribute(s, span.KeyContainer)
 }
 
-// ownsName reports whether the span's name ends with the kind of its object,
-// as those of reconciliations and writes do.
+// ownsName reports whether the span's name ends with the kind of its object, as for reconciliations
+// and writes.
 func ownsName(s *span.Span) bool {
 	return s.Object.Kind.Kind != "" && strings.HasSuffix(s.Name, " "+s.Object.Kind.Kind)
 }
@@ -60,7 +60,7 @@ func objectName(ref object.Ref, qualified bool) string {
 	return escape(ref.Name)
 }
 
-// manyNamespaces reports whether names need their namespace to be told apart.
+// manyNamespaces reports whether names need their namespace.
 func manyNamespaces(t *span.Trace) bool {
 	first := ""
 	for _, s := range t.Spans {
@@ -75,8 +75,8 @@ func manyNamespaces(t *span.Trace) bool {
 	return false
 }
 
-// mark says in a word what sets s apart from one that went well, or nothing.
-// What waits for something below it leaves it to that to say so.
+// mark returns the label of a failed, open or otherwise notable span; empty for a normal one. A
+// span that waits for a descendant leaves the label to it.
 func mark(s *span.Span, openBelow bool) piece {
 	switch {
 	case failed(s) && s.Open():
@@ -95,7 +95,7 @@ func mark(s *span.Span, openBelow bool) piece {
 	return piece{}
 }
 
-// join is strings.Join without the empty ones.
+// join is strings.Join without empty words.
 func join(words []string, sep string) string {
 	var b strings.Builder
 	for _, w := range words {

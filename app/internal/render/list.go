@@ -10,28 +10,25 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// maxCell bounds a cell of a list that is not Wide: no name that a cluster
-// chose pushes the other columns far away.
+// maxCell bounds a cell of a list that is not Wide, so that a long name cannot push the other
+// columns away.
 const maxCell = 120
 
-// ListOptions says how List draws. Of Options it uses Color, Now and Width,
-// where 0 means as wide as it takes. Ages count up to Now, and times are told
-// in its location.
+// ListOptions configures List. Of Options it uses Color, Now and Width; Width 0 means unlimited.
+// Ages count up to Now, and times are in its location.
 type ListOptions struct {
 	Options
-	// Wide tells times instead of ages and trace IDs whole, adds what failed or
-	// is waited for, and cuts nothing.
+	// Wide shows times instead of ages and complete trace IDs, adds the cause of failure or
+	// waiting, and cuts nothing.
 	Wide bool
-	// Namespace is where objects are that are named without their namespace;
-	// empty for none.
+	// Namespace is the namespace of objects listed without one; empty for none.
 	Namespace string
-	// Whole tells trace IDs whole and cuts nothing.
+	// Whole shows complete trace IDs and cuts nothing.
 	Whole bool
 }
 
-// List draws one row for each trace, in the order given, as kubectl does for
-// objects: when, which, who did what, how it ended, and what took longest.
-// Nothing is written for no traces.
+// List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and
+// action, outcome, and the slowest work. It writes nothing for no traces.
 func List(w io.Writer, traces []store.Summary, o ListOptions) error {
 	if len(traces) == 0 {
 		return nil
@@ -49,15 +46,15 @@ func List(w io.Writer, traces []store.Summary, o ListOptions) error {
 	return out.Flush()
 }
 
-// cuts reports whether lines must keep to a width.
+// cuts reports whether lines are limited in width.
 func (o ListOptions) cuts() bool { return o.Width > 0 && !o.whole() }
 
-// whole reports whether everything is told at full length.
+// whole reports whether everything has full length.
 func (o ListOptions) whole() bool { return o.Wide || o.Whole }
 
-// fitList gives each column the width of its widest cell. Where a line has less
-// room, names give way, then whole columns: what took longest, before what was
-// done can no longer be recognised, then who.
+// fitList sets each column's width to that of its widest cell. In narrow lines, names shrink first,
+// then whole columns go. The slowest work goes before the action becomes unrecognisable, then the
+// actor.
 func fitList(rows []listRow, o ListOptions) [numColumns]int {
 	var widths [numColumns]int
 	for _, r := range rows {
@@ -78,7 +75,7 @@ func fitList(rows []listRow, o ListOptions) [numColumns]int {
 		case over <= 0:
 		case step.least > 0:
 			give(&widths[step.column], min(step.least, widths[step.column]), over)
-		default: // others have given more than they need to, now
+		default: // give back the cells that others gave in excess
 			widths[step.column] = 0
 			widths[colWhat] = min(want, widths[colWhat]+max(0, o.width()-listWidth(widths)))
 		}
@@ -86,7 +83,7 @@ func fitList(rows []listRow, o ListOptions) [numColumns]int {
 	return widths
 }
 
-// listWidth is how wide lines of these columns are.
+// listWidth returns the width of lines with these columns.
 func listWidth(widths [numColumns]int) int {
 	sum := -gap
 	for _, n := range widths {

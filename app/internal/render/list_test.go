@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// summaries are one of each kind, newest first.
+// summaries returns one summary of each kind, newest first.
 func summaries() []store.Summary {
 	var out []store.Summary
 	add := func(ago time.Duration, change func(*store.Summary), traces ...*span.Trace) {
@@ -94,8 +94,7 @@ func TestListGolden(t *testing.T) {
 	}
 }
 
-// Whatever names say, each trace is one line, no wider than asked for, and
-// nothing in it acts upon the terminal.
+// Each trace is one line, no wider than requested and without control sequences, for any names.
 func TestListKeepsItsLines(t *testing.T) {
 	all := summaries()
 	for width := 20; width < 200; width++ {

@@ -27,24 +27,24 @@ const (
 	numColumns
 )
 
-// listRow is one row of a list. The ends of cells stand apart, such as the share
-// that the slowest work has: they stay where what is before them is cut.
+// listRow is one row of a list. Ends are parts of cells that stay when the text before them is cut,
+// such as the share of the slowest work.
 type listRow struct {
 	columns [numColumns]piece
 	ends    [numColumns]string
 }
 
-// leastBefore is how much of a cell must be left before its end, for that to be
-// told.
+// leastBefore is the number of cells that must remain before an end; otherwise the end is cut as
+// well.
 const leastBefore = 4
 
-// width is how many cells the content of a column takes.
+// width returns the number of cells in a column.
 func (r *listRow) width(column int) int {
 	return cells(r.columns[column].text) + cells(r.ends[column])
 }
 
-// cell is the content of a column in n cells. Components and phases are known by
-// how their names begin, objects by how they begin and end.
+// cell returns the content of a column in n cells. Components and phases keep the start of their
+// names, objects the start and the end.
 func (r *listRow) cell(column, n int) string {
 	text, end := r.columns[column].text, r.ends[column]
 	if n < leastBefore+cells(end) {
@@ -56,7 +56,7 @@ func (r *listRow) cell(column, n int) string {
 	return squeeze(text, n-cells(end)) + end
 }
 
-// line lays the row out; a column without width is left out.
+// line renders the row; it omits columns with width 0.
 func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	var l line
 	for i, p := range r.columns {
@@ -124,8 +124,8 @@ func whenText(start time.Time, o ListOptions) string {
 	return duration.HumanDuration(max(0, o.Now.Sub(start)))
 }
 
-// whoText is on whose behalf, and by which component. The account that a
-// component has in the cluster tells no more than its name.
+// whoText returns the user and the component. It omits the system account of a component, which
+// only repeats the name.
 func whoText(t *store.Summary, wide bool) string {
 	user, actor := escape(t.User), escape(t.Actor)
 	if !wide && actor != "" && strings.HasPrefix(user, "system:") {
@@ -137,7 +137,7 @@ func whoText(t *store.Summary, wide bool) string {
 	return cmp.Or(user, actor)
 }
 
-// whatText is the command that was run, or what was done to which object.
+// whatText returns the command, or the action and its object.
 func whatText(t *store.Summary, o ListOptions) string {
 	if what := escape(t.Command); what != "" {
 		return what
@@ -149,7 +149,7 @@ func whatText(t *store.Summary, o ListOptions) string {
 	return join([]string{done, objectName(t.Object, t.Object.Namespace != o.Namespace)}, " ")
 }
 
-// healsText marks what nobody asked for.
+// healsText marks healing traces.
 func healsText(t *store.Summary, o ListOptions) string {
 	switch {
 	case t.Heals == "":
@@ -176,7 +176,7 @@ func outcomePiece(t *store.Summary) piece {
 	return piece{escape(string(t.Outcome)), dim}
 }
 
-// shareText is how much of the whole the slowest work took.
+// shareText returns the slowest work's share of the whole.
 func shareText(t *store.Summary) string {
 	if t.Slowest == "" || t.Duration <= 0 {
 		return ""

@@ -12,20 +12,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Control sequences. The pair around a frame makes terminals that know it show
-// the frame at once. Lines are cleared one by one: some terminals keep a screen
-// that is cleared as a whole in their history, once for each frame.
+// Control sequences. The frame pair makes supporting terminals show the frame at once. Lines are
+// cleared one by one, because some terminals add a screen cleared as a whole to their history for
+// each frame.
 const (
 	beginFrame = "\x1b[?2026h"
 	endFrame   = "\x1b[?2026l"
 	clearRest  = "\x1b[K"
 )
 
-// Live draws trees in place on a terminal, over and over: each drawing replaces
-// the one before. What else is to be seen there must be written through it.
+// Live redraws trees in place on a terminal: each drawing replaces the last. All other output to
+// the terminal must be written through it.
 //
-// A tree taller than the screen is thinned to what is open or went wrong. It is
-// safe for concurrent use.
+// A tree taller than the screen is reduced to open and failed spans. Live is safe for concurrent
+// use.
 type Live struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -33,24 +33,22 @@ type Live struct {
 	o    Options
 
 	traces []*span.Trace
-	// drawn are the widths of the lines on the screen that are ours.
+	// drawn are the widths of our lines on the screen.
 	drawn []int
-	// midLine says that others' output stands above that has not ended its
-	// line.
+	// midLine means that other output above has an unfinished line.
 	midLine bool
 	closed  bool
 }
 
-// NewLive returns a Live that has drawn nothing. It asks size for the
-// terminal's width and height at each drawing, so a caller that learns of a
-// resize only has to draw again; of o it uses Color, Full and, until the first
-// Draw, Now.
+// NewLive returns an empty Live. It calls size for the terminal's width and height at each drawing,
+// so that after a resize a caller only has to draw again. Of o it uses Color, Full and, until the
+// first Draw, Now.
 func NewLive(w io.Writer, size func() (width, height int), o Options) *Live {
 	return &Live{w: w, size: size, o: o}
 }
 
-// Draw replaces what is drawn by traces as they are at now. It keeps traces to
-// draw them again. After Close it does nothing.
+// Draw replaces the drawing by traces at now. It retains traces for later drawings. After Close it
+// does nothing.
 func (l *Live) Draw(traces []*span.Trace, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,8 +60,8 @@ func (l *Live) Draw(traces []*span.Trace, now time.Time) error {
 	return l.emit(l.frame(width, height, l.back(width, height)))
 }
 
-// Write puts p above the tree, as it is: the output of others. While a line of
-// theirs has no end yet, no tree is drawn below it.
+// Write writes p, other output, unchanged above the tree. Below an unfinished line no tree is
+// drawn.
 func (l *Live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,8 +80,7 @@ func (l *Live) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close takes the tree off the screen and draws no more. What is written
-// afterwards passes through.
+// Close removes the tree from the screen and stops drawing. Later writes pass through.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +99,8 @@ func (l *Live) emit(frame string) error {
 	return err
 }
 
-// back is how many rows the drawing takes, which is forgotten. A terminal that
-// has become narrower has broken long lines: they take more rows now.
+// back returns the number of rows of the drawing, and forgets it. A terminal that became narrower
+// has wrapped long lines, so they take more rows.
 func (l *Live) back(width, height int) int {
 	rows := 0
 	for _, w := range l.drawn {
@@ -120,10 +117,10 @@ func up(rows int) string {
 	return fmt.Sprintf("\r\x1b[%dA", rows)
 }
 
-// wipe empties that many rows above the cursor, and goes to the first of them.
+// wipe clears that many rows above the cursor, and moves to the first of them.
 func wipe(rows int) string { return up(rows) + clearDown(rows) }
 
-// clearDown empties that many rows from the cursor on, and comes back.
+// clearDown clears that many rows from the cursor down, and returns.
 func clearDown(rows int) string {
 	if rows <= 0 {
 		return ""
@@ -131,10 +128,9 @@ func clearDown(rows int) string {
 	return strings.Repeat(clearRest+"\n", rows) + up(rows)
 }
 
-// frame is the drawing of all traces over the rows above the cursor that the
-// one before took. It is no taller than the screen less the cursor's line, and
-// no line is as wide as the screen: the last cell would break it on some
-// terminals.
+// frame draws all traces over the previous drawing's rows above the cursor. It is at most one line
+// shorter than the screen. No line fills the screen's width, because some terminals wrap at the
+// last cell.
 func (l *Live) frame(width, height, before int) string {
 	o := l.o
 	o.Width = max(width-1, minWidth)

@@ -13,13 +13,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
-// screen is as much of a terminal as a Live uses: lines that break at the right
-// edge and scroll, moving up, and clearing the rest of a line.
+// screen implements the terminal functions that Live uses: wrapping at the right edge, scrolling,
+// moving up, and clearing the rest of a line.
 type screen struct {
 	t             *testing.T
 	width, height int
 	rows          [][]rune
-	wrapped       []bool // the row goes on in the next one
+	wrapped       []bool // the row continues in the next one
 	x, y          int
 	top           int // the first visible row
 }
@@ -82,7 +82,7 @@ func (s *screen) print(r rune) {
 	}
 }
 
-// index is that of the rune at the cursor.
+// index returns the index of the rune at the cursor.
 func (s *screen) index() int {
 	x := 0
 	for i, r := range s.rows[s.y] {
@@ -103,7 +103,7 @@ func (s *screen) down(wrapped bool) {
 	s.top = max(s.top, s.y-s.height+1)
 }
 
-// resize breaks lines anew, as most terminals do.
+// resize wraps lines again, as most terminals do.
 func (s *screen) resize(width, height int) {
 	old := *s
 	*s = *newScreen(s.t, width, height)

@@ -13,8 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// node is one line of a tree and what is below it: a span, or a summary of
-// spans that are not drawn.
+// node is one line of a tree with its children: a span, or a summary of hidden spans.
 type node struct {
 	span     *span.Span
 	summary  string
@@ -23,15 +22,15 @@ type node struct {
 }
 
 const (
-	// foldAbove is how many siblings alike are drawn at most.
+	// foldAbove limits the similar siblings that are drawn.
 	foldAbove = 6
-	// keepProblems and keepSlowest are how many of more than that still are.
+	// keepProblems and keepSlowest limit the spans that remain of a larger group.
 	keepProblems = 4
 	keepSlowest  = 3
 )
 
-// forest arranges t's spans: what has no parent in the trace is at the top. A
-// span whose ancestors form a circle is at the top too: nothing is lost.
+// forest arranges t's spans as trees. Spans without a parent in the trace are at the top. So are
+// spans in a cycle, so that none is lost.
 func forest(t *span.Trace) []*node {
 	nodes := make(map[trace.SpanID]*node, len(t.Spans))
 	all := make([]*node, 0, len(t.Spans))
@@ -61,7 +60,7 @@ func byStart(siblings []*node) {
 	slices.SortStableFunc(siblings, func(a, b *node) int { return a.span.Start.Compare(b.span.Start.Time) })
 }
 
-// circular reports whether going up from n comes back to n.
+// circular reports whether n is its own ancestor.
 func circular(n *node, nodes map[trace.SpanID]*node) bool {
 	up := nodes[n.span.Parent]
 	for range len(nodes) {
@@ -76,7 +75,7 @@ func circular(n *node, nodes map[trace.SpanID]*node) bool {
 	return false
 }
 
-// fold replaces many siblings alike by the ones that matter and a summary.
+// fold replaces many similar siblings by the most relevant ones and a summary.
 func (n *node) fold(now time.Time) {
 	n.children = foldSiblings(n.children, now)
 	for _, c := range n.children {
@@ -117,8 +116,7 @@ func foldSiblings(siblings []*node, now time.Time) []*node {
 	return siblings
 }
 
-// worthiest picks, of many alike, some that went wrong, some that are open and
-// the slowest.
+// worthiest selects, from many similar spans, some failed ones, some open ones and the slowest.
 func worthiest(group []*node, now time.Time) map[*node]bool {
 	ranked := slices.Clone(group)
 	slices.SortStableFunc(ranked, func(a, b *node) int {
@@ -162,7 +160,7 @@ func (n *node) openBelow() bool {
 
 func failed(s *span.Span) bool { return s.Status == span.StatusError || s.Outcome == span.Failed }
 
-// summarize says what spans alike that are not drawn have in common.
+// summarize describes the hidden similar spans.
 func summarize(name string, hidden []*node, now time.Time) string {
 	var lengths []time.Duration
 	var bad, open int

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// maxNotes is how many events of one span are told.
+// maxNotes limits the event notes of one span.
 const maxNotes = 3
 
 // Attributes of events, as the engine sets them.
@@ -23,9 +23,9 @@ const (
 	keyExitCode   = attribute.Key("lifeline.container.exit_code")
 )
 
-// annotate sets the notes of n and of what is below it, and adds what they tell
-// to told. What was told elsewhere is not told again, and what waits for its
-// children lets them say for what. It reports whether anything was told.
+// annotate sets the notes of n and its descendants, and adds their texts to told. It does not
+// repeat a text, and a span that waits for its children leaves the reason to them. It reports
+// whether it added any note.
 func (n *node) annotate(told map[string]bool) (tells bool) {
 	for _, c := range n.children {
 		if c.annotate(told) {
@@ -54,8 +54,8 @@ func (n *node) annotate(told map[string]bool) (tells bool) {
 	return true
 }
 
-// eventNotes tells the events that matter, repeated ones once, and none that
-// only repeats the span's own reason.
+// eventNotes returns notes for the relevant events, once for repeated ones. It omits those that
+// repeat the span's reason.
 func eventNotes(events []span.Event, reason string) []piece {
 	var texts []string
 	count := map[string]int{}
@@ -74,7 +74,7 @@ func eventNotes(events []span.Event, reason string) []piece {
 		if err != nil || n < 1 {
 			n = 1
 		}
-		// An Event that is repeated counts on: its latest count stands.
+		// A repeated Event carries a running count; use the latest.
 		count[text] = max(count[text]+1, n)
 	}
 	var notes []piece
@@ -91,15 +91,14 @@ func eventNotes(events []span.Event, reason string) []piece {
 	return notes
 }
 
-// signs are what the name or reason of an event that matters contains. Few
-// sources say which Events are warnings.
+// signs are parts of the names or reasons of relevant events. Few sources mark Events as warnings.
 var signs = []string{
 	"fail", "backoff", "back-off", "unhealthy", "evict", "preempt", "exceed", "error", "invalid", "reject", "notready",
 	"conflict", "timeout", "forbidden", "unknown", "oom",
 }
 
-// matters reports whether an event is worth a line: not a write that was
-// accepted, a change of status, or what every life has that goes well.
+// matters reports whether an event deserves a line. Accepted writes, status changes and normal
+// progress do not.
 func matters(e span.Event) bool {
 	if code, err := strconv.Atoi(value(e.Attributes, span.KeyStatusCode)); err == nil {
 		return code >= 400
@@ -122,7 +121,7 @@ func matters(e span.Event) bool {
 	return false
 }
 
-// eventText is an event in words: its name, and what it says of why.
+// eventText returns an event's name, and its reason and message.
 func eventText(e span.Event) string {
 	name := strings.TrimPrefix(escape(e.Name), "event ")
 	reason, message := escape(value(e.Attributes, span.KeyReason)), escape(value(e.Attributes, span.KeyMessage))

@@ -16,26 +16,25 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Plain tells of traces where there is no terminal to redraw: one line for each
-// span when it has ended, and one for what a trace waits for when that changes.
-// It serves in Live's place and is safe for concurrent use.
+// Plain writes traces to an output that cannot redraw: one line for each ended span, and one for
+// each change of a trace's pending condition. It replaces Live and is safe for concurrent use.
 type Plain struct {
 	mu sync.Mutex
 	w  io.Writer
 	o  Options
 
-	// begin is where times count from.
+	// begin is the zero of relative times.
 	begin   time.Time
 	told    map[trace.SpanID]bool
 	waiting map[trace.TraceID]string
 }
 
-// NewPlain returns a Plain that has told nothing. Of o it uses Color.
+// NewPlain returns an empty Plain. Of o it uses Color.
 func NewPlain(w io.Writer, o Options) *Plain {
 	return &Plain{w: w, o: o, told: map[trace.SpanID]bool{}, waiting: map[trace.TraceID]string{}}
 }
 
-// Draw tells what is new in traces since the last call.
+// Draw writes the changes in traces since the last call.
 func (p *Plain) Draw(traces []*span.Trace, now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,17 +60,17 @@ func (p *Plain) Draw(traces []*span.Trace, now time.Time) error {
 	return err
 }
 
-// Write passes others' output through.
+// Write passes other output through.
 func (p *Plain) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.w.Write(b)
 }
 
-// Close has nothing to take back.
+// Close does nothing.
 func (p *Plain) Close() error { return nil }
 
-// news are the spans of t that ended and were not told, in order of their ends.
+// news returns the newly ended spans of t, ordered by their ends.
 func (p *Plain) news(t *span.Trace) []*span.Span {
 	var out []*span.Span
 	for _, s := range t.Spans {
@@ -85,7 +84,7 @@ func (p *Plain) news(t *span.Trace) []*span.Span {
 	return out
 }
 
-// line is a span as it ended, counted from the first trace's beginning.
+// line renders an ended span, with times relative to the first trace's start.
 func (p *Plain) line(s *span.Span, qualified bool, now time.Time) line {
 	l := line{
 		{pad("+"+brief(max(0, s.End.Sub(p.begin))), 7), dim},

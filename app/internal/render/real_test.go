@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// recorded is a trace as a server's API told it.
+// recorded returns a trace as a server's API returned it.
 func recorded(t *testing.T, name string) *span.Trace {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
@@ -53,11 +53,11 @@ func recorded(t *testing.T, name string) *span.Trace {
 	return out
 }
 
-// screen is how many lines a large terminal shows.
+// screen is the number of lines of a large terminal.
 const screen = 55
 
-// TestRealDeployment draws a Deployment of two replicas on a real node, with the
-// audit log and all components tracing: 370 spans, on one screen.
+// TestRealDeployment draws a Deployment of two replicas on a real node, with the audit log and
+// tracing in all components: 370 spans on one screen.
 func TestRealDeployment(t *testing.T) {
 	trace := recorded(t, "deployment.json.gz")
 	for name, o := range map[string]render.Options{

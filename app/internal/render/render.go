@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render draws traces: as a tree with bars, as a table, as an OTLP JSON
-// document, and live on a terminal. It writes to an io.Writer, looks at no
-// environment and decides nothing: callers say how wide, whether in colour and
-// what time it is.
+// Package render draws traces: as a tree with bars, as a table, as an OTLP JSON document, and live
+// on a terminal. It writes to an io.Writer and does not read the environment: callers supply the
+// width, the colours and the time.
 //
-// Names and messages come from a cluster and are not trusted: whatever could
-// move the cursor, change colours or reorder text is shown escaped.
+// Names and messages from a cluster are not trusted. Characters that could move the cursor, change
+// colours or reorder text are escaped.
 package render
 
 import (
 	"time"
 )
 
-// defaultWidth serves where no terminal tells its own.
+// defaultWidth is the width without a terminal.
 const defaultWidth = 100
 
-// minWidth is what a line needs to say anything.
+// minWidth is the smallest useful width of a line.
 const minWidth = 20
 
-// Options says how to draw. The zero value draws 100 cells wide, without
-// colour, at the zero time; set Now wherever spans may be open.
+// Options configures a drawing. The zero value draws 100 cells wide, without colour, at the zero
+// time; set Now if spans may be open.
 type Options struct {
 	// Width is the number of cells in a line; 0 means 100.
 	Width int
-	// Color allows ANSI colours. Whether NO_COLOR or a pipe forbids them is
-	// the caller's to know.
+	// Color allows ANSI colours. The caller checks NO_COLOR and pipes.
 	Color bool
-	// Now is how far open spans reach.
+	// Now is the end of open spans.
 	Now time.Time
 	// Cluster is the UID of the cluster, for documents; may be empty.
 	Cluster string
-	// Full draws every span: neither many siblings alike are folded, nor what
-	// other components emitted.
+	// Full draws every span, without folding of similar siblings or foreign spans.
 	Full bool
 }
 

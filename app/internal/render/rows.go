@@ -9,7 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// rows collects the lines of a tree before their columns have widths.
+// rows collects the lines of a tree before their layout.
 type rows struct {
 	qualified bool
 	critical  map[*span.Span]bool
@@ -17,8 +17,7 @@ type rows struct {
 	list      []row
 }
 
-// row is one line of a tree: a span with its columns, or text that spans all of
-// them.
+// row is one line of a tree: a span with its columns, or text across all columns.
 type row struct {
 	branch string
 	label  string
@@ -51,27 +50,24 @@ func (r *rows) walk(siblings []*node, prefix string, above object.Ref) {
 	}
 }
 
-// columns are the widths of a tree's columns; the bar's is 0 if there is no room
-// for one.
+// columns are the widths of a tree's columns. The bar's is 0 if there is no room.
 type columns struct{ what, component, length, bar int }
 
-// gap is between columns, in cells.
+// gap is the number of cells between columns.
 const gap = 2
 
 const (
-	// maxComponent bounds the component's column; where room is short, it gives
-	// way down to minComponent.
+	// maxComponent bounds the component's column; in narrow lines it shrinks to minComponent.
 	maxComponent, minComponent = 24, 12
-	// minBar is the narrowest bar that says something, wishBar one for which
-	// others give way.
+	// minBar is the narrowest useful bar. wishBar is the width for which other columns shrink.
 	minBar, wishBar = 8, 14
-	// wishLabel is what labels keep when they give way to the bar, minLabel what
-	// they keep when they give way to the component.
+	// wishLabel and minLabel are the widths that labels keep when they shrink for the bar or for
+	// the component.
 	wishLabel, minLabel = 50, 24
 )
 
-// fit gives each column what it needs, and the bar the rest. Where that is too
-// little, first the component gives way, then long labels, then the bar.
+// fit gives each column its natural width, and the bar the rest. In narrow lines first the
+// component shrinks, then long labels, then the bar.
 func (r *rows) fit(o Options) columns {
 	want := r.natural(o)
 	c := want
@@ -92,12 +88,12 @@ func (r *rows) fit(o Options) columns {
 	return c
 }
 
-// give takes lacking cells from column, but leaves it at least.
+// give shrinks column by lacking cells, but not below least.
 func give(column *int, least, lacking int) {
 	*column -= max(0, min(lacking, *column-least))
 }
 
-// natural is what the columns would like to have.
+// natural returns the natural widths of the columns.
 func (r *rows) natural(o Options) columns {
 	var c columns
 	for _, row := range r.list {
@@ -118,7 +114,7 @@ func markCells(m piece) int {
 	return cells(m.text) + 3
 }
 
-// lines lays out the rows.
+// lines renders the rows.
 func (r *rows) lines(o Options) []line {
 	c := r.fit(o)
 	var out []line
@@ -157,7 +153,7 @@ func (r *rows) spanLine(row row, c columns, o Options) line {
 	return l
 }
 
-// noteLines break a note into lines below each other.
+// noteLines wraps a note into several lines.
 func noteLines(row row, width int) []line {
 	var out []line
 	branch := row.branch

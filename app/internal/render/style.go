@@ -19,11 +19,11 @@ const (
 	yellow style = "33"
 )
 
-// palette colours components: blue, magenta, cyan and their bright kin, none of
-// which means an outcome.
+// palette has the colours of components: blue, magenta, cyan and their bright variants. None of
+// them is the colour of an outcome.
 var palette = []style{"36", "34", "35", "96", "94", "95"}
 
-// componentStyle gives a component the same colour in every trace.
+// componentStyle returns a component's colour, the same in every trace.
 func componentStyle(name string) style {
 	h := fnv.New32a()
 	h.Write([]byte(name))
@@ -47,7 +47,7 @@ func (l line) cells() int {
 	return n
 }
 
-// string writes the line, without blanks at its end.
+// string renders the line without trailing blanks.
 func (l line) string(color bool) string {
 	last := len(l) - 1
 	for last >= 0 && strings.TrimRight(l[last].text, " ") == "" {
@@ -67,7 +67,7 @@ func (l line) string(color bool) string {
 	return b.String()
 }
 
-// clip cuts the line to n cells, at its end.
+// clip cuts the end of the line to n cells.
 func (l line) clip(n int) line {
 	if l.cells() <= n {
 		return l

@@ -12,8 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Table writes one row for each span, as kubectl does for objects: aligned
-// columns, nothing folded or cut.
+// Table writes one row per span, in the style of kubectl: aligned columns, without folding or cuts.
 func Table(w io.Writer, traces []*span.Trace, o Options) error {
 	table := [][]string{{"TRACE", "START", "DURATION", "COMPONENT", "SPAN", "OBJECT", "EVIDENCE", "OUTCOME", "REASON"}}
 	for _, t := range traces {
@@ -52,7 +51,7 @@ func Table(w io.Writer, traces []*span.Trace, o Options) error {
 	return out.Flush()
 }
 
-// spanText is the span without its object's name, which has a column.
+// spanText is the span's name without its object, which has a column.
 func spanText(s *span.Span) string {
 	if ownsName(s) {
 		return escape(s.Name)

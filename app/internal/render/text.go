@@ -13,16 +13,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// cell widths are those of a terminal outside East Asian locales: there box
-// characters and bars take one cell.
+// cell computes widths of a terminal outside East Asian locales, with one cell for box characters
+// and bars.
 var cell = runewidth.Condition{StrictEmojiNeutral: true}
 
-// escape is Escape for text from a cluster, which it bounds.
+// escape bounds and escapes text from a cluster.
 func escape(s string) string { return Escape(span.Bound(s)) }
 
-// Escape makes text safe to print on one line: everything is visible that a
-// terminal would act upon, such as control and escape characters, line breaks,
-// changes of direction and invisible joiners.
+// Escape makes text safe to print on one line. Everything that a terminal would interpret becomes
+// visible, such as control and escape characters, line breaks, changes of direction and invisible
+// joiners.
 func Escape(s string) string {
 	if clean(s) {
 		return s
@@ -72,7 +72,7 @@ func quoted(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// cells is the number of terminal cells that s takes.
+// cells returns the number of terminal cells of s.
 func cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -81,7 +81,7 @@ func cells(s string) int {
 	return n
 }
 
-// head is the longest beginning of s that fits into n cells.
+// head returns the longest start of s that fits into n cells.
 func head(s string, n int) string {
 	used := 0
 	for i, r := range s {
@@ -92,8 +92,8 @@ func head(s string, n int) string {
 	return s
 }
 
-// tail is the longest end of s that fits into n cells and does not begin with a
-// combining mark.
+// tail returns the longest end of s that fits into n cells and does not begin with a combining
+// mark.
 func tail(s string, n int) string {
 	used, from := 0, len(s)
 	for i := len(s); i > 0; {
@@ -121,7 +121,7 @@ func cut(s string, n int) string {
 	return head(s, n-1) + "…"
 }
 
-// squeeze shortens s to n cells in its middle: generated names differ at their
+// squeeze shortens the middle of s to fit into n cells, because generated names differ at their
 // end.
 func squeeze(s string, n int) string {
 	if cells(s) <= n {
@@ -139,8 +139,7 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-cells(s)))
 }
 
-// wrap breaks s at blanks into lines of at most n cells; what has no blank is
-// broken anywhere.
+// wrap breaks s at blanks into lines of at most n cells. Longer words are broken anywhere.
 func wrap(s string, n int) []string {
 	var lines []string
 	line := ""

@@ -122,7 +122,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// TestLinesFit: no line of a tree is wider than asked for, whatever the trace.
+// TestLinesFit: no line of a tree is wider than requested, for any trace.
 func TestLinesFit(t *testing.T) {
 	traces := append(spantest.Healing(), spantest.Apply(), spantest.CrashLoop(), spantest.Unschedulable(),
 		spantest.Many(20), spantest.Hostile(), spantest.Rollout())
@@ -140,7 +140,7 @@ func TestLinesFit(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost: every span of any trace is drawn, if nothing is folded.
+// TestNothingIsLost: without folding, every span of any trace is drawn.
 func TestNothingIsLost(t *testing.T) {
 	a, b := spantest.New("circle"), spantest.New("orphan")
 	one := a.Add(nil, "one", "x", spantest.Ref("", "Pod", "one"), 0, 10)

@@ -4,19 +4,19 @@ package render
 
 import "fmt"
 
-// density says how much of a tree is drawn where there is little room.
+// density is the level of detail of a tree in a small screen.
 type density int
 
 const (
 	// unlimited draws all.
 	unlimited density = iota
-	// openOnly draws what has ended as one line, without what is below.
+	// openOnly draws an ended span as one line, without its descendants.
 	openOnly
-	// countEnded counts what has ended, line by line of its parent.
+	// countEnded counts ended spans in one line per parent.
 	countEnded
 )
 
-// thin takes from below n what d leaves out.
+// thin removes the descendants of n that d hides.
 func (n *node) thin(d density) {
 	if d == unlimited {
 		return
@@ -36,7 +36,7 @@ func (n *node) thin(d density) {
 	}
 	switch len(ended) {
 	case 0:
-	case 1: // it takes no more room than its count
+	case 1: // as short as its count
 		ended[0].children = nil
 		kept = append(kept, ended[0])
 	default:
@@ -45,7 +45,7 @@ func (n *node) thin(d density) {
 	n.children = kept
 }
 
-// unsettled reports whether n or anything below it is open or went wrong.
+// unsettled reports whether n or a descendant is open or failed.
 func (n *node) unsettled() bool {
 	if n.trouble() > 0 {
 		return true

@@ -13,10 +13,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Tree draws each trace as a tree of its spans: what, by which component, for
-// how long and when; what went wrong, and the critical path. A trace that
-// healed something says what it reacted to. Many siblings alike are folded, and
-// what other components emitted but for what matters, unless o.Full.
+// Tree draws each trace as a tree of its spans, with component, duration, time bar, problems and
+// the critical path. A healing trace shows its cause. Unless o.Full is set, many similar siblings
+// and minor foreign spans are folded.
 func Tree(w io.Writer, traces []*span.Trace, o Options) error {
 	out := bufio.NewWriter(w)
 	for i, t := range traces {
@@ -30,7 +29,7 @@ func Tree(w io.Writer, traces []*span.Trace, o Options) error {
 	return out.Flush()
 }
 
-// treeLines are the lines of one trace's tree.
+// treeLines returns the lines of one trace's tree.
 func treeLines(t *span.Trace, o Options, d density) []line {
 	tree := &node{children: forest(t)}
 	if root := t.Root(); root != nil && root.Name == nameRun {
@@ -53,7 +52,7 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	r.walk(tree.children, "", object.Ref{})
 	lines = append(lines, r.lines(o)...)
 	lines = append(lines, left.lines()...)
-	if len(t.Spans) > 1 { // else all there is to say has been said
+	if len(t.Spans) > 1 { // a single span needs no critical path
 		lines = append(lines, pathLines(path, o)...)
 	}
 	for i := range lines {
@@ -62,7 +61,7 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	return lines
 }
 
-// hoist puts what is below root in its place: a command stands in the header.
+// hoist replaces root by its children: a command is in the header.
 func (n *node) hoist(root *span.Span) {
 	for i, c := range n.children {
 		if c.span == root {
@@ -80,7 +79,7 @@ func onPath(path []insight.Segment) map[*span.Span]bool {
 	return on
 }
 
-// pathLines sums up the critical path.
+// pathLines summarizes the critical path.
 func pathLines(path []insight.Segment, o Options) []line {
 	const title, sep = "critical path: ", " · "
 	shares := insight.Shares(path)
