@@ -15,30 +15,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// decoder puts what a file says into a configuration. It is not encoding/json's
-// because that knows no lines, stops at the first thing that is wrong, and takes
-// a field by a name in other letters.
+// decoder decodes a file into a configuration. encoding/json has no line numbers, stops at the
+// first error, and matches field names in any case.
 type decoder struct {
-	// lines are where fields and elements of lists stand, by path.
+	// lines are the line numbers of fields and list elements, by path.
 	lines map[string]int
 	wrong []problem
 }
 
-// problem is one thing that is wrong; line is 0 for what does not stand in the file.
+// problem is one error; line is 0 for a field outside the file.
 type problem struct {
 	line int
 	err  *field.Error
 }
 
-// wholeSize is a size as files may have it. Quantities can also be fractions of
-// a byte, and numbers with an exponent that takes for ever to write out.
+// wholeSize matches sizes in a file. Quantities also allow fractions of a byte, and exponents whose
+// digits take too long to write out.
 var wholeSize = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,9})?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`)
 
 func (d *decoder) reject(n *yaml.Node, err *field.Error) {
 	d.wrong = append(d.wrong, problem{n.Line, err})
 }
 
-// mismatch rejects a value for what it is.
+// mismatch rejects a value of the wrong type.
 func (d *decoder) mismatch(n *yaml.Node, path *field.Path, wanted string) {
 	d.reject(n, field.Invalid(path, shown(n), "must be "+wanted))
 }
@@ -67,7 +66,7 @@ func (d *decoder) section(n *yaml.Node, path *field.Path, into reflect.Value) {
 	}
 }
 
-// value decodes a node into a field; null leaves what is there.
+// value decodes a node into a field; null leaves the field unchanged.
 func (d *decoder) value(n *yaml.Node, path *field.Path, into reflect.Value) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		d.reject(n, field.Forbidden(path, "anchors and aliases are not known here: write the value out"))
@@ -150,7 +149,7 @@ func names(section reflect.Type) string {
 	return strings.Join(out, ", ")
 }
 
-// shown is a value as a message repeats it.
+// shown returns a value as messages repeat it.
 func shown(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -161,7 +160,7 @@ func shown(n *yaml.Node) string {
 	return shorten(n.Value)
 }
 
-// named is a key as part of a path.
+// named returns a key as part of a path.
 func named(key *yaml.Node) string {
 	if key.Kind != yaml.ScalarNode {
 		return "…"

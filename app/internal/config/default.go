@@ -11,7 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// Default is what a server does that is told nothing: a new value each time, which is valid and which the caller may change.
+// Default returns the default configuration. Each call returns a new, valid value that the caller
+// may change.
 func Default() *ServerConfiguration {
 	return &ServerConfiguration{
 		APIVersion: APIVersion,

@@ -11,15 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// reloadable are the fields and sections that can change while a server runs.
+// reloadable are the fields and sections that a running server can reload.
 var reloadable = []string{
 	"log.level", "sampling", "retention", "otlp.outbox", "webhook.suppliers", "webhook.supplierGroups",
 }
 
-// Diff names the fields in which two configurations differ, by path and in the
-// order of the documentation: those that a running server can take over, and
-// those that need a restart. Values that mean the same (1h and 60m, no list and
-// an empty one) do not differ.
+// Diff returns the paths of the fields in which two configurations differ, in the order of the
+// documentation. reload has those that a running server can apply, restart the others. Equivalent
+// values (1h and 60m, no list and an empty one) do not differ.
 func Diff(old, now *ServerConfiguration) (reload, restart []string) {
 	for _, path := range changed(old, now) {
 		if isReloadable(path) {
@@ -35,7 +34,7 @@ func isReloadable(path string) bool {
 	return slices.ContainsFunc(reloadable, func(r string) bool { return path == r || strings.HasPrefix(path, r+".") })
 }
 
-// changed are the paths of the fields that differ.
+// changed returns the paths of the fields that differ.
 func changed(old, now *ServerConfiguration) []string {
 	before := map[string]any{}
 	each(nil, reflect.ValueOf(old).Elem(), func(path *field.Path, v reflect.Value) {

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write docs/configuration.md anew")
 
 const page = "../../../docs/configuration.md"
 
-// TestDocs holds docs/configuration.md to what the types say; -update makes it so.
+// TestDocs compares docs/configuration.md with the types; -update rewrites it.
 func TestDocs(t *testing.T) {
 	want := reference(t)
 	if *update {
@@ -52,7 +52,7 @@ func TestExampleIsTheDefault(t *testing.T) {
 	}
 }
 
-// exampleYAML is the default as a file.
+// exampleYAML returns the defaults in a file's form.
 func exampleYAML() string {
 	var b strings.Builder
 	writeYAML(&b, "", reflect.ValueOf(Default()).Elem())
@@ -71,7 +71,7 @@ func writeYAML(b *strings.Builder, indent string, section reflect.Value) {
 	}
 }
 
-// show is a value as a file has it.
+// show returns a value in a file's form.
 func show(v reflect.Value) string {
 	switch value := v.Interface().(type) {
 	case metav1.Duration:
@@ -140,7 +140,7 @@ func reference(t *testing.T) string {
 	return b.String()
 }
 
-// rights follows the fields, since they decide on it.
+// rights follows the fields, because they determine the rights.
 const rights = `
 ## Rights
 
@@ -197,7 +197,7 @@ func writeTable(b *strings.Builder, prefix string, section reflect.Value, commen
 	}
 }
 
-// fieldComments are the doc comments of all fields, by Type.jsonName.
+// fieldComments returns the doc comments of all fields, by Type.jsonName.
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

@@ -10,20 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// resourceName is how the API names resources: plural, in small letters.
+// resourceName matches the API's resource names: plural, in small letters.
 var resourceName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// Events are in two groups, under either of which the API offers the same
-// objects. Watchers read the newer; users know the older.
+// The API offers Events in two groups, with the same objects. Watchers read the newer group; users
+// know the older one.
 var (
 	coreEvents = schema.GroupResource{Resource: "events"}
 	events     = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 )
 
-// Excluded are the resources that a server does not watch, beside those that no
-// watcher does (package watch's DefaultExclude): what Exclude says, and Secrets,
-// so that no server needs or asks for the right to read them. An empty Resource
-// stands for the whole group. The configuration must be valid.
+// Excluded returns the resources that a server does not watch, besides package watch's
+// DefaultExclude: those of Exclude, and Secrets. The server therefore needs no right to read
+// Secrets. An empty Resource means the whole group. The configuration must be valid.
 func (w WatchConfiguration) Excluded() []schema.GroupResource {
 	out := []schema.GroupResource{{Resource: "secrets"}}
 	for _, text := range w.Exclude {
@@ -39,8 +38,8 @@ func (w WatchConfiguration) Excluded() []schema.GroupResource {
 	return out
 }
 
-// ParseExclude reads `resource`, `resource.group` or `*.group`; not ok is none of these.
-// An empty Resource stands for the whole group.
+// ParseExclude parses `resource`, `resource.group` or `*.group`. It returns false for any other
+// text. An empty Resource means the whole group.
 func ParseExclude(text string) (schema.GroupResource, bool) {
 	name, group, dotted := strings.Cut(text, ".")
 	if dotted && len(validation.IsDNS1123Subdomain(group)) > 0 {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse: whatever a file holds, what comes out is valid, and what is said
-// is bounded and can be shown on a terminal.
+// FuzzParse: for any file, the result is valid, and errors are bounded and printable on a terminal.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte(head))

@@ -18,9 +18,8 @@ import (
 // maxSize bounds a configuration file, in bytes.
 const maxSize = 1 << 20
 
-// Override changes a configuration before it is checked, as flags do that
-// overrule the file. It must do the same each time and must replace lists, not
-// change them.
+// Override changes a configuration before its validation, as flags override the file. It must be
+// deterministic, and must replace lists instead of changing them.
 type Override func(*ServerConfiguration)
 
 // Load reads a configuration file, as [Parse] does. Its errors name the file.
@@ -36,10 +35,10 @@ func Load(path string, overrides ...Override) (*ServerConfiguration, error) {
 	return c, nil
 }
 
-// Parse makes a configuration of the text of a file: what it leaves out, or says to be null, is as in [Default]; fields that are not known or
-// given twice are refused; overrides are made in their order; what comes out is valid. Nil data is no file at all; a file that is empty is refused,
-// for it may be half written. The error tells everything that is wrong, each on a
-// line of its own that begins with `configuration:LINE:`.
+// Parse decodes the text of a configuration file. Missing and null fields keep their values from
+// [Default]. Unknown and repeated fields are errors. Overrides are applied in order, and the result
+// is validated. Nil data means no file. An empty file is an error, because it may be half written.
+// The error lists every problem on a separate line that begins with `configuration:LINE:`.
 func Parse(data []byte, overrides ...Override) (*ServerConfiguration, error) {
 	return parse("configuration", data, overrides)
 }
@@ -74,7 +73,7 @@ func parse(file string, data []byte, overrides []Override) (*ServerConfiguration
 	for _, override := range overrides {
 		override(c)
 	}
-	// What was overruled is not wrong because of the file.
+	// Errors in overridden fields do not come from the file.
 	for _, path := range changed(&before, c) {
 		for at := range d.lines {
 			if at == path || strings.HasPrefix(at, path+"[") {
@@ -89,7 +88,7 @@ func parse(file string, data []byte, overrides []Override) (*ServerConfiguration
 	return c, nil
 }
 
-// document reads the one document that a file holds.
+// document returns the only document of a file.
 func document(data []byte) (*yaml.Node, error) {
 	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -109,8 +108,7 @@ func document(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// check adds what is wrong with the configuration as a whole, but for fields of
-// which something worse is known.
+// check adds the errors of the whole configuration, except for fields with a decoding error.
 func (d *decoder) check(c *ServerConfiguration) {
 	unreadable := map[string]bool{}
 	for _, p := range d.wrong {

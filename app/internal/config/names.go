@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// member is a field of a section, as files name it.
+// member is a field of a section, with its name in files.
 type member struct {
 	name  string
 	index int
 }
 
-// members are the fields of a section, in the order of the documentation.
+// members returns the fields of a section, in the order of the documentation.
 func members(section reflect.Type) []member {
 	out := make([]member, section.NumField())
 	for i := range out {
@@ -24,12 +24,12 @@ func members(section reflect.Type) []member {
 	return out
 }
 
-// isSection reports whether fields of type t have fields of their own in a file.
+// isSection reports whether fields of type t are sections with fields in a file.
 func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[ServerConfiguration]().PkgPath()
 }
 
-// each calls visit for every field that is no section.
+// each calls visit for every field that is not a section.
 func each(path *field.Path, section reflect.Value, visit func(*field.Path, reflect.Value)) {
 	for _, m := range members(section.Type()) {
 		at, v := path.Child(m.name), section.Field(m.index)
@@ -41,9 +41,9 @@ func each(path *field.Path, section reflect.Value, visit func(*field.Path, refle
 	}
 }
 
-// didYouMean proposes what the author of an unknown field may have meant: a
-// field of the same section whose name is near, else one of the same name in
-// another section. It is empty if there is nothing to propose.
+// didYouMean suggests a field for an unknown one. It is a field of the same section with a similar
+// name, or one with the same name in another section. It returns an empty string without a
+// suggestion.
 func didYouMean(unknown string, section reflect.Type) string {
 	best, least := "", 1+min(max(2, len(unknown)/3), 4)
 	for _, m := range members(section) {
@@ -60,7 +60,7 @@ func didYouMean(unknown string, section reflect.Type) string {
 	return "; did you mean " + best + "?"
 }
 
-// elsewhere is the path of a field of that name, or empty.
+// elsewhere returns the path of a field with that name, or an empty string.
 func elsewhere(name string, path *field.Path, section reflect.Type) string {
 	for _, m := range members(section) {
 		at := path.Child(m.name)

@@ -11,42 +11,39 @@ import (
 	"time"
 )
 
-// Reloader reads a configuration file again while a server runs, and hands on
-// what is new in it if a running server can take it over. Set the fields before
-// Run; call Run once.
+// Reloader rereads a configuration file while a server runs, and applies changes that a running
+// server can take over. Set the fields before Run; call Run once.
 type Reloader struct {
-	// Path is the file. It is looked at by its content, so it may be a link
-	// that is switched over, as those of a mounted ConfigMap are.
+	// Path is the file. Its content is compared, so that it may be a symbolic link that is
+	// switched, as in a mounted ConfigMap.
 	Path string
-	// Current is what the server runs with.
+	// Current is the server's current configuration.
 	Current *ServerConfiguration
-	// Overrides are those that the file was loaded with.
+	// Overrides are those of the initial load.
 	Overrides []Override
-	// Interval is how often the file is looked at; 10 seconds if it is 0.
+	// Interval is the time between checks of the file; 0 means 10 seconds.
 	Interval time.Duration
-	// Apply takes over a configuration that is valid and differs from the
-	// present one in reloadable fields only, which are named. If it fails, the
-	// present one stays.
+	// Apply takes over a valid configuration that differs from the current one only in reloadable
+	// fields, listed in fields. If it fails, the current one stays.
 	Apply func(c *ServerConfiguration, fields []string) error
-	// Report is told, once for each content of the file, why it is not taken
-	// over; the present configuration stays.
+	// Report is called with the reason why the file was not applied, once for each content of the
+	// file. The current configuration stays.
 	Report func(error)
 
 	once  sync.Once
 	asked chan struct{}
 
-	// content and unread are what was seen last.
+	// content and unread are the last content or read error.
 	content []byte
 	unread  string
 	looked  bool
 }
 
-// defaultInterval is how often the file is looked at.
+// defaultInterval is the default of Interval.
 const defaultInterval = 10 * time.Second
 
-// Run looks after the file until ctx is done: at once, at each Interval, and
-// when Reload asks for it. Apply and Report are called by Run itself, one at a
-// time.
+// Run checks the file until ctx ends: at once, at each Interval, and after Reload. Run calls Apply
+// and Report itself, one at a time.
 func (r *Reloader) Run(ctx context.Context) {
 	interval := r.Interval
 	if interval <= 0 {
@@ -67,9 +64,9 @@ func (r *Reloader) Run(ctx context.Context) {
 	}
 }
 
-// Reload has the file looked at now, and judged (and reported on) anew even if
-// it has not changed: what SIGHUP does. It does not wait. It is safe for
-// concurrent use; before Run it is kept until Run begins.
+// Reload requests a check of the file now, as SIGHUP does. Unchanged content is validated and
+// reported again. It does not block. It is safe for concurrent use; a request before Run is kept
+// until Run starts.
 func (r *Reloader) Reload() {
 	select {
 	case r.asks() <- struct{}{}:
@@ -82,7 +79,7 @@ func (r *Reloader) asks() chan struct{} {
 	return r.asked
 }
 
-// look reads the file and judges it if it is new, or if that is asked for.
+// look reads the file and evaluates it if it is new or if again is set.
 func (r *Reloader) look(again bool) {
 	data, err := readFile(r.Path)
 	unread := ""

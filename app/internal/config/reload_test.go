@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mount is a directory as that of a mounted ConfigMap: the file is a link
-// through a link that is switched over.
+// mount is a directory in the form of a mounted ConfigMap: the file is a link through another link
+// that is switched.
 type mount struct {
 	t       *testing.T
 	dir     string
@@ -61,7 +61,7 @@ func TestReload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var mu sync.Mutex // the bubble's clock orders nothing for the race detector
+		var mu sync.Mutex // the race detector needs it besides the bubble's clock
 		var told []string
 		var refuse error
 		tell := func(text string) error {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown bounds what a message repeats of a value, in bytes.
+// maxShown limits the part of a value in a message, in bytes.
 const maxShown = 80
 
-// shorten cuts a text that a message repeats.
+// shorten cuts a text for a message.
 func shorten(text string) string {
 	if len(text) <= maxShown {
 		return text
@@ -23,7 +23,7 @@ func shorten(text string) string {
 	return text[:cut] + "…"
 }
 
-// printable is a text as part of a path: cut, on one line, without control characters.
+// printable returns a text as part of a path: cut, on one line, without control characters.
 func printable(text string) string {
 	quoted := strconv.Quote(shorten(text))
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

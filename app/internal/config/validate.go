@@ -13,16 +13,15 @@ import (
 )
 
 var (
-	// minSize is the least that traces must be given on disk: below it, SQLite's
-	// own files and one burst of traces would not fit.
+	// minSize is the smallest disk size for traces. SQLite's own files and one burst of traces need
+	// that much.
 	minSize = resource.MustParse("64Mi")
-	// mostSize is what an int64 does not hold any more.
+	// mostSize is the first size beyond an int64.
 	mostSize = resource.MustParse("8Ei")
 )
 
-// Validate reports every field that is wrong: an error that joins one
-// *field.Error for each, which has the field's path, its value and what is
-// allowed; nil if the configuration can be used.
+// Validate joins one *field.Error for each wrong field, with its path, its value and the allowed
+// values. It returns nil for a valid configuration.
 func (c *ServerConfiguration) Validate() error {
 	var all []error
 	for _, err := range c.validate() {
@@ -155,7 +154,7 @@ func (v *validator) replicas(path *field.Path, c ReplicasConfiguration) {
 	v.lease(path, c)
 }
 
-// lease checks what client-go's leader election asks for, too.
+// lease also checks the requirements of client-go's leader election.
 func (v *validator) lease(path *field.Path, c ReplicasConfiguration) {
 	lease, renew, again := c.LeaseDuration.Duration, c.RenewDeadline.Duration, c.RetryPeriod.Duration
 	good := v.positive(path.Child("leaseDuration"), c.LeaseDuration)
@@ -177,7 +176,7 @@ func (v *validator) lease(path *field.Path, c ReplicasConfiguration) {
 	}
 }
 
-// positive reports whether a duration is more than nothing.
+// positive reports whether a duration is greater than zero.
 func (v *validator) positive(path *field.Path, d metav1.Duration) bool {
 	if d.Duration <= 0 {
 		v.invalid(path, d.Duration.String(), "must be more than 0s")

@@ -16,7 +16,7 @@ func TestValidate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*ServerConfiguration)
-		// want are the fields that are wrong, in their order.
+		// want are the paths of the wrong fields, in order.
 		want string
 	}{
 		"Default": {"", func(*ServerConfiguration) {}, ""},

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validator gathers what is wrong.
+// validator collects errors.
 type validator struct{ wrong field.ErrorList }
 
 func (v *validator) invalid(path *field.Path, value any, detail string) {
@@ -40,7 +40,7 @@ func (v *validator) between(path *field.Path, value, least, most int) {
 	}
 }
 
-// each checks the elements of a list, none of which may be there twice.
+// each checks the elements of a list, which must be unique.
 func (v *validator) each(path *field.Path, values []string, check func(*field.Path, string)) {
 	seen := map[string]bool{}
 	for i, value := range values {
@@ -60,7 +60,7 @@ func (v *validator) label(path *field.Path, value string) {
 	}
 }
 
-// address checks what to listen on.
+// address checks a listening address.
 func (v *validator) address(path *field.Path, value string) {
 	host, port, err := net.SplitHostPort(value)
 	if err != nil {
@@ -82,21 +82,21 @@ func anyPort(address string) bool {
 	return port == "0"
 }
 
-// loopback reports whether an address can be reached from the same machine only.
+// loopback reports whether an address is reachable from the same machine only.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip, _ := netip.ParseAddr(host)
-	return err != nil || host == "localhost" || ip.IsLoopback() // what is no address is said elsewhere
+	return err != nil || host == "localhost" || ip.IsLoopback() // another check reports invalid addresses
 }
 
-// onLoopback is the loopback address with the same port.
+// onLoopback returns the loopback address with the same port.
 func onLoopback(address string) string {
 	_, port, _ := net.SplitHostPort(address)
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// endpoint checks where to send spans. Messages do not repeat the value, for a
-// password may be in it.
+// endpoint checks the destination of spans. Errors do not repeat the value, because it may hold a
+// password.
 func (v *validator) endpoint(path *field.Path, value string) {
 	if value == "" {
 		return

@@ -34,7 +34,7 @@ func TestSupplies(t *testing.T) {
 	}
 }
 
-// TestConventions: each that may be configured keeps what a context was made for.
+// TestConventions: each supported convention keeps a context's claim.
 func TestConventions(t *testing.T) {
 	above := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 	made := lifeline.Admit(above, lifeline.Claim{Object: 1, Digest: 2, Generation: 3})
