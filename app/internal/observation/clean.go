@@ -4,9 +4,8 @@ package observation
 
 import "github.com/kube-lifeline/lifeline/internal/message"
 
-// Clean drops what messages quote of values. Sources clean what they observe. An
-// observation from a recording or a journal may be older than that. A clean
-// observation stays as it is.
+// Clean removes quoted values from messages. Sources clean their observations; an observation from
+// an older recording or journal may still hold quotes. Cleaning again changes nothing.
 func (o *Observation) Clean() {
 	if w := o.Write; w != nil {
 		w.Reason, w.Message = message.Reason(w.Reason), message.Clean(w.Message)
@@ -22,12 +21,12 @@ func (o *Observation) Clean() {
 	}
 }
 
-// Clean drops what the message quotes.
+// Clean removes quoted values from the message.
 func (e *Event) Clean() {
 	e.Reason, e.Note = message.Reason(e.Reason), message.Clean(e.Note)
 }
 
-// Clean drops what the messages of conditions and containers quote.
+// Clean removes quoted values from the messages of conditions and containers.
 func (s *State) Clean() {
 	s.ProgressMessage = message.Clean(s.ProgressMessage)
 	for i := range s.Conditions {

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// TestClean: what an older version stored of messages is dropped when it is read.
+// TestClean: quotes in messages stored by an older version are removed on reading.
 func TestClean(t *testing.T) {
 	const secret = "cNrYhunter2"
 	text := "the password is " + secret

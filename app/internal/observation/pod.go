@@ -4,7 +4,7 @@ package observation
 
 import "time"
 
-// Pod is the part of a Pod that its phases are read from.
+// Pod is the part of a Pod from which its phases are derived.
 type Pod struct {
 	// Node is spec.nodeName; empty until bound.
 	Node           string `json:"node,omitempty"`
@@ -12,20 +12,19 @@ type Pod struct {
 	RestartPolicy  string `json:"restartPolicy,omitempty"`
 	PriorityClass  string `json:"priorityClass,omitempty"`
 	ServiceAccount string `json:"serviceAccount,omitempty"`
-	// ReadinessGates and SchedulingGates are the condition types and gate
-	// names that the Pod waits for.
+	// ReadinessGates and SchedulingGates are the condition types and gate names that the Pod waits
+	// for.
 	ReadinessGates  []string `json:"readinessGates,omitempty"`
 	SchedulingGates []string `json:"schedulingGates,omitempty"`
 	Volumes         int      `json:"volumes,omitempty"`
-	// Scheduled is when the request that bound it was admitted, by an annotation
-	// (object.AnnotationScheduled), which anybody may have written; zero if there is
-	// none.
+	// Scheduled is the admission time of the binding request, from an annotation
+	// (object.AnnotationScheduled) that any user may write; zero if there is none.
 	Scheduled time.Time `json:"scheduled,omitzero"`
 
 	Phase   string `json:"phase,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Started is status.startTime: when the kubelet first saw the Pod.
+	// Started is status.startTime, the kubelet's first sight of the Pod.
 	Started time.Time `json:"started,omitzero"`
 
 	// Init and Containers are in the order of the spec.
@@ -33,15 +32,14 @@ type Pod struct {
 	Containers []Container `json:"containers,omitempty"`
 }
 
-// Container is one container: from the spec, and its status if there is one.
+// Container is one container, from the spec and the status if there is one.
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`
 	// Sidecar marks an init container that keeps running
 	// (restartPolicy: Always).
 	Sidecar bool `json:"sidecar,omitempty"`
-	// PostStart and PreStop say that the container has such hooks;
-	// StartupProbe and ReadinessProbe that it has such probes.
+	// PostStart and PreStop report such hooks, StartupProbe and ReadinessProbe such probes.
 	PostStart      bool `json:"postStart,omitempty"`
 	PreStop        bool `json:"preStop,omitempty"`
 	StartupProbe   bool `json:"startupProbe,omitempty"`
@@ -51,8 +49,8 @@ type Container struct {
 	Ready    bool   `json:"ready,omitempty"`
 	Started  bool   `json:"started,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// State and Last are the present and the previous state; nil if the
-	// kubelet has not said.
+	// State and Last are the current and the previous state; nil if the kubelet has not reported
+	// one.
 	State *ContainerState `json:"state,omitempty"`
 	Last  *ContainerState `json:"last,omitempty"`
 }
@@ -60,7 +58,7 @@ type Container struct {
 // ContainerState is waiting, running (Started set) or terminated (Finished
 // set). All times have whole seconds.
 type ContainerState struct {
-	// Waiting says that the container waits, for Reason.
+	// Waiting means that the container waits, for Reason.
 	Waiting  bool      `json:"waiting,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
 	Message  string    `json:"message,omitempty"`

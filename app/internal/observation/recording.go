@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// recordingVersion is the version of the recording format. Fields may be added
-// without a new version: a reader ignores what it does not know.
+// recordingVersion is the version of the recording format. New fields need no new version, because
+// readers ignore unknown fields.
 const recordingVersion = 1
 
 // maxLine bounds one line of a recording, written or read.
@@ -21,22 +21,22 @@ const maxLine = 4 << 20
 
 // Header is the first line of a recording.
 type Header struct {
-	// Version is that of the format; NewWriter sets it.
+	// Version is the version of the format; NewWriter sets it.
 	Version int `json:"lifelineRecording"`
-	// Cluster identifies the cluster; IDs of traces are derived from it.
+	// Cluster identifies the cluster. Trace IDs are derived from it.
 	Cluster string `json:"cluster"`
-	// Started is when the recording began, by the observer's clock.
+	// Started is the start of the recording, by the observer's clock.
 	Started time.Time `json:"started"`
 }
 
-// Writer writes a recording: a header, then one observation a line. It is for
-// one goroutine at a time.
+// Writer writes a recording: a header, then one observation per line. It is not safe for concurrent
+// use.
 type Writer struct {
 	out *bufio.Writer
 	buf bytes.Buffer
 }
 
-// NewWriter starts a recording on w. Lines reach w at the latest on Flush.
+// NewWriter starts a recording on w. Lines are buffered until Flush.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	h.Version = recordingVersion
 	writer := &Writer{out: bufio.NewWriterSize(w, 64<<10)}
@@ -54,7 +54,7 @@ func (w *Writer) Write(o *Observation) error {
 	return w.line(o)
 }
 
-// Flush hands all that was written to the underlying writer.
+// Flush writes all buffered lines to the underlying writer.
 func (w *Writer) Flush() error {
 	if err := w.out.Flush(); err != nil {
 		return fmt.Errorf("cannot write recording: %w", err)
@@ -76,7 +76,7 @@ func (w *Writer) line(v any) error {
 	return nil
 }
 
-// Reader streams a recording. It is for one goroutine at a time.
+// Reader streams a recording. It is not safe for concurrent use.
 type Reader struct {
 	name   string
 	in     *bufio.Reader
@@ -85,8 +85,8 @@ type Reader struct {
 	buf    []byte
 }
 
-// NewReader reads the header of a recording from r. The name (a file's, as a
-// rule) stands in every error, with the number of the line.
+// NewReader reads the header of a recording from r. Every error has the name, usually a file's, and
+// the number of the line.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	reader := &Reader{name: name, in: bufio.NewReaderSize(r, 64<<10)}
 	text, err := reader.next()
@@ -109,8 +109,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 // Header returns the recording's first line.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next observation, and io.EOF after the last one. A damaged
-// or truncated line is an error that names it; what came before it is good.
+// Next returns the next observation, and io.EOF after the last one. A damaged or truncated line is
+// an error with the line's number. Earlier observations remain valid.
 func (r *Reader) Next() (*Observation, error) {
 	text, err := r.next()
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *Reader) fail(err error) error {
 	return fmt.Errorf("cannot read recording %s, line %d: %w", r.name, r.line, err)
 }
 
-// check reports an observation that does not say exactly one thing.
+// check returns an error unless exactly one of the kinds is set.
 func (o *Observation) check() error {
 	said := 0
 	for _, is := range []bool{o.State != nil, o.Gone != nil, o.Write != nil, o.Event != nil, o.Run != nil} {

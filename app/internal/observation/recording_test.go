@@ -213,8 +213,8 @@ func TestWriterRefusesWhatReaderWould(t *testing.T) {
 	}
 }
 
-// FuzzReader checks that whatever is read can be recorded and read again, the
-// same, and that nothing panics.
+// FuzzReader checks that every readable observation can be recorded and read again unchanged, and
+// that nothing panics.
 func FuzzReader(f *testing.F) {
 	var buf bytes.Buffer
 	w, err := NewWriter(&buf, Header{Cluster: "c1", Started: start})

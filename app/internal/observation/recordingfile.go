@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// gzipSuffix marks a recording that is compressed.
+// gzipSuffix marks a compressed recording.
 const gzipSuffix = ".gz"
 
-// File is a recording on disk that is being written.
+// File is a recording on disk, opened for writing.
 type File struct {
 	*Writer
 	close []io.Closer
@@ -52,7 +52,7 @@ func (f *File) Close() error {
 	return errors.Join(errs...)
 }
 
-// OpenFile is a recording on disk that is being read.
+// OpenFile is a recording on disk, opened for reading.
 type OpenFile struct {
 	*Reader
 	raw *os.File

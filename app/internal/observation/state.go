@@ -12,22 +12,21 @@ import (
 type State struct {
 	object.Ref
 	ResourceVersion uint64 `json:"resourceVersion"`
-	// Generation is 0 for kinds that do not count it.
+	// Generation is 0 for kinds without one.
 	Generation int64 `json:"generation,omitempty"`
-	// Desired is a digest of the desired state: spec, data, labels and what
-	// else a controller acts on, without what binding, status or bookkeeping
-	// write. For kinds that are read as metadata only it is derived from the
-	// resourceVersion: every write of theirs counts.
+	// Desired is a digest of the desired state: spec, data, labels and other input of controllers,
+	// without the output of binding, status and bookkeeping. For kinds read as metadata only, it is
+	// derived from the resourceVersion, so that every write counts.
 	Desired uint64 `json:"desired"`
-	// Template is a digest of the Pod template, where there is one.
+	// Template is a digest of the Pod template, if there is one.
 	Template uint64 `json:"template,omitempty"`
-	// Reconciled says that somebody acts on this kind's desired state: it has
-	// a status or counts generations. A ConfigMap has neither.
+	// Reconciled means that a controller acts on this kind's desired state: it has a status or a
+	// generation. A ConfigMap has neither.
 	Reconciled bool `json:"reconciled,omitempty"`
 
 	Created time.Time `json:"created"`
-	// Deleting is deletionTimestamp: the moment by which a graceful deletion
-	// ends, GraceSeconds after it was asked for. Zero if not being deleted.
+	// Deleting is deletionTimestamp, the end of a graceful deletion, GraceSeconds after its
+	// request. Zero if the object is not being deleted.
 	Deleting     time.Time `json:"deleting,omitzero"`
 	GraceSeconds int64     `json:"graceSeconds,omitempty"`
 	Finalizers   []string  `json:"finalizers,omitempty"`
@@ -35,20 +34,19 @@ type State struct {
 	Owners   []object.Owner `json:"owners,omitempty"`
 	Managers []Manager      `json:"managers,omitempty"`
 
-	// TraceParent and TraceState are the context that the object carries, as
-	// W3C text whatever its form there; TraceConvention names the convention it
-	// came by, such as "kep-5915".
+	// TraceParent and TraceState are the object's trace context, as W3C text for any convention.
+	// TraceConvention is the convention, such as "kep-5915".
 	TraceParent     string `json:"traceParent,omitempty"`
 	TraceState      string `json:"traceState,omitempty"`
 	TraceConvention string `json:"traceConvention,omitempty"`
-	// GenerateName is kept of an object that carries a context: what was made
-	// for it before it had a name knows it by this.
+	// GenerateName is kept for an object with a context. A context made before the object had a
+	// name refers to it.
 	GenerateName string `json:"generateName,omitempty"`
 
 	// ObservedGeneration is status.observedGeneration; -1 if absent.
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []Condition `json:"conditions,omitempty"`
-	// Progress is the generic verdict of kstatus.
+	// Progress is kstatus' generic result.
 	Progress        Progress `json:"progress"`
 	ProgressMessage string   `json:"progressMessage,omitempty"`
 
@@ -57,10 +55,10 @@ type State struct {
 	Node     *Node     `json:"node,omitempty"`
 }
 
-// Progress is how far an object has come toward its desired state.
+// Progress is the state of an object on the way to its desired state.
 type Progress string
 
-// The verdicts of kstatus that matter here.
+// The results of kstatus that the engine uses.
 const (
 	ProgressCurrent     Progress = "Current"
 	ProgressInProgress  Progress = "InProgress"
@@ -68,14 +66,14 @@ const (
 	ProgressTerminating Progress = "Terminating"
 )
 
-// Manager is one managedFields entry: who owns which fields.
+// Manager is one managedFields entry: a manager and its fields.
 type Manager struct {
 	Name        string `json:"name"`
 	Operation   string `json:"operation"`
 	Subresource string `json:"subresource,omitempty"`
 	// Time has whole seconds.
 	Time time.Time `json:"time,omitzero"`
-	// Fields is a digest of the fields owned.
+	// Fields is a digest of the owned fields.
 	Fields uint64 `json:"fields"`
 }
 
@@ -99,10 +97,10 @@ func (s *State) Condition(typ string) *Condition {
 	return nil
 }
 
-// Workload is the part of a Deployment, ReplicaSet, StatefulSet or DaemonSet
-// that says how far it has come. All counts are of Pods.
+// Workload is the progress of a Deployment, ReplicaSet, StatefulSet or DaemonSet. All counts are of
+// Pods.
 type Workload struct {
-	// Replicas is the number asked for.
+	// Replicas is the desired number.
 	Replicas  int32 `json:"replicas"`
 	Paused    bool  `json:"paused,omitempty"`
 	Total     int32 `json:"total"`
@@ -113,7 +111,7 @@ type Workload struct {
 	Revision string `json:"revision,omitempty"`
 }
 
-// Node is the part of a Node that its Pods' spans name.
+// Node is the part of a Node for its Pods' spans.
 type Node struct {
 	Region       string `json:"region,omitempty"`
 	Zone         string `json:"zone,omitempty"`

@@ -8,10 +8,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
-// BoundTimes replaces the impossible times that users of the cluster can write: those of Events,
-// conditions, field managers and Pods. They become unknown. The times of containers distinguish
-// their states; they become the Pod's creation. The API server's own times stay. It returns the
-// number of times that it replaced.
+// BoundTimes replaces impossible times in fields that users of the cluster can write. The times of
+// Events, conditions, field managers and Pods become unknown. The times of containers distinguish
+// their states; they become the Pod's creation. The API server's times stay. It returns the number
+// of replaced times.
 func (o *Observation) BoundTimes(now time.Time) int {
 	b := bounder{now: now}
 	if e := o.Event; e != nil {
@@ -25,7 +25,7 @@ func (o *Observation) BoundTimes(now time.Time) int {
 	return b.replaced
 }
 
-// bounder counts what it replaces.
+// bounder counts replaced times.
 type bounder struct {
 	now      time.Time
 	replaced int
