@@ -5,8 +5,7 @@ package object
 // maxText bounds any text that a cluster supplies.
 const maxText = 1024
 
-// Bound cuts text from a cluster to a sane length of at most 1024 bytes, at a
-// rune's boundary.
+// Bound cuts a text from a cluster to at most 1024 bytes, at a rune boundary.
 func Bound(s string) string {
 	if len(s) <= maxText {
 		return s

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package object says what an object of a cluster is: its kind, its identity
-// and its owners. The UID is the identity: a name that is used again after a
-// delete is another object.
+// Package object defines an object of a cluster: its kind, its identity and its owners. The UID is
+// the identity. A new object with the name of a deleted one is another object.
 package object
 
 import "k8s.io/apimachinery/pkg/types"
@@ -17,7 +16,7 @@ type Kind struct {
 // Is reports whether k is the named kind of the named group, in any version.
 func (k Kind) Is(group, kind string) bool { return k.Kind == kind && k.Group == group }
 
-// String gives the kind as kubectl would: "Deployment.apps", "Pod".
+// String returns the kind in kubectl's form: "Deployment.apps", "Pod".
 func (k Kind) String() string {
 	if k.Group == "" {
 		return k.Kind
@@ -25,8 +24,8 @@ func (k Kind) String() string {
 	return k.Kind + "." + k.Group
 }
 
-// Ref identifies one object of one cluster. Namespace is empty for objects of
-// cluster scope; UID is empty only where a source could not know it.
+// Ref identifies one object of one cluster. Namespace is empty for cluster-scoped objects. UID is
+// empty only if the source has none.
 type Ref struct {
 	Kind
 	Namespace string    `json:"namespace,omitempty"`
@@ -34,7 +33,7 @@ type Ref struct {
 	UID       types.UID `json:"uid,omitempty"`
 }
 
-// String gives "Deployment.apps default/web".
+// String returns the form "Deployment.apps default/web".
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return r.Kind.String() + " " + r.Name
@@ -42,8 +41,7 @@ func (r Ref) String() string {
 	return r.Kind.String() + " " + r.Namespace + "/" + r.Name
 }
 
-// Owner is one ownerReference: the object that the dependant names, and whether
-// it is the controller.
+// Owner is one ownerReference: the referenced owner, and whether it is the controller.
 type Owner struct {
 	Kind
 	Name       string    `json:"name"`

@@ -4,15 +4,15 @@ package object
 
 import "time"
 
-// AnnotationScheduled is the annotation that tells when the request to bind a Pod was
-// admitted: a Binding's annotations are merged onto its Pod. It is RFC 3339 with
-// nanoseconds, by the clock of whoever admitted it, and a hint as every annotation.
+// AnnotationScheduled is the annotation with the admission time of the request that bound a Pod. A
+// Binding's annotations are merged into its Pod. The value is RFC 3339 with nanoseconds, by the
+// clock of the admitting server. Like every annotation it is only a hint.
 const AnnotationScheduled = "lifeline.dev/scheduled"
 
-// FormatScheduled is a time as AnnotationScheduled holds it.
+// FormatScheduled formats a time for AnnotationScheduled.
 func FormatScheduled(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// ParseScheduled reads what FormatScheduled has written; zero for anything else.
+// ParseScheduled parses the result of FormatScheduled. It returns the zero time for anything else.
 func ParseScheduled(s string) time.Time {
 	if len(s) > len(time.RFC3339Nano) {
 		return time.Time{}
