@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timestamp bounds the times that others supply: senders of spans and of audit events, and
+// Package timestamp bounds times from untrusted sources: senders of spans and of audit events, and
 // users of the cluster. The caller passes the present.
 package timestamp
 
@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// MaxAhead is how far a time may lie after the present. A clock that is further ahead is not set.
+// MaxAhead is the greatest possible distance of a time after the present. A clock further ahead is
+// wrong.
 const MaxAhead = 10 * time.Minute
 
-// earliest is the first time that is possible: nothing was traced before it.
+// earliest is the first possible time; there was no tracing before it.
 var earliest = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // Possible reports whether t lies between the year 2000 and MaxAhead after now. Such a time fits
@@ -21,7 +22,7 @@ func Possible(t, now time.Time) bool {
 	return !t.Before(earliest) && !t.After(now.Add(MaxAhead))
 }
 
-// Known returns t if it is possible, and else the zero time, which stands for an unknown one.
+// Known returns t if it is possible, otherwise the zero time, which means unknown.
 func Known(t, now time.Time) time.Time {
 	if Possible(t, now) {
 		return t
@@ -29,8 +30,8 @@ func Known(t, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// FromNanos returns the time of Unix nanoseconds, and whether it is possible. An impossible one is
-// the zero time.
+// FromNanos converts Unix nanoseconds, and reports whether the time is possible. An impossible one
+// becomes the zero time.
 func FromNanos(ns uint64, now time.Time) (time.Time, bool) {
 	if ns > math.MaxInt64 {
 		return time.Time{}, false
@@ -42,13 +43,13 @@ func FromNanos(ns uint64, now time.Time) (time.Time, bool) {
 	return t, true
 }
 
-// maxRequest is how long a request may take. API servers end requests that write after about a
-// minute.
+// maxRequest is the longest possible duration of a request. API servers end write requests after
+// about a minute.
 const maxRequest = time.Hour
 
-// Interval returns the start and the end of a request as far as they are possible, and whether it
-// changed them. An impossible time is replaced by the other one, or by now where both are. An end
-// before the start becomes the start; that alone is no change.
+// Interval returns the possible start and end of a request, and whether it changed them. An
+// impossible time is replaced by the other one, or by now if both are impossible. An end before the
+// start becomes the start; that alone is no change.
 func Interval(start, end, now time.Time) (from, to time.Time, changed bool) {
 	from, to = Known(start, now), Known(end, now)
 	if !from.IsZero() && to.Sub(from) > maxRequest {
