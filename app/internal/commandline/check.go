@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// check returns the harmless part of a value, or "" for none. nil hides all.
+// check returns the harmless part of a value, or "" if there is none. A nil check hides everything.
 type check func(value string) string
 
 func shown(c check, value string) string {
@@ -27,7 +27,7 @@ var (
 	letter   = regexp.MustCompile(`^-[a-zA-Z]$`)
 	// object matches names and kinds: web, deployment.v1.apps/web, pod/a,svc/b.
 	object = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:,/-]*$`)
-	// file matches paths. It leaves out "=" and quotes, so no assignment is one.
+	// file matches paths. It excludes "=" and quotes, and therefore assignments.
 	file      = regexp.MustCompile(`^[A-Za-z0-9._~/\\@+:-]+$`)
 	reference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*(@[a-z0-9]+:[0-9a-f]+)?$`)
 	amount    = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?[A-Za-z%]{0,2}([0-9]+[a-z]{1,2})*$`)
@@ -61,7 +61,7 @@ func path(value string) string {
 		return host(value)
 	}
 	if strings.Contains(value, "@") && strings.Contains(value, ":") {
-		return "" // a user and a password, perhaps
+		return "" // possibly a user and a password
 	}
 	if len(value) <= 4096 && file.MatchString(value) {
 		return value
@@ -82,7 +82,7 @@ func host(value string) string {
 	return short + "/" + Hidden
 }
 
-// key shows the name of an assignment. It takes no padded base64 for one.
+// key shows the name of an assignment. It does not mistake padded base64 for one.
 func key(value string) string { return assignment(value, nil) }
 
 func assignment(value string, c check) string {
@@ -109,7 +109,7 @@ func nameOrImage(value string) string {
 	return name(value)
 }
 
-// keyedFile is the value of --from-file: a path, or a key and a path.
+// keyedFile shows the value of --from-file: a path, or a key and a path.
 func keyedFile(value string) string {
 	if strings.Contains(value, "=") {
 		return assignment(value, path)

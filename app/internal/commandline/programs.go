@@ -11,16 +11,16 @@ type program struct {
 	switches map[string]bool  // flags without a value
 }
 
-// verb bounds the words that follow a program or a verb.
+// verb limits the words shown after a program or a verb.
 type verb struct {
 	verbs map[string]verb
-	names int // how many other words may be shown
+	names int // number of other words to show
 	check check
-	// command means that the words after the names are a command of its own.
+	// command means that a command follows the names.
 	command bool
 }
 
-// anyNumber of words may be shown after a verb.
+// anyNumber allows any number of words after a verb.
 const anyNumber = -1
 
 // programs by the base name of their file.
@@ -72,7 +72,7 @@ var kubectl = program{
 		"--watch"),
 }
 
-// kubectlFlags hold no confidential data. Every other flag loses its value.
+// kubectlFlags have harmless values. The values of all other flags are hidden.
 var kubectlFlags = joined(
 	flags(name, "-c", "-n", "--as", "--as-group", "--class", "--cluster", "--clusterrole", "--container", "--context",
 		"--field-manager", "--group", "--name", "--namespace", "--resource", "--role", "--serviceaccount",

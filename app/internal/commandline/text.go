@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commandline decides which words of a command line a trace may hold.
+// Package commandline selects the words of a command line that a trace may hold.
 //
-// Words are hidden by default, since a script, an assignment or a flag may hold
-// a secret. A trace holds the program, the names of flags and, for the programs
-// in programs.go, the verb, the names of objects and values of harmless flags.
+// Words are hidden by default, because a script, an assignment or a flag may hold a secret. A trace
+// holds the program and the names of flags. For the programs in programs.go it also holds the verb,
+// the names of objects and values of harmless flags.
 package commandline
 
 import (
@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Hidden stands for one or more words, or for a value, that are left out.
+// Hidden replaces hidden words, or a hidden value.
 const Hidden = "…"
 
-// Text returns the harmless words of a command line. args is a program and its
-// arguments. The result is on one line; its length is not bounded.
+// Text returns the harmless words of a command line. args are a program and its arguments. The
+// result is one line; its length is not bounded.
 func Text(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -28,7 +28,7 @@ func Text(args []string) string {
 	return strings.Join(t.out, " ")
 }
 
-// text is one command line in the making.
+// text builds one command line.
 type text struct {
 	program program
 	verb    verb // the last one
@@ -43,7 +43,7 @@ func (t *text) words(args []string) {
 		case arg == "--":
 			t.out = append(t.out, arg)
 			if i+1 < len(args) {
-				t.add(Hidden) // a command of its own, as of `kubectl exec`
+				t.add(Hidden) // a nested command, as in `kubectl exec`
 			}
 			return
 		case strings.HasPrefix(arg, "--"):
@@ -59,15 +59,15 @@ func (t *text) words(args []string) {
 	}
 }
 
-// add appends a word. Hidden words in a row become one.
+// add appends a word. Consecutive hidden words become one.
 func (t *text) add(word string) {
 	if word != Hidden || t.out[len(t.out)-1] != Hidden {
 		t.out = append(t.out, word)
 	}
 }
 
-// long adds a flag such as --name=value or --name value, and returns how many
-// words of rest belong to it.
+// long adds a flag such as --name=value or --name value. It returns the number of words in rest
+// that belong to the flag.
 func (t *text) long(arg string, rest []string) int {
 	name, value, joined := strings.Cut(arg, "=")
 	if !flagName.MatchString(name) {
@@ -87,8 +87,8 @@ func (t *text) long(arg string, rest []string) int {
 	return 0
 }
 
-// short adds a flag such as -n value, -nvalue or -it, and returns how many words
-// of rest belong to it.
+// short adds a flag such as -n value, -nvalue or -it. It returns the number of words in rest that
+// belong to the flag.
 func (t *text) short(arg string, rest []string) int {
 	name, value := arg[:2], arg[2:]
 	sign := ""
@@ -112,8 +112,8 @@ func (t *text) short(arg string, rest []string) int {
 	return 0
 }
 
-// following adds the word after a flag, if it is the flag's value. After an
-// unknown flag it may be one, and is hidden.
+// following adds the word after a flag, if it is the flag's value. After an unknown flag the word
+// may be a value, and is hidden.
 func (t *text) following(name string, check check, known bool, rest []string) int {
 	switch {
 	case t.program.switches[name] || len(rest) == 0:

@@ -239,8 +239,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzText: a result is plain text of the input, and of an unknown program only
-// the flags' names are shown.
+// FuzzText: a result is plain text of the input. Of an unknown program it shows only the names of
+// flags.
 func FuzzText(f *testing.F) {
 	for _, line := range []string{
 		"kubectl set env deploy/d password=hunter2", "kubectl annotate pod p tok=hunter2", "kubectl patch pod p -p{}",
