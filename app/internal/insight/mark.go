@@ -11,9 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Mark sets the attribute lifeline.critical_path on the spans of t that its
-// completion waited for, so that a backend can show or ask for them. Marking
-// twice changes nothing.
+// Mark sets the attribute lifeline.critical_path on the spans of t's critical path, for display and
+// queries in a backend. Mark is idempotent.
 func Mark(t *span.Trace, now time.Time) {
 	mark := span.KeyCriticalPath.Bool(true)
 	for _, s := range CriticalPath(t, now) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package insight says what a trace means: where its time went. It computes on
-// spans alone and draws nothing.
+// Package insight computes where the time of a trace went. It uses spans only and draws nothing.
 package insight
 
 import (
@@ -15,30 +14,28 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Segment is a stretch of the critical path: from Start to End, what the trace
-// waited for was Span.
+// Segment is a part of the critical path. From Start to End the trace waited for Span.
 type Segment struct {
 	Span       *span.Span
 	Start, End time.Time
 }
 
-// Duration is the segment's length; never negative.
+// Duration returns the segment's length; never negative.
 func (s Segment) Duration() time.Duration { return s.End.Sub(s.Start) }
 
-// CriticalPath tells, for every moment of t's root, the deepest span that its
-// completion waited for. The segments are in order, do not overlap, none is
-// empty, and together they are exactly as long as the root; an open span
-// reaches to now. It is nil for a trace without a root or whose root has no
-// length.
+// CriticalPath returns, for every moment of t's root, the deepest span that the root's completion
+// waited for. The segments are in order, do not overlap and are not empty. Their total is exactly
+// the root's duration; an open span extends to now. The result is nil for a trace without a root,
+// or with a root of zero length.
 //
-// The walk goes back from the root's end: to the child that ended last, with all
-// that is below it, through that child in the same way, and from its start to
-// the child that had ended by then. What no child explains is the parent's own,
-// but for a reconciliation that waits for its turn: what its siblings brought to
-// an end meanwhile (the new Pods of a rollout, while the old ReplicaSet stands
-// still) is what it waited for. Where spans outlive the root or start before
-// their parent, only the common part counts. Spans of other components tell the
-// same once more, finer: they are passed over.
+// The walk goes back from the root's end. It enters the child that ended last, with its
+// descendants, and walks through it in the same way. It continues from that child's start with the
+// child that had ended by then. Time without such a child belongs to the parent.
+//
+// A reconciliation that waits for its turn is an exception. It waited for its siblings' work in
+// that time, such as the new Pods of a rollout while the old ReplicaSet is idle. Of spans that
+// outlive the root or start before their parent, only the common part counts. Spans of other
+// components repeat the same work in more detail, and are skipped.
 func CriticalPath(t *span.Trace, now time.Time) []Segment {
 	root := t.Root()
 	if root == nil {
@@ -65,7 +62,7 @@ func CriticalPath(t *span.Trace, now time.Time) []Segment {
 	return w.segments
 }
 
-// ours is the first of Lifeline's own spans at or above a parent.
+// ours returns the first of Lifeline's spans at or above a parent.
 func ours(parent trace.SpanID, others map[trace.SpanID]trace.SpanID) trace.SpanID {
 	for range len(others) {
 		up, other := others[parent]
@@ -80,15 +77,15 @@ func ours(parent trace.SpanID, others map[trace.SpanID]trace.SpanID) trace.SpanI
 type walk struct {
 	now      time.Time
 	children map[trace.SpanID][]*span.Span
-	// onPath guards against spans that are their own ancestors.
+	// onPath guards against cycles.
 	onPath map[*span.Span]bool
-	// reaches remembers reach.
+	// reaches caches reach.
 	reaches map[*span.Span]time.Time
-	// segments are in reverse.
+	// segments are in reverse order.
 	segments []Segment
 }
 
-// span adds what was waited for within s between from and to, last first.
+// span adds the segments of s between from and to, last first.
 func (w *walk) span(s *span.Span, from, to time.Time) {
 	if w.onPath[s] {
 		w.add(s, from, to)
@@ -118,8 +115,8 @@ func (w *walk) span(s *span.Span, from, to time.Time) {
 	w.own(s, from, at)
 }
 
-// own adds what no candidate of s explains: as s itself, or as the condition
-// that s waited for meanwhile.
+// own adds the time that no candidate of s explains, as s itself or as the condition that s waited
+// for.
 func (w *walk) own(s *span.Span, from, to time.Time) {
 	if len(w.inner(s)) > 0 {
 		conditions := slices.DeleteFunc(slices.Clone(w.children[s.ID]), func(c *span.Span) bool {
@@ -138,20 +135,19 @@ func (w *walk) own(s *span.Span, from, to time.Time) {
 	w.add(s, from, to)
 }
 
-// isCondition reports whether s is the wait for a condition. What the object
-// has caused explains such a wait better than the condition's name.
+// isCondition reports whether s waits for a condition. Work that the object caused explains such a
+// wait better.
 func isCondition(s *span.Span) bool { return s.Name == "condition" }
 
-// candidate is a span that another may have waited for, and when that wait was
-// over.
+// candidate is a span that another may have waited for, and the end of that wait.
 type candidate struct {
 	*span.Span
 	end   time.Time
 	rival bool
 }
 
-// candidates are what s may have waited for, the last to end first: its
-// children, and its rivals.
+// candidates returns the spans that s may have waited for, the last to end first: its children and
+// its rivals.
 func (w *walk) candidates(s *span.Span) []candidate {
 	children, rivals := w.children[s.ID], w.rivals(s)
 	out := make([]candidate, 0, len(children)+len(rivals))
@@ -169,9 +165,8 @@ func (w *walk) candidates(s *span.Span) []candidate {
 	return out
 }
 
-// rivals are the innermost reconciliations beside s, and those below a child of
-// s that itself went on: what s may have waited for. Only a reconciliation that
-// others are part of waits for its turn.
+// rivals returns the innermost reconciliations beside s, and those below a child of s that
+// continued. Only a reconciliation with nested ones waits for its turn.
 func (w *walk) rivals(s *span.Span) []*span.Span {
 	if !reconciles(s) || len(w.inner(s)) == 0 {
 		return nil
@@ -201,7 +196,7 @@ func (w *walk) leaves(s *span.Span, out []*span.Span, depth int) []*span.Span {
 	return out
 }
 
-// inner are the reconciliations right below s.
+// inner returns the reconciliations directly below s.
 func (w *walk) inner(s *span.Span) []*span.Span {
 	var out []*span.Span
 	for _, c := range w.children[s.ID] {
@@ -214,10 +209,10 @@ func (w *walk) inner(s *span.Span) []*span.Span {
 
 func reconciles(s *span.Span) bool { return strings.HasPrefix(s.Name, "reconcile ") }
 
-// maxDepth bounds recursion over spans that may be their own ancestors.
+// maxDepth bounds recursion over spans with cycles.
 const maxDepth = 64
 
-// reach is when the last of s and of all that is below it ended.
+// reach returns the last end of s and its descendants.
 func (w *walk) reach(s *span.Span) time.Time {
 	if known, ok := w.reaches[s]; ok {
 		return known
@@ -249,8 +244,8 @@ func (w *walk) end(s *span.Span) time.Time {
 	return s.End.Time
 }
 
-// resolution is by how much two neighbouring moments may seem to overlap
-// because of how one of them is known (rule T).
+// resolution is the apparent overlap of two adjacent moments, caused by the resolution of one of
+// them (rule T).
 func resolution(t span.Time) time.Duration {
 	switch t.Source {
 	case span.TimeObject:

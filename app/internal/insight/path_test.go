@@ -16,8 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
-// add appends a span named name, exact to the millisecond unless a source says
-// otherwise.
+// add appends a span named name. Its times are exact unless a source is given.
 func add(b *spantest.Builder, parent *span.Span, name string, start, end int, source ...span.TimeSource) *span.Span {
 	s := b.Add(parent, name, "test", object.Ref{}, start, end)
 	s.Start.Source, s.End.Source = span.TimeRequest, span.TimeRequest
@@ -206,7 +205,7 @@ func TestCriticalPathOfApply(t *testing.T) {
 	}
 }
 
-// TestCriticalPathProperties holds for any trace, sane or not.
+// TestCriticalPathProperties checks properties of every trace, even a malformed one.
 func TestCriticalPathProperties(t *testing.T) {
 	for seed := range uint64(2000) {
 		check(t, random(rand.New(rand.NewPCG(seed, 1))))
@@ -218,7 +217,7 @@ func FuzzCriticalPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b uint64) { check(t, random(rand.New(rand.NewPCG(a, b)))) })
 }
 
-// random is a trace of spans with any bounds and any parents, circles included.
+// random returns a trace of spans with random bounds and parents, cycles included.
 func random(r *rand.Rand) *span.Trace {
 	b := spantest.New("random")
 	sources := []span.TimeSource{span.TimeRequest, span.TimeEvent, span.TimeWatch, span.TimeObject}

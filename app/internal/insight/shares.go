@@ -12,23 +12,23 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Other is the label of the share that sums up all small ones.
+// Other is the label of the share of all small ones.
 const Other = "other"
 
 // smallest is the percentage below which a share is part of Other.
 const smallest = 3
 
-// Share is what one kind of work has of the critical path.
+// Share is the part of the critical path of one kind of work.
 type Share struct {
-	// Label is the work: a span's name, with the image that was pulled.
+	// Label is the name of the work: a span's name, with the image of a pull.
 	Label    string
 	Duration time.Duration
-	// Percent is rounded such that those of all shares sum to 100.
+	// Percent is rounded; the percentages of all shares sum to 100.
 	Percent int
 }
 
-// Shares sums the segments by label, largest first; what has less than 3 % is
-// summed up as Other, which comes last, and left out if it is 0 %.
+// Shares sums the segments by label, largest first. Shares below 3 % are summed as Other, which is
+// last, and omitted at 0 %.
 func Shares(path []Segment) []Share {
 	shares, total := sum(path)
 	if total <= 0 {
@@ -88,15 +88,14 @@ func round(shares []Share, total time.Duration) {
 
 func percent(part, total time.Duration) float64 { return 100 * float64(part) / float64(total) }
 
-// details are the attributes that tell spans of one name apart where it matters
-// which of them it was.
+// details are the attributes that distinguish spans with the same name.
 var details = map[string]attribute.Key{
 	"pull image": span.KeyImage,
 	"condition":  "k8s.object.condition.type",
 }
 
-// Label names the work of a span as far as it is worth telling apart: its name,
-// and the image of a pull or the type of a condition.
+// Label returns the name of a span's work: its name, with the image of a pull or the type of a
+// condition.
 func Label(s *span.Span) string {
 	if k, ok := details[s.Name]; ok {
 		if detail := Attribute(s, k); detail != "" {
