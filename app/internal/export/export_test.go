@@ -180,7 +180,7 @@ func TestSendsEverySpanOnce(t *testing.T) {
 			if err := finish(t, e); err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
-			e.Export(one(spantest.CrashLoop())) // too late, and ignored
+			e.Export(one(spantest.CrashLoop())) // ignored after Close
 			if spans, most := r.sent(); spans != len(trace.Spans) || most != 1 {
 				t.Errorf("%s: %d of %d spans arrived, one of them %d times", tc.reason, spans, len(trace.Spans), most)
 			}

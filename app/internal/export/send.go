@@ -51,7 +51,7 @@ func (e *Exporter) next() []*span.Span {
 // sent removes answered spans from the queue.
 func (e *Exporter) sent(got answer) {
 	e.mu.Lock()
-	clear(e.queue[:got.spans]) // the array may live on; the spans need not
+	clear(e.queue[:got.spans]) // release the spans, even if the array stays
 	e.queue = e.queue[got.spans:]
 	if len(e.queue) == 0 {
 		e.queue = nil
