@@ -76,8 +76,8 @@ func elsewhere(name string, path *field.Path, section reflect.Type) string {
 	return ""
 }
 
-// distance is the Levenshtein distance of two texts, the first of which is cut
-// where it is longer than any name.
+// distance is the Levenshtein distance of two texts. The first is cut to the length of the longest
+// name.
 func distance(a, b string) int {
 	a = a[:min(len(a), 64)]
 	row := make([]int, len(b)+1)

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config is the configuration of `lifeline serve`: one YAML file, its defaults, what is allowed in it, and the reading of it again
-// while the server runs.
+// Package config is the configuration of `lifeline serve`: one YAML file, its defaults, its
+// validation, and its reload while the server runs.
 //
-// The doc comments and json tags of the types here are what users read: docs/configuration.md is made from them. So they speak of the file,
-// not of Go.
+// Users read the doc comments and json tags of the types here: docs/configuration.md is generated
+// from them. They describe the file, not Go.
 package config
 
-// APIVersion and Kind are what a configuration file has to say of itself, as objects of Kubernetes do.
+// APIVersion and Kind are the required type of a configuration file, as in Kubernetes objects.
 const (
 	APIVersion = "lifeline.dev/v1alpha1"
 	Kind       = "ServerConfiguration"
 )
 
-// ServerConfiguration is all that `lifeline serve` can be told. The zero value is not usable: begin with [Default], which is also what a field
-// that a file leaves out keeps. A value is not changed after it was made, so it may be shared by goroutines.
+// ServerConfiguration is the whole configuration of `lifeline serve`. The zero value is not usable:
+// start with [Default], whose values also apply to fields missing from a file. A value must not
+// change after its creation, so that goroutines may share it.
 type ServerConfiguration struct {
 	// Must be `lifeline.dev/v1alpha1`.
 	APIVersion string `json:"apiVersion"`

@@ -63,7 +63,7 @@ type CertificateConfiguration struct {
 	Configuration string `json:"configuration"`
 }
 
-// maxNames is how many names a certificate may have.
+// maxNames limits the names of a certificate.
 const maxNames = 20
 
 func (v *validator) certificate(path *field.Path, c CertificateConfiguration, e EndpointConfiguration) {
@@ -96,8 +96,8 @@ func (v *validator) certificate(path *field.Path, c CertificateConfiguration, e 
 	}
 }
 
-// Supplies reports whether a user who is in those groups may supply a context. The
-// configuration must be valid.
+// Supplies reports whether a user in those groups may supply a context. The configuration must be
+// valid.
 func (w WebhookConfiguration) Supplies(groups []string) bool {
 	switch w.Suppliers {
 	case SuppliersAnyone:
@@ -108,7 +108,7 @@ func (w WebhookConfiguration) Supplies(groups []string) bool {
 	return false
 }
 
-// ContextConvention is the one that Convention names. The configuration must be valid.
+// ContextConvention returns the configured Convention. The configuration must be valid.
 func (w WebhookConfiguration) ContextConvention() lifeline.Convention {
 	for _, c := range suppliable() {
 		if c.String() == w.Convention {
@@ -118,14 +118,14 @@ func (w WebhookConfiguration) ContextConvention() lifeline.Convention {
 	return lifeline.Default
 }
 
-// suppliable are the conventions by which a context can be supplied: those that
-// have a place for what it was made for, without which it could not be told from
-// another's the next time. Jaeger's has none.
+// suppliable are the conventions that can supply a context: those with room for a claim. Without a
+// claim, the next write could not distinguish it from another's context. Jaeger's convention has no
+// room.
 func suppliable() []lifeline.Convention {
 	return slices.DeleteFunc(lifeline.Conventions(), func(c lifeline.Convention) bool { return c == lifeline.Jaeger })
 }
 
-// maxGroup is how long the name of a group may be, in bytes.
+// maxGroup limits the name of a group, in bytes.
 const maxGroup = 1024
 
 func (v *validator) webhook(path *field.Path, c WebhookConfiguration) {
