@@ -55,7 +55,7 @@ type Observation struct {
 	Run   *Run   `json:"run,omitempty"`
 }
 
-// Gone reports that an object is no longer stored.
+// Gone is the removal of an object from storage.
 type Gone struct {
 	object.Ref
 	// ResourceVersion is that of the removal. If only a list showed that the object is missing, it
