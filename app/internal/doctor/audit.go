@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// loseAudit is what nothing else tells.
+// loseAudit is the information that only the audit log has.
 const loseAudit = "who wrote (a watch knows field managers only, and nobody who deletes), when exactly, what was " +
 	"refused and why; and kube-apiserver's spans of a write " +
 	"are not joined, for it is the audit log that says which request was which write"
 
-// lateAudit is how many seconds on average events may take.
+// lateAudit is the longest acceptable average delay of events, in seconds.
 const lateAudit = 5
 
-// checkAudit says what the audit log tells.
+// checkAudit reports on the audit log.
 func checkAudit(f *Facts) Check {
 	c := Check{Name: "audit", Status: Advice, Lose: loseAudit}
 	is, s := f.cluster(), f.server()
@@ -69,7 +69,7 @@ func checkAudit(f *Facts) Check {
 	return c
 }
 
-// noAudit is for a server that receives, and gets nothing.
+// noAudit reports on a server with an audit receiver that gets no events.
 func (f *Facts) noAudit(c Check, s *Server) Check {
 	switch {
 	case s.From.Receives.AuditLogMissing:
@@ -91,7 +91,7 @@ func (f *Facts) noAudit(c Check, s *Server) Check {
 	return c
 }
 
-// auditSeen is what the API server says of its audit log.
+// auditSeen describes the API server's audit log, by its metrics.
 func (f *Facts) auditSeen() string {
 	is := f.cluster()
 	switch {

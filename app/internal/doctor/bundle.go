@@ -16,21 +16,20 @@ import (
 	"time"
 )
 
-// hashed stands for the name of a user: the same for the same name.
+// hashed replaces the name of a user: equal names have equal hashes.
 func hashed(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return "user-" + hex.EncodeToString(sum[:6])
 }
 
-// file is one of a bundle.
+// file is a file of a bundle.
 type file struct {
 	name string
 	text []byte
 }
 
-// bundle is what a report consists of as files: the report for people and for
-// programs, the server's configuration as it tells it, and its metrics, or why
-// they are not there. It holds what was gathered and nothing else, so no Secret, no
+// bundle returns the files of a report: the report as text and as JSON, the server's configuration,
+// and its metrics or the reason for their absence. It holds only the gathered facts: no Secret, no
 // token, no certificate and no name of a user.
 func bundle(r *Report, metrics []byte, metricsErr error) ([]file, error) {
 	var text, programs bytes.Buffer
@@ -56,8 +55,7 @@ func bundle(r *Report, metrics []byte, metricsErr error) ([]file, error) {
 	return append(files, file{"metrics.txt", metrics}), nil
 }
 
-// writeBundle writes files as a packed archive; the same files give the same
-// bytes.
+// writeBundle writes files as a compressed archive. The same files give the same bytes.
 func writeBundle(w io.Writer, files []file, at time.Time) error {
 	packed := gzip.NewWriter(w)
 	archive := tar.NewWriter(packed)
@@ -76,7 +74,7 @@ func writeBundle(w io.Writer, files []file, at time.Time) error {
 	return errors.Join(archive.Close(), packed.Close())
 }
 
-// saveBundle writes a bundle to a file that is not there yet, for its owner alone.
+// saveBundle writes a bundle to a new file that only its owner may read.
 func saveBundle(path string, files []file, at time.Time) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -2,48 +2,48 @@
 
 package doctor
 
-// Status says how a check ended.
+// Status is the result of a check.
 type Status string
 
-// The ends of a check.
+// The results of a check.
 const (
-	// OK: all is there.
+	// OK: everything is there.
 	OK Status = "ok"
-	// Advice: traces work, and could tell more.
+	// Advice: traces work, and could hold more.
 	Advice Status = "advice"
-	// Missing: something that was asked for is not there.
+	// Missing: something that was configured is missing.
 	Missing Status = "missing"
-	// Unknown: it could not be found out.
+	// Unknown: the check could not be made.
 	Unknown Status = "unknown"
 )
 
-// Check is what was found of one thing.
+// Check is the result for one topic.
 type Check struct {
-	// Name is what it is about; it stays the same.
+	// Name is the topic; it is stable.
 	Name   string `json:"name"`
 	Status Status `json:"status"`
 	// Found is one line.
 	Found string `json:"found"`
-	// Lose is what traces lack because of it.
+	// Lose is the information that traces lack as a result.
 	Lose string `json:"lose,omitempty"`
-	// Add is what to write where.
+	// Add are the lines to add.
 	Add []Lines `json:"add,omitempty"`
 }
 
-// Lines are to be added somewhere, as they are.
+// Lines are lines to copy into a place unchanged.
 type Lines struct {
-	// Where is a place, and what to do after.
+	// Where is the place, and the action afterwards.
 	Where string `json:"where"`
 	Text  string `json:"text"`
 }
 
-// Report is what Examine found.
+// Report is the result of Examine.
 type Report struct {
 	Checks []Check `json:"checks"`
 	Facts  Facts   `json:"facts"`
 }
 
-// Examine judges facts. The same facts give the same report.
+// Examine evaluates facts. The same facts give the same report.
 func Examine(f Facts) Report {
 	r := Report{Facts: f}
 	for _, check := range []func(*Facts) Check{
@@ -57,7 +57,7 @@ func Examine(f Facts) Report {
 	return r
 }
 
-// Missing reports whether something that was asked for is not there.
+// Missing reports whether something that was configured is missing.
 func (r *Report) Missing() bool {
 	for _, c := range r.Checks {
 		if c.Status == Missing {
@@ -67,10 +67,10 @@ func (r *Report) Missing() bool {
 	return false
 }
 
-// none is for what there is nothing to say of.
+// none is the check for topics that do not apply.
 var none = Check{}
 
-// cluster and server are those that answered; nil for none.
+// cluster and server return the facts of those that answered; nil otherwise.
 func (f *Facts) cluster() *Cluster {
 	if !f.Cluster.Is() {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxNamed is how many names a line holds.
+// maxNamed limits the names in a line.
 const maxNamed = 5
 
-// some are the first of names, and how many more there are.
+// some returns the first names, and the number of the others.
 func some(names []string) string {
 	if len(names) <= maxNamed {
 		return strings.Join(names, ", ")
@@ -19,7 +19,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }
 
-// checkCluster says what cluster it is.
+// checkCluster reports on the cluster.
 func checkCluster(f *Facts) Check {
 	c := Check{Name: "cluster", Status: OK}
 	if !f.Cluster.Is() {
@@ -43,11 +43,11 @@ func checkCluster(f *Facts) Check {
 	return c
 }
 
-// oldest is the version of Kubernetes from which on kube-apiserver and kubelet
-// can trace without a feature gate.
+// oldest is the first version of Kubernetes with tracing in kube-apiserver and kubelet without a
+// feature gate.
 const oldest = "1.27.0"
 
-// checkVersions says whether the programs go together.
+// checkVersions reports whether the programs' versions fit together.
 func checkVersions(f *Facts) Check {
 	c := Check{Name: "versions", Status: OK, Found: "lifeline " + f.Version}
 	is := f.cluster()
@@ -72,10 +72,10 @@ func checkVersions(f *Facts) Check {
 	return c
 }
 
-// badSkew is by how many seconds clocks may differ before times look wrong.
+// badSkew is the clock difference, in seconds, above which times look wrong.
 const badSkew = 1.0
 
-// checkClock says whether this machine and the API server agree on the time.
+// checkClock reports whether this machine and the API server agree on the time.
 func checkClock(f *Facts) Check {
 	is := f.cluster()
 	if is == nil {
@@ -104,7 +104,7 @@ func checkClock(f *Facts) Check {
 	return c
 }
 
-// checkRights says what the caller may not see.
+// checkRights reports the resources that the caller may not read.
 func checkRights(f *Facts) Check {
 	is := f.cluster()
 	if is == nil {
@@ -120,7 +120,7 @@ func checkRights(f *Facts) Check {
 	default:
 		c.Status = Missing
 		if f.Server.Is() {
-			c.Status = Advice // the server looks with rights of its own
+			c.Status = Advice // the server has its own rights
 		}
 		c.Found = fmt.Sprintf("you may not list and watch %d of %s in all namespaces: %s", len(r.Denied),
 			plural(r.Resources, "resource"), some(r.Denied))
@@ -151,7 +151,7 @@ func count[T any](all []T, is func(T) bool) (n int) {
 	return n
 }
 
-// distinct are the different texts of all, sorted.
+// distinct returns the different texts of all, sorted.
 func distinct[T any](all []T, text func(T) string) []string {
 	var out []string
 	for _, one := range all {

@@ -33,26 +33,25 @@ func Outputs() []string { return []string{OutputText, OutputJSON} }
 
 // Command is `lifeline doctor`.
 type Command struct {
-	// Out takes the report, Log what else is to be said.
+	// Out receives the report, Log all other messages.
 	Out, Log io.Writer
-	// Version is that of this program; Now is its clock, time.Now if nil.
+	// Version is the version of this program; Now is its clock, time.Now if nil.
 	Version string
 	Now     func() time.Time
-	// REST is the cluster; nil if there is no kubeconfig.
+	// REST is the cluster; nil without a kubeconfig.
 	REST *rest.Config
-	// Server finds the server to ask, nil if there is none. An error is why one that
-	// was named cannot be asked.
+	// Server finds the server, nil if there is none. An error is the reason why a named server is
+	// unusable.
 	Server func(context.Context) (*client.Client, error)
 	// Output is one of Outputs.
 	Output string
-	// Bundle is the file to write all to; empty for none. Telemetry is where the
-	// server's metrics are; empty is where the server says. Names tells the names of
-	// users as they are.
+	// Bundle is the file for the bundle; empty for none. Telemetry is the URL of the server's
+	// metrics; if empty, the server reports it. Names shows the names of users unhashed.
 	Bundle, Telemetry string
 	Names             bool
 }
 
-// Validate reports what is wrong with what was asked.
+// Validate reports invalid flags.
 func (c *Command) Validate() error {
 	for _, known := range Outputs() {
 		if c.Output == known {
@@ -62,8 +61,8 @@ func (c *Command) Validate() error {
 	return fmt.Errorf("unknown output %q: known are text, json", c.Output)
 }
 
-// Run gathers, judges and prints. The code is 3 if something that was asked for is
-// missing, 1 with an error.
+// Run gathers facts, evaluates them and prints the report. The code is 3 if something that was
+// configured is missing, and 1 with an error.
 func (c *Command) Run(ctx context.Context) (code int, err error) {
 	if c.Now == nil {
 		c.Now = time.Now

@@ -22,7 +22,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 )
 
-// fakeServer answers as `lifeline serve` does that is called sources.
+// fakeServer acts as a `lifeline serve` with the given sources.
 func fakeServer(t *testing.T, sources api.Sources) *client.Client {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -104,8 +104,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestBundle: it holds all that was found, and nothing of the credentials that
-// were used for it, nor of whose they are.
+// TestBundle: the bundle holds all facts, and neither credentials nor the names of their users.
 func TestBundle(t *testing.T) {
 	server := fakeServer(t, api.Sources{
 		Configuration: json.RawMessage(`{"apiVersion":"lifeline.dev/v1alpha1","kind":"ServerConfiguration"}`),
@@ -145,7 +144,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestBundleNames: who asks for names gets them.
+// TestBundleNames: names are shown on request.
 func TestBundleNames(t *testing.T) {
 	var out, log bytes.Buffer
 	c := &Command{
@@ -157,7 +156,7 @@ func TestBundleNames(t *testing.T) {
 	}
 }
 
-// TestBundleWithoutMetrics: what is not there is said.
+// TestBundleWithoutMetrics: the bundle has the reason for missing metrics.
 func TestBundleWithoutMetrics(t *testing.T) {
 	f := whole()
 	r := Examine(f)

@@ -11,30 +11,27 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 )
 
-// source is a component whose spans are to come.
+// source is a component that sends spans.
 type source struct {
-	// name is that of the check, component that of the spans.
+	// name is the name of the check, component that of the spans.
 	name, component string
-	// lose is what traces lack without it.
+	// lose is the information that traces lack without it.
 	lose string
-	// told says how it was told to trace, as far as that is known; empty if it is
-	// not.
+	// told describes the component's tracing settings; empty if they are unknown.
 	told string
-	// isTold says that it is known to be told, samples that it is told to record
-	// less than all.
+	// isTold means that tracing is known to be enabled, samples that it records only a part.
 	isTold, samples bool
-	// cannot says why it cannot be told, in a cluster of a provider's; may says on
-	// what it depends there. instead is what is used in its place.
+	// cannot is the reason why a provider's cluster does not allow tracing. may is the condition
+	// under which it does. instead is the substitute source.
 	cannot, may, instead string
-	// rate is how much of what must have been there came, of what it is a rate, and
-	// what to say of it; of is zero where nothing can be said.
+	// rate is the share of expected spans that arrived, things its label, add the lines to add.
+	// Rate.Of is zero without a basis.
 	rate   received.Rate
 	things string
 	add    []Lines
 }
 
-// checkSource judges a component. Without a server that receives spans, nobody
-// asked for any.
+// checkSource evaluates a component. Without a server that receives spans, no spans are expected.
 func checkSource(f *Facts, o source) Check {
 	c := Check{Name: o.name, Status: Advice, Lose: o.lose, Add: o.add}
 	s := f.server()
@@ -80,7 +77,7 @@ func checkSource(f *Facts, o source) Check {
 	return c
 }
 
-// came judges a component that sends.
+// came evaluates a component that sends spans.
 func came(f *Facts, o source, got received.Component) Check {
 	c := Check{Name: o.name, Status: OK, Found: fmt.Sprintf("%d spans in %s", got.Spans, f.window())}
 	switch {
@@ -111,7 +108,7 @@ func semicolon(text string) string {
 	return "; " + text
 }
 
-// window is the time within which counts were made.
+// window is the time that the counts cover.
 func (f *Facts) window() string {
 	s := f.server()
 	if s == nil {
@@ -121,7 +118,7 @@ func (f *Facts) window() string {
 	return "the last " + duration(max(min(d, s.counted()), 0))
 }
 
-// toldByFlag says what the flags of a process's copies say.
+// toldByFlag describes the flag in the copies of a process.
 func toldByFlag(name string, all Known[[]Process], flag string) (told string, is bool) {
 	if !all.Is() || len(all.Value) == 0 {
 		return "", false
@@ -136,7 +133,7 @@ func toldByFlag(name string, all Known[[]Process], flag string) (told string, is
 	return fmt.Sprintf("%d of %d are told to (--%s)", with, len(all.Value), flag), true
 }
 
-// checkAPIServer says what comes of kube-apiserver.
+// checkAPIServer reports on kube-apiserver's spans.
 func checkAPIServer(f *Facts) Check {
 	o := source{
 		name: "kube-apiserver", component: received.APIServer, add: f.apiServerLines(),
@@ -158,7 +155,7 @@ func checkAPIServer(f *Facts) Check {
 	return checkSource(f, o)
 }
 
-// checkEtcd says what comes of etcd.
+// checkEtcd reports on etcd's spans.
 func checkEtcd(f *Facts) Check {
 	o := source{
 		name: "etcd", component: received.Etcd, add: f.etcdLines(),
@@ -183,7 +180,7 @@ func checkEtcd(f *Facts) Check {
 	return c
 }
 
-// checkKubelet says what comes of the kubelets.
+// checkKubelet reports on the kubelets' spans.
 func checkKubelet(f *Facts) Check {
 	o := source{
 		name: "kubelet", component: received.Kubelet, add: f.kubeletLines(),
@@ -223,7 +220,7 @@ func checkKubelet(f *Facts) Check {
 	return c
 }
 
-// toldKubelets says what kubelets say of themselves.
+// toldKubelets describes the kubelets' tracing settings.
 func toldKubelets(all Known[[]Kubelet]) (told string, is bool) {
 	if !all.Is() || len(all.Value) == 0 {
 		return "", false
@@ -239,12 +236,12 @@ func toldKubelets(all Known[[]Kubelet]) (told string, is bool) {
 	return fmt.Sprintf("%d of the %s that were asked are told to", with, plural(len(all.Value), "kubelet")), true
 }
 
-// perMillion is a rate as percents.
+// perMillion formats a rate as percents.
 func perMillion(rate int64) string {
 	return percent(float64(rate)/1e6) + " %"
 }
 
-// machines are the nodes on which something runs that can be told to trace.
+// machines are the nodes with components that can be configured to trace.
 func (f *Facts) machines() []Node {
 	is := f.cluster()
 	if is == nil {
@@ -255,8 +252,8 @@ func (f *Facts) machines() []Node {
 	})
 }
 
-// silent are the nodes of whose kubelets nothing comes; nil where spans do not
-// tell where they are from.
+// silent are the nodes without spans from their kubelets. It is nil if spans do not name their
+// hosts.
 func (f *Facts) silent(s *Server) []string {
 	var out []string
 	heard := map[string]bool{}
@@ -274,7 +271,7 @@ func (f *Facts) silent(s *Server) []string {
 	return out
 }
 
-// checkRuntime says what comes of the container runtime.
+// checkRuntime reports on the container runtime's spans.
 func checkRuntime(f *Facts) Check {
 	o := source{
 		name: "containerd", component: received.Containerd,

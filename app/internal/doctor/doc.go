@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor finds out what a cluster and a server give to traces, what is
-// missing in a trace because of it, and what to add: `lifeline doctor`.
+// Package doctor is `lifeline doctor`. It determines the trace sources of a cluster and a server,
+// the gaps that missing ones leave in traces, and the lines to add.
 //
-// It gathers Facts (gather*.go), judges them (Examine: pure, one file an idea),
-// and prints the Report. What could not be found out is said to be unknown, with
-// the reason, and never guessed. Nothing of a cluster is changed, and nothing is
-// read of it but versions, labels of nodes, the flags of control planes that are
-// Pods, the tracing that kubelets were told to do, how the admission webhook is
-// registered, and rights.
+// It gathers Facts (gather*.go), evaluates them (Examine: pure, one file per idea), and prints the
+// Report. Facts that could not be gathered are reported as unknown with the reason, never guessed.
+// The cluster is not changed. The package reads only versions, labels of nodes, the flags of
+// control planes that run as Pods, the kubelets' tracing settings, the registration of the
+// admission webhook, and rights.
 package doctor

@@ -24,31 +24,31 @@ import (
 )
 
 const (
-	// patience bounds one question to the API server.
+	// patience bounds one request to the API server.
 	patience = 10 * time.Second
-	// nodePage and maxNodes bound the nodes that are read.
+	// nodePage and maxNodes bound the list of nodes.
 	nodePage, maxNodes = 500, 5000
-	// atOnce is how many questions are asked at the same time.
+	// atOnce limits the concurrent requests.
 	atOnce = 8
 )
 
-// gatherer asks one API server.
+// gatherer queries one API server.
 type gatherer struct {
 	conf   *rest.Config
 	client *kubernetes.Clientset
 	http   *http.Client
 	now    func() time.Time
 	names  bool
-	// user is the name that must not be told, once it is known.
+	// user is the name to hide, once it is known.
 	user string
 }
 
-// gatherCluster asks the API server of conf all that is to be known of it. Names of
-// users are told as hashes unless names is set. What cannot be asked is unknown in
-// the answer; so is all if the API server does not answer.
+// gatherCluster gathers facts from the API server of conf. Names of users are hashed unless names
+// is set. A failed request makes its fact unknown. If the API server does not answer, the whole
+// result is unknown.
 func gatherCluster(ctx context.Context, conf *rest.Config, now func() time.Time, names bool) Known[Cluster] {
 	conf = rest.CopyConfig(conf)
-	conf.QPS, conf.Burst = 50, 100 // a few dozen questions, once
+	conf.QPS, conf.Burst = 50, 100 // a few dozen requests, once
 	g := &gatherer{conf: conf, now: now, names: names}
 	var err error
 	if g.http, err = rest.HTTPClientFor(conf); err == nil {
@@ -84,15 +84,15 @@ func gatherCluster(ctx context.Context, conf *rest.Config, now func() time.Time,
 	return known(c)
 }
 
-// within asks a question that is answered in time.
+// within runs a request with a timeout.
 func within[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return ask(ctx)
 }
 
-// why says in a line why it could not be done, without addresses, and without the
-// caller's name, which the API server repeats.
+// why returns one line with the reason of an error. It omits addresses and the caller's name, which
+// the API server repeats.
 func (g *gatherer) why(err error, what string) string {
 	var asked *url.Error
 	switch {
@@ -155,7 +155,7 @@ func nodeOf(n *corev1.Node) Node {
 	}
 }
 
-// controlPlane reads the flags of API servers and etcds that are Pods.
+// controlPlane reads the flags of API servers and etcds that run as Pods.
 func (g *gatherer) controlPlane(ctx context.Context) (apiServers, etcds Known[[]Process]) {
 	pods, err := within(ctx, func(ctx context.Context) (*corev1.PodList, error) {
 		return g.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
@@ -170,7 +170,7 @@ func (g *gatherer) controlPlane(ctx context.Context) (apiServers, etcds Known[[]
 		etcdFlags))
 }
 
-// The flags that are read, and no others: some hold what is nobody's business.
+// The flags to read. Others may hold confidential values.
 var (
 	apiServerFlags = []string{
 		"tracing-config-file", "audit-policy-file", "audit-log-path", "audit-webhook-config-file",
@@ -205,8 +205,8 @@ func processes(pods []corev1.Pod, component string, flags []string) []Process {
 	return out
 }
 
-// flagsOf reads flags from a command: as --name=value, and --name alone as true.
-// What was experimental goes by the name that it has since.
+// flagsOf parses flags of a command: --name=value, and --name alone as true. An experimental flag
+// is returned under its later name.
 func flagsOf(command, flags []string) map[string]string {
 	out := map[string]string{}
 	for i, arg := range command {

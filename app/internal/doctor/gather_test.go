@@ -19,15 +19,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeAPI is an API server of one control-plane node, one node and one that is
-// kwok's. It refuses who asks for what is forbidden.
+// fakeAPI is an API server with one control-plane node, one node and one kwok node. It refuses
+// forbidden requests.
 type fakeAPI struct {
 	*httptest.Server
-	// forbidden are beginnings of paths.
+	// forbidden are prefixes of paths.
 	forbidden []string
-	// denied are resources that may not be watched.
+	// denied are resources that the caller may not watch.
 	denied []string
-	// ahead is by how much its clock is.
+	// ahead is the offset of its clock.
 	ahead time.Duration
 }
 
@@ -125,8 +125,8 @@ func TestGatherCluster(t *testing.T) {
 	}
 }
 
-// TestGatherUnknown: what cannot be asked is unknown, with the reason, and the
-// rest is there. Nobody's name is told.
+// TestGatherUnknown: a failed request makes its fact unknown, with the reason, and keeps the
+// others. No user's name is shown.
 func TestGatherUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
@@ -359,8 +359,7 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestManaged: a control plane is a provider's whose nodes all are, in whatever order
-// they are listed.
+// TestManaged: a control plane is managed if all nodes are the provider's, in any order.
 func TestManaged(t *testing.T) {
 	own, eks, fake := Node{}, Node{Provider: EKS}, Node{Provider: Kwok}
 	for name, tc := range map[string]struct {

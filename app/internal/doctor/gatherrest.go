@@ -24,16 +24,15 @@ import (
 )
 
 const (
-	// maxKubelets is how many are asked how they trace.
+	// maxKubelets limits the kubelets that are queried.
 	maxKubelets = 16
-	// maxAnswer bounds an answer that is read whole, maxMetrics that of /metrics.
+	// maxAnswer bounds a response read into memory, maxMetrics that of /metrics.
 	maxAnswer, maxMetrics = 1 << 20, 64 << 20
-	// clockSamples is how often the time is asked for: each makes what is known of
-	// it narrower.
+	// clockSamples is the number of clock readings; each narrows the result.
 	clockSamples = 3
 )
 
-// versionIn reads the answer of /version.
+// versionIn parses the response of /version.
 func versionIn(body []byte) (string, error) {
 	var v struct {
 		GitVersion string `json:"gitVersion"`
@@ -44,7 +43,7 @@ func versionIn(body []byte) (string, error) {
 	return object.Bound(v.GitVersion), nil
 }
 
-// clock compares the Date headers of answers with this machine's clock.
+// clock compares the Date headers of responses with this machine's clock.
 func (g *gatherer) clock(ctx context.Context) Known[Skew] {
 	var all *Skew
 	for range clockSamples {
@@ -57,12 +56,12 @@ func (g *gatherer) clock(ctx context.Context) Known[Skew] {
 		}
 		if both := (Skew{Low: max(all.Low, s.Low), High: min(all.High, s.High)}); both.Low <= both.High {
 			*all = both
-		} // else one of the clocks was set meanwhile
+		} // otherwise a clock was set in between
 	}
 	return known(*all)
 }
 
-// skew is what one answer tells.
+// skew measures one response.
 func (g *gatherer) skew(ctx context.Context) (Skew, error) {
 	asked := g.now()
 	res, err := g.get(ctx, "/version")
@@ -75,8 +74,7 @@ func (g *gatherer) skew(ctx context.Context) (Skew, error) {
 	return skewOf(res.Header.Get("Date"), asked, got)
 }
 
-// skewOf compares a Date header, of whole seconds, with when it was asked for and
-// when it came.
+// skewOf compares a Date header, in whole seconds, with the times of the request and the response.
 func skewOf(date string, asked, got time.Time) (Skew, error) {
 	at, err := http.ParseTime(date)
 	if err != nil {
@@ -85,7 +83,7 @@ func skewOf(date string, asked, got time.Time) (Skew, error) {
 	return Skew{Low: at.Sub(got).Seconds(), High: at.Add(time.Second).Sub(asked).Seconds()}, nil
 }
 
-// get asks for a path as the caller.
+// get requests a path as the caller.
 func (g *gatherer) get(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		g.client.Discovery().RESTClient().Get().AbsPath(path).URL().String(), nil)
@@ -98,7 +96,7 @@ func (g *gatherer) get(ctx context.Context, path string) (*http.Response, error)
 // auditMetric counts audit events, of all policies and backends.
 const auditMetric = "apiserver_audit_event_total"
 
-// audited asks the API server how many audit events it has made.
+// audited reads the number of the API server's audit events.
 func (g *gatherer) audited(ctx context.Context) Known[float64] {
 	n, err := within(ctx, func(ctx context.Context) (float64, error) {
 		body, err := g.client.Discovery().RESTClient().Get().AbsPath("/metrics").Stream(ctx)
@@ -114,7 +112,7 @@ func (g *gatherer) audited(ctx context.Context) Known[float64] {
 	return known(n)
 }
 
-// metricIn finds a metric without labels in the text of many.
+// metricIn finds a metric without labels in Prometheus text.
 func metricIn(text io.Reader, name string) (float64, error) {
 	lines := bufio.NewScanner(io.LimitReader(text, maxMetrics))
 	lines.Buffer(nil, maxAnswer)
@@ -130,7 +128,7 @@ func metricIn(text io.Reader, name string) (float64, error) {
 	return 0, fmt.Errorf("there is no %s", name)
 }
 
-// kubelets asks some how they were told to trace.
+// kubelets reads the tracing configuration of some kubelets.
 func (g *gatherer) kubelets(ctx context.Context, nodes Known[[]Node]) Known[[]Kubelet] {
 	if !nodes.Is() {
 		return unknown[[]Kubelet](nodes.Unknown)
@@ -174,7 +172,7 @@ func (g *gatherer) kubelets(ctx context.Context, nodes Known[[]Node]) Known[[]Ku
 	return known(out)
 }
 
-// kubeletIn reads the answer of /configz; of all that it holds, tracing alone.
+// kubeletIn parses the response of /configz; it keeps only tracing.
 func kubeletIn(node string, text []byte) (*Kubelet, error) {
 	var answer struct {
 		Config *struct {
@@ -200,7 +198,7 @@ func kubeletIn(node string, text []byte) (*Kubelet, error) {
 	return k, nil
 }
 
-// spread takes at most n of names, evenly.
+// spread selects at most n of names, evenly.
 func spread(names []string, n int) []string {
 	if len(names) <= n {
 		return names
@@ -212,7 +210,7 @@ func spread(names []string, n int) []string {
 	return out
 }
 
-// each calls f for 0 to n-1, several at the same time, and waits for all.
+// each calls f for 0 to n-1, several concurrently, and waits for all.
 func each(n int, f func(int)) {
 	var all sync.WaitGroup
 	turns := make(chan struct{}, atOnce)
@@ -226,7 +224,7 @@ func each(n int, f func(int)) {
 	all.Wait()
 }
 
-// rights asks what of all that is to be watched the caller may list and watch.
+// rights checks which of the resources to watch the caller may list and watch.
 func (g *gatherer) rights(ctx context.Context) Known[Rights] {
 	offered, err := within(ctx, func(ctx context.Context) ([]watch.Offered, error) {
 		return watch.Offers(ctx, watch.Config{REST: g.conf, Warn: func(string, ...any) {}})

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// gatherServer asks a server what its traces are made of.
+// gatherServer reads the sources of a server's traces.
 func gatherServer(ctx context.Context, c *client.Client) Known[Server] {
 	info, err := c.Info(ctx)
 	if err != nil {
@@ -31,14 +31,14 @@ func gatherServer(ctx context.Context, c *client.Client) Known[Server] {
 			s.Version, object.Bound(err.Error())))
 	}
 	s.From = *sources
-	// A server of another version may have what this one does not know.
+	// A server of another version may have fields unknown to this one.
 	if read, err := config.Parse(s.From.Configuration); err == nil && len(s.From.Configuration) > 0 {
 		s.Configuration = read
 	}
 	return known(s)
 }
 
-// isLocal reports whether a server is on this machine, or reached as if it were.
+// isLocal reports whether a server is on this machine, or reached through a loopback address.
 func isLocal(server string) bool {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -51,8 +51,8 @@ func isLocal(server string) bool {
 // maxServerMetrics bounds the text of a server's metrics.
 const maxServerMetrics = 8 << 20
 
-// gatherMetrics reads a server's metrics: at the URL given, or else where the
-// server says that they are, on the host of its API.
+// gatherMetrics reads a server's metrics, at the given URL, or at the port that the server reports
+// on the host of its API.
 func gatherMetrics(ctx context.Context, telemetry, server string, s *Server) ([]byte, error) {
 	if telemetry == "" {
 		u, err := url.Parse(server)

@@ -27,7 +27,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
-// webhook asks how the admission webhook is registered, and looks who answers.
+// webhook reads the registration of the admission webhook, and connects to it.
 func (g *gatherer) webhook(ctx context.Context) Known[*Webhook] {
 	list, err := within(ctx, func(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfigurationList,
 		error) {
@@ -78,7 +78,7 @@ func (g *gatherer) webhook(ctx context.Context) Known[*Webhook] {
 	return known(w)
 }
 
-// authorities reads a bundle; of none, who is trusted is the API server's own choice.
+// authorities parses a CA bundle. For an empty bundle the API server uses its default authorities.
 func authorities(bundle []byte) (roots *x509.CertPool, n int, until time.Time) {
 	if len(bundle) == 0 {
 		return nil, 0, until
@@ -99,8 +99,7 @@ func authorities(bundle []byte) (roots *x509.CertPool, n int, until time.Time) {
 	}
 }
 
-// ready counts the endpoints of a Service that are; a Service that is not there has
-// none.
+// ready counts the ready endpoints of a Service; a missing Service has none.
 func (g *gatherer) ready(ctx context.Context, namespace, name string) Known[int] {
 	list, err := within(ctx, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
 		if _, err := g.client.CoreV1().Services(namespace).Get(ctx, name,
@@ -123,11 +122,10 @@ func (g *gatherer) ready(ctx context.Context, namespace, name string) Known[int]
 	return known(n)
 }
 
-// reach is how long it may take to reach who is asked: from most machines no Service
-// is reached.
+// reach bounds the connection to the webhook: most machines reach no Service.
 const reach = 2 * time.Second
 
-// served shakes hands with who is asked, as the API server would.
+// served performs a TLS handshake with the webhook, as the API server would.
 func (g *gatherer) served(ctx context.Context, address, name string, roots *x509.CertPool) Known[Served] {
 	ctx, cancel := context.WithTimeout(ctx, reach)
 	defer cancel()
@@ -162,13 +160,13 @@ func (g *gatherer) served(ctx context.Context, address, name string, roots *x509
 	return known(s)
 }
 
-// Counts of the API server, by webhook.
+// Metrics of the API server, by webhook.
 const (
 	callsMetric  = "apiserver_admission_webhook_request_total"
 	failedMetric = "apiserver_admission_webhook_fail_open_count"
 )
 
-// calls asks the API server how its calls went.
+// calls reads the counts of the API server's webhook calls.
 func (g *gatherer) calls(ctx context.Context) Known[Calls] {
 	c, err := within(ctx, func(ctx context.Context) (Calls, error) {
 		body, err := g.client.Discovery().RESTClient().Get().AbsPath("/metrics").Stream(ctx)
@@ -184,7 +182,7 @@ func (g *gatherer) calls(ctx context.Context) Known[Calls] {
 	return known(c)
 }
 
-// callsIn adds up, of all counts of an API server, those of our webhooks.
+// callsIn sums the counts of our webhooks.
 func callsIn(text io.Reader) (Calls, error) {
 	var c Calls
 	lines := bufio.NewScanner(io.LimitReader(text, maxMetrics))

@@ -20,8 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
-// TestGatherWebhook asks an API server where a webhook is installed, and shakes hands
-// with that.
+// TestGatherWebhook queries an API server with an installed webhook, and connects to that webhook.
 func TestGatherWebhook(t *testing.T) {
 	hook := httptest.NewUnstartedServer(http.NotFoundHandler())
 	hook.TLS = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// allTraces is a rate.
+// allTraces is the sampling rate of every trace.
 const allTraces = "1000000"
 
-// endpoint is where components are to send spans: to the server if it can be
-// reached from elsewhere, else to what listens beside them.
+// endpoint is the destination for components' spans: the server if it is reachable from other
+// machines, otherwise a Collector on the same machine.
 func (f *Facts) endpoint() string {
 	if s := f.server(); s != nil && s.From.Receives.GRPC != "" {
 		return reachable(s.From.Receives.GRPC, "4317")
@@ -24,7 +24,7 @@ func (f *Facts) endpoint() string {
 	return "127.0.0.1:4317"
 }
 
-// endpointHTTP is the same for OTLP over HTTP.
+// endpointHTTP is endpoint for OTLP over HTTP.
 func (f *Facts) endpointHTTP() string {
 	if s := f.server(); s != nil && s.From.Receives.HTTP != "" {
 		return "http://" + reachable(s.From.Receives.HTTP, "4318")
@@ -32,9 +32,8 @@ func (f *Facts) endpointHTTP() string {
 	return "http://127.0.0.1:4318"
 }
 
-// reachable is an address on which something listens as one to send to: of this
-// machine where it names none. What is no address does not get into lines that are
-// copied.
+// reachable converts a listening address to a destination; an empty host becomes this machine. An
+// invalid address is replaced, because users copy the lines.
 func reachable(address, port string) string {
 	host, said, err := net.SplitHostPort(address)
 	if err != nil {
@@ -53,7 +52,7 @@ func reachable(address, port string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// receiverLines let a server receive spans.
+// receiverLines enable a server's span receivers.
 func receiverLines() []Lines {
 	return []Lines{{
 		Where: "configuration of lifeline serve (--config), then restart it; components on other machines need a " +
@@ -70,7 +69,7 @@ joining:
 	}}
 }
 
-// auditReceiverLines let a server receive the audit log.
+// auditReceiverLines enable a server's audit receiver.
 func auditReceiverLines() Lines {
 	return Lines{
 		Where: "configuration of lifeline serve (--config), then restart it; one of the two is enough",
@@ -83,7 +82,7 @@ func auditReceiverLines() Lines {
 	}
 }
 
-// auditPolicy tells every write with its answer, and no read.
+// auditPolicy logs every write with its response, and no reads.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -106,7 +105,7 @@ rules:
 - level: RequestResponse
 `
 
-// auditLines let the API server tell. A policy that is there stays.
+// auditLines enable the API server's audit log. An existing policy stays.
 func (f *Facts) auditLines() []Lines {
 	address, scheme, authority := "127.0.0.1:4319", "http", ""
 	if s := f.server(); s != nil && s.From.Receives.AuditWebhook != "" {
@@ -149,7 +148,7 @@ current-context: lifeline
 	})
 }
 
-// apiServerLines let the API server trace.
+// apiServerLines enable the API server's tracing.
 func (f *Facts) apiServerLines() []Lines {
 	return []Lines{
 		{
@@ -173,7 +172,7 @@ samplingRatePerMillion: %s
 	}
 }
 
-// tracingVersion is that of TracingConfiguration which the API server reads.
+// tracingVersion is the API server's version of TracingConfiguration.
 func (f *Facts) tracingVersion() string {
 	switch c := f.cluster(); {
 	case c != nil && older(c.Version, oldest):
@@ -184,7 +183,7 @@ func (f *Facts) tracingVersion() string {
 	return "v1"
 }
 
-// kubeletLines let kubelets trace.
+// kubeletLines enable the kubelets' tracing.
 func (f *Facts) kubeletLines() []Lines {
 	if c := f.cluster(); c != nil {
 		if m, ok := c.managed(); ok {
@@ -201,7 +200,7 @@ func (f *Facts) kubeletLines() []Lines {
 	}}
 }
 
-// containerdLines let containerd trace.
+// containerdLines enable containerd's tracing.
 func (f *Facts) containerdLines(runtime string) []Lines {
 	if older(runtime, "2.0.0") {
 		return []Lines{{
@@ -230,7 +229,7 @@ Environment=OTEL_RESOURCE_ATTRIBUTES=host.name=%%H
 	}}
 }
 
-// crioLines let CRI-O trace.
+// crioLines enable CRI-O's tracing.
 func (f *Facts) crioLines() []Lines {
 	return []Lines{{
 		Where: "/etc/crio/crio.conf.d/10-tracing.conf of each node, then: systemctl restart crio",
@@ -239,8 +238,8 @@ func (f *Facts) crioLines() []Lines {
 	}}
 }
 
-// etcdLines let etcd trace. Its rate is for traces that it begins itself, which
-// belong to no change: whose caller records, it records at any rate.
+// etcdLines enable etcd's tracing. Its rate applies to traces that begin in etcd, which belong to
+// no change. It records sampled traces of its callers at any rate.
 func (f *Facts) etcdLines() []Lines {
 	before := ""
 	where := "flags of etcd (with kubeadm: /etc/kubernetes/manifests/etcd.yaml); at rate 0 it records all that the " +
@@ -264,7 +263,7 @@ func (f *Facts) etcdLines() []Lines {
 	return []Lines{{Where: where, Text: b.String()}}
 }
 
-// older reports whether a version is before another; what is no version is not.
+// older reports whether version v is before than; false for an invalid v.
 func older(v, than string) bool {
 	v = strings.TrimPrefix(v, "v")
 	have, err := version.ParseGeneric(v)

@@ -33,7 +33,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestReceiverLines: what is to be added to a server's configuration is one.
+// TestReceiverLines: the lines for a server's configuration are a valid configuration.
 func TestReceiverLines(t *testing.T) {
 	const head = "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\n"
 	for _, lines := range append(receiverLines(), auditReceiverLines()) {
@@ -47,8 +47,7 @@ func TestReceiverLines(t *testing.T) {
 	}
 }
 
-// TestLines: what is YAML is YAML, and components of this version get the newest
-// form.
+// TestLines: YAML lines are valid, and current components get the newest form.
 func TestLines(t *testing.T) {
 	f := whole()
 	f.Cluster.Value.APIServers.Value[0].Flags, f.Cluster.Value.Audited = nil, known(0.0)
@@ -117,7 +116,7 @@ func TestLines(t *testing.T) {
 func TestWords(t *testing.T) {
 	for want, r := range map[string]received.Rate{
 		"all of 12 writes":                                    {Of: 12, With: 12},
-		"all of 10 writes":                                    {Of: 10, With: 14}, // counts that are no pairing
+		"all of 10 writes":                                    {Of: 10, With: 14}, // counts without pairing
 		"none of 12 writes":                                   {Of: 12},
 		"about 1 % (3 of 310 writes; 0.3 to 2.8 %)":           {Of: 310, With: 3},
 		"about 50 % (5 of 10 writes; 24 to 76 %)":             {Of: 10, With: 5},

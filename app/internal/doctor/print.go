@@ -12,8 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 )
 
-// Print writes a report for people: a line for each check, what is lost, and the
-// lines to add, which begin in the first column so that they can be copied.
+// Print writes a report as text: one line per check, the lost information, and the lines to add.
+// These begin in the first column for copying.
 func Print(w io.Writer, r *Report) error {
 	var b strings.Builder
 	width := 0
@@ -49,7 +49,7 @@ func Print(w io.Writer, r *Report) error {
 	return nil
 }
 
-// block is text of several lines, each safe to print.
+// block escapes each line of a text for printing.
 func block(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -58,8 +58,7 @@ func block(text string) string {
 	return b.String()
 }
 
-// PrintJSON writes a report for programs. It holds no character that a terminal
-// would act upon.
+// PrintJSON writes a report as JSON, without characters that a terminal would interpret.
 func PrintJSON(w io.Writer, r *Report) error {
 	text, err := marshal(r)
 	if err == nil {
@@ -71,7 +70,7 @@ func PrintJSON(w io.Writer, r *Report) error {
 	return nil
 }
 
-// marshal is JSON over several lines.
+// marshal returns indented JSON.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -83,7 +82,7 @@ func marshal(v any) ([]byte, error) {
 	return plain(b.Bytes()), nil
 }
 
-// plain writes as \u what JSON may hold as it is, and a terminal would act upon.
+// plain replaces characters that a terminal would interpret by \u escapes.
 func plain(text []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(text) {

@@ -4,23 +4,23 @@ package doctor
 
 import "strings"
 
-// Providers whose control planes are their own.
+// Providers with a control plane that the user cannot configure.
 const (
 	EKS = "EKS"
 	GKE = "GKE"
 	AKS = "AKS"
-	// Kwok marks a node that is none: nobody runs its Pods.
+	// Kwok marks a fake node, which runs no Pods.
 	Kwok = "kwok"
 )
 
-// providerLabels begin the labels that a provider's nodes have.
+// providerLabels are prefixes of labels on a provider's nodes.
 var providerLabels = []struct{ prefix, provider string }{
 	{"eks.amazonaws.com/", EKS}, {"alpha.eksctl.io/", EKS}, {"cloud.google.com/gke-", GKE},
 	{"kubernetes.azure.com/", AKS},
 }
 
-// providerOf says whose a node is, by its labels and annotations and by the
-// version that its kubelet says.
+// providerOf returns the provider of a node, by its labels and annotations and its kubelet's
+// version.
 func providerOf(labels, annotations map[string]string, kubelet string) string {
 	if annotations["kwok.x-k8s.io/node"] != "" || labels["type"] == "kwok" {
 		return Kwok
@@ -41,18 +41,18 @@ func providerOf(labels, annotations map[string]string, kubelet string) string {
 	return ""
 }
 
-// serverless reports whether a node is a provider's alone.
+// serverless reports whether the user has no access to a node's machine.
 func serverless(labels map[string]string) bool {
 	return labels["eks.amazonaws.com/compute-type"] == "fargate" || labels["type"] == "virtual-kubelet"
 }
 
-// managed is what is known of a provider whose control plane is its own.
+// managed describes a provider with a managed control plane.
 type managed struct {
 	name string
-	// audit is where the audit log goes instead.
+	// audit is the destination of its audit log.
 	audit string
-	// kubelet says whether one may tell kubelets to trace, and how; kubeletLines
-	// are the lines, empty if one may not.
+	// kubelet describes whether and how users can configure kubelets to trace. kubeletLines are the
+	// lines, nil if they cannot.
 	kubelet      string
 	kubeletLines func(endpoint string) []Lines
 	// runtime is the same for the container runtime.
@@ -88,8 +88,8 @@ var providers = map[string]managed{
 	},
 }
 
-// managed is whose the control plane is, if it is a provider's that is known: of
-// all nodes that are machines.
+// managed returns the provider of the control plane, if all nodes with machines belong to one known
+// provider.
 func (c *Cluster) managed() (managed, bool) {
 	if !c.Nodes.Is() {
 		return managed{}, false
@@ -99,12 +99,12 @@ func (c *Cluster) managed() (managed, bool) {
 		switch {
 		case n.Provider == Kwok, n.Provider == "" && n.Serverless:
 		case some && n.Provider != whose:
-			return managed{}, false // nodes of two: who runs the control plane?
+			return managed{}, false // nodes of two providers: the control plane's is unknown
 		default:
 			whose, some = n.Provider, true
 		}
 	}
-	// A control plane that can be seen is nobody else's.
+	// A visible control plane is not managed.
 	if len(c.APIServers.Value) > 0 {
 		return managed{}, false
 	}

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// whole is a cluster of which everything comes.
+// whole returns facts of a cluster with all sources.
 func whole() Facts {
 	node := func(name string) Node { return Node{Name: name, Kubelet: "v1.36.3", Runtime: "containerd://2.3.7"} }
 	return Facts{
@@ -83,7 +83,7 @@ func whole() Facts {
 	}
 }
 
-// reports are what is found of clusters that differ from a whole one.
+// reports are the cases, as changes to a cluster with all sources.
 var reports = map[string]struct {
 	reason  string
 	change  func(c *Cluster, s *Server, f *Facts)
@@ -209,12 +209,12 @@ var reports = map[string]struct {
 	}, true},
 }
 
-// webhookCase is a cluster whose webhook is otherwise.
+// webhookCase changes the webhook.
 func webhookCase(change func(*Webhook)) func(*Cluster, *Server, *Facts) {
 	return func(c *Cluster, _ *Server, _ *Facts) { change(c.Webhook.Value) }
 }
 
-// managedCase is a cluster of a provider's.
+// managedCase changes the provider.
 func managedCase(provider string) func(*Cluster, *Server, *Facts) {
 	return func(c *Cluster, s *Server, _ *Facts) {
 		for i := range c.Nodes.Value {
@@ -247,7 +247,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestChecks holds what every report must have.
+// TestChecks checks the invariants of every report.
 func TestChecks(t *testing.T) {
 	for name, tc := range reports {
 		f := whole()

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// young is for how long a server must have counted before that nothing came
-// means anything: components send every five seconds.
+// young is the time below which a count of zero means nothing: components send every five seconds.
 const young = time.Minute
 
-// checkServer says whether there is a server.
+// checkServer reports whether there is a server.
 func checkServer(f *Facts) Check {
 	c := Check{Name: "server", Status: OK}
 	s := f.server()
@@ -31,7 +30,7 @@ func checkServer(f *Facts) Check {
 	return c
 }
 
-// checkWatching says what the server may not see.
+// checkWatching reports the resources that the server may not read.
 func checkWatching(f *Facts) Check {
 	s := f.server()
 	if s == nil {
@@ -66,7 +65,7 @@ func checkWatching(f *Facts) Check {
 	return c
 }
 
-// checkJoining says whether there was room for the spans that came.
+// checkJoining reports whether there was room for the received spans.
 func checkJoining(f *Facts) Check {
 	s := f.server()
 	if s == nil || s.From.Joining == nil || s.From.Joining.Received == 0 {
@@ -95,7 +94,7 @@ func checkJoining(f *Facts) Check {
 	return c
 }
 
-// checkClocks says whether components' clocks were proved wrong.
+// checkClocks reports components with wrong clocks.
 func checkClocks(f *Facts) Check {
 	s := f.server()
 	if s == nil {
@@ -123,7 +122,7 @@ func checkClocks(f *Facts) Check {
 	return c
 }
 
-// duration is short: 3m20s, 15m, 2h5m.
+// duration formats a duration: 3m20s, 15m, 2h5m.
 func duration(d time.Duration) string {
 	switch {
 	case d < time.Second:

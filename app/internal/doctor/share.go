@@ -10,11 +10,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 )
 
-// complete is from which share on all counts as there: a component loses some
-// spans under load, and its queue does not tell.
+// complete is the share above which a source counts as complete: a component loses some spans under
+// load, and its queue does not report them.
 const complete = 0.95
 
-// share is the part that is there; 0 of nothing.
+// share returns the part that arrived; 0 of nothing.
 func share(r received.Rate) float64 {
 	if r.Of == 0 {
 		return 0
@@ -22,8 +22,8 @@ func share(r received.Rate) float64 {
 	return min(float64(r.With)/float64(r.Of), 1)
 }
 
-// interval is where the true share is with 95 % certainty, if the ones that were
-// looked at are a random part: Wilson's score interval.
+// interval returns the true share with 95 % confidence, for a random sample: Wilson's score
+// interval.
 func interval(r received.Rate) (low, high float64) {
 	if r.Of == 0 {
 		return 0, 1
@@ -36,7 +36,7 @@ func interval(r received.Rate) (low, high float64) {
 	return max((centre-spread)/scale, 0), min((centre+spread)/scale, 1)
 }
 
-// words tells a share of things: "about 1 % (3 of 310 writes; 0.3 to 2.8 %)".
+// words describes a share of things: "about 1 % (3 of 310 writes; 0.3 to 2.8 %)".
 func words(r received.Rate, things string) string {
 	switch {
 	case r.With >= r.Of:
@@ -49,7 +49,7 @@ func words(r received.Rate, things string) string {
 		percent(high))
 }
 
-// percent has two figures that count, or whole percents.
+// percent formats two significant figures, or whole percents.
 func percent(p float64) string {
 	p *= 100
 	if p > 0 && p < 0.05 {

@@ -10,14 +10,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
-// near is how long before its end an authority or a certificate is told of.
+// near is the remaining life below which an authority or a certificate is reported.
 const near = 14 * 24 * time.Hour
 
 const loseWebhook = "the exact cause of writes by controllers and others that supply no context: it is told by " +
 	"owners, annotations that are copied, and the audit log"
 
-// checkWebhook says whether the API server asks the admission webhook, and comes
-// through. Nobody has to have one.
+// checkWebhook reports whether the API server calls the admission webhook, and reaches it. The
+// webhook is optional.
 func checkWebhook(f *Facts) Check {
 	is := f.cluster()
 	if is == nil {
@@ -61,7 +61,7 @@ func checkWebhook(f *Facts) Check {
 	return c
 }
 
-// broken says why no call can succeed, and what to do.
+// broken returns the reason why no call can succeed, and the lines to add.
 func (w *Webhook) broken(now time.Time) (text string, add Lines) {
 	switch {
 	case w.Ready.Is() && w.Ready.Value == 0:
@@ -88,7 +88,7 @@ func (w *Webhook) broken(now time.Time) (text string, add Lines) {
 	return "", add
 }
 
-// doubtful says what will not go well for long, or does not always.
+// doubtful returns problems to come, or occasional ones.
 func (w *Webhook) doubtful(now time.Time) (text string, add Lines) {
 	switch {
 	case w.Authorities > 0 && w.Until.Sub(now) < near:
@@ -104,7 +104,7 @@ func (w *Webhook) doubtful(now time.Time) (text string, add Lines) {
 	return "", add
 }
 
-// renew says how the API server is told of another certificate.
+// renew returns the lines that give the API server another certificate.
 func (w *Webhook) renew() Lines {
 	switch w.Authority {
 	case webhook.CAManaged:
