@@ -9,17 +9,17 @@ import (
 
 const namespace = "lifeline"
 
-// Buckets of histograms, in seconds: of work in this process, of what the API
-// server waits for, and of what a user does.
+// Buckets of histograms, in seconds: for work in this process, for the API server's waits, and for
+// a user's actions.
 var (
 	work  = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	brief = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
 	delay = []float64{.05, .1, .25, .5, 1, 2, 3, 5, 10, 30, 60, 300, 1800}
 )
 
-// NewMetrics returns Metrics that are all zero, with those of Go and of the
-// process beside them. Refresh is called before each scrape, to set what is
-// cheaper to look up than to follow; scrapes wait for it. It may be nil.
+// NewMetrics returns Metrics with zero values, and those of Go and of the process. refresh is
+// called before each scrape, to set values that are cheaper to read than to follow; scrapes wait
+// for it. It may be nil.
 func NewMetrics(refresh func(*Metrics)) *Metrics {
 	d := definer{registry: prometheus.NewRegistry()}
 	m := &Metrics{registry: d.registry, refresh: refresh}
@@ -36,7 +36,7 @@ func NewMetrics(refresh func(*Metrics)) *Metrics {
 	return m
 }
 
-// definer makes metrics and registers them.
+// definer creates and registers metrics.
 type definer struct{ registry *prometheus.Registry }
 
 func (d definer) seen(m *Metrics) {
@@ -219,7 +219,7 @@ func (d definer) total(name, help string, labels ...string) *Total {
 	vec := register(d, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
 		labels))
 	if len(labels) == 0 {
-		vec.WithLabelValues() // is there from the beginning, as 0
+		vec.WithLabelValues() // present from the start, as 0
 	}
 	return &Total{vec: vec}
 }

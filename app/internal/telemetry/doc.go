@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry is how `lifeline serve` tells of itself: metrics, health,
-// profiles and the log. It knows no other room; they are told what to call.
+// Package telemetry is the observability of `lifeline serve`: metrics, health, profiles and the
+// log. It imports no other room; they pass it functions to call.
 package telemetry

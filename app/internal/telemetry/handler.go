@@ -11,21 +11,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// HandlerOptions says what Handler serves.
+// HandlerOptions configures Handler.
 type HandlerOptions struct {
 	// Metrics and Health are required.
 	Metrics *Metrics
 	Health  *Health
-	// Pprof serves /debug/pprof/, too.
+	// Pprof also serves /debug/pprof/.
 	Pprof bool
 }
 
-// maxScrapes is how many scrapes are answered at the same time.
+// maxScrapes limits concurrent scrapes.
 const maxScrapes = 4
 
-// Handler serves /metrics, /healthz, /readyz and, if wanted, /debug/pprof/. The
-// health paths answer 200, with notes if there are any, or 503 with the reasons;
-// with ?verbose they name each check.
+// Handler serves /metrics, /healthz, /readyz and, with Pprof, /debug/pprof/. The health paths
+// answer 200, with notes if there are any, or 503 with the reasons. With ?verbose they list each
+// check.
 func Handler(o HandlerOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape(o.Metrics))
@@ -41,7 +41,7 @@ func Handler(o HandlerOptions) http.Handler {
 	return mux
 }
 
-// scrape answers with what is true after a refresh.
+// scrape refreshes the metrics before it answers.
 func scrape(m *Metrics) http.Handler {
 	tell := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +50,7 @@ func scrape(m *Metrics) http.Handler {
 	})
 }
 
-// Refresh calls what NewMetrics was given, one call at a time; a scrape does so
-// by itself.
+// Refresh calls NewMetrics' refresh, one call at a time. Each scrape calls it.
 func (m *Metrics) Refresh() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,8 +59,7 @@ func (m *Metrics) Refresh() {
 	}
 }
 
-// answer tells what the checks have found: a line for each that is not well, or
-// with ?verbose for each.
+// answer lists the failed checks, or with ?verbose all checks, one per line.
 func answer(h *Health, liveOnly bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		verbose := r.URL.Query().Has("verbose")
@@ -86,10 +84,10 @@ func answer(h *Health, liveOnly bool) http.Handler {
 	})
 }
 
-// maxReason is how much of a reason is told, in bytes.
+// maxReason limits the text of a reason, in bytes.
 const maxReason = 1024
 
-// oneLine is text of anybody's as part of a line.
+// oneLine makes untrusted text part of a line.
 func oneLine(text string) string {
 	if len(text) > maxReason {
 		text = text[:maxReason] + "…"

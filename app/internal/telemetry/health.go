@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// Health knows whether the process lives and is ready: named checks, each
-// healthy or not for a reason. The zero value has no checks, is live and ready.
-// It is safe for concurrent use.
+// Health holds the liveness and readiness of the process: named checks, each healthy or failed with
+// a reason. The zero value has no checks, and is live and ready. It is safe for concurrent use.
 type Health struct {
 	mu     sync.Mutex
 	checks []check
@@ -22,7 +21,7 @@ type check struct {
 	ask  func() error
 }
 
-// kind says what a check means for the process.
+// kind is the effect of a check on the process.
 type kind int
 
 const (
@@ -31,16 +30,16 @@ const (
 	note
 )
 
-// Live adds a check without which the process is of no use any more and should
-// be restarted. Ask returns nil, or what is wrong; it must not wait.
+// Live adds a liveness check. If it fails, the process should be restarted. ask returns nil or the
+// problem; it must not block.
 func (h *Health) Live(name string, ask func() error) { h.add(check{name, live, ask}) }
 
-// Ready adds a check without which the process cannot do its work yet, or just
-// now. Ask is as in Live.
+// Ready adds a readiness check. If it fails, the process cannot work yet or at the moment. ask is
+// as in Live.
 func (h *Health) Ready(name string, ask func() error) { h.add(check{name, ready, ask}) }
 
-// Note adds a check of something outside that the process waits for and can do
-// without: it is told, and the process is ready none the less. Ask is as in Live.
+// Note adds a check of an optional dependency. A failure is listed, and the process stays ready.
+// ask is as in Live.
 func (h *Health) Note(name string, ask func() error) { h.add(check{name, note, ask}) }
 
 func (h *Health) add(c check) {
@@ -49,16 +48,16 @@ func (h *Health) add(c check) {
 	h.checks = append(h.checks, c)
 }
 
-// Finding is what became of one check.
+// Finding is the result of one check.
 type Finding struct {
 	Name string
-	// Err is nil if all is well.
+	// Err is nil for a healthy check.
 	Err error
-	// Note says that an Err does not make the process unfit.
+	// Note means that Err does not affect readiness.
 	Note bool
 }
 
-// Findings runs the checks: those of Live, and unless liveOnly the others.
+// Findings runs the checks: those of Live and, unless liveOnly is set, the others.
 func (h *Health) Findings(liveOnly bool) []Finding {
 	h.mu.Lock()
 	checks := slices.Clone(h.checks)
@@ -72,7 +71,7 @@ func (h *Health) Findings(liveOnly bool) []Finding {
 	return out
 }
 
-// run asks, and takes a panic for an answer.
+// run calls ask, and returns a panic as an error.
 func run(ask func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,15 +12,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// levels and their names in the configuration.
+// levels maps the names of levels in the configuration.
 var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// NewLogger returns a logger to w, with level (debug, info, warn, error) and
-// format (text, json) as the configuration has them; empty are info and text.
-// The LevelVar changes the level while it runs. An error names what is wrong.
-// Writes to w come one at a time.
+// NewLogger returns a logger to w. The level (debug, info, warn, error) and the format (text, json)
+// are those of the configuration; empty means info and text. The LevelVar changes the level at run
+// time. An error names the invalid argument. Writes to w come one at a time.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, *slog.LevelVar, error) {
 	at, err := ParseLevel(level)
 	if err != nil {
@@ -38,7 +37,7 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, *slog.LevelVar,
 	return nil, nil, fmt.Errorf("log.format %q is not known: use text or json", format)
 }
 
-// ParseLevel reads a level as the configuration has it; empty is info.
+// ParseLevel parses a level in the configuration; empty means info.
 func ParseLevel(s string) (slog.Level, error) {
 	if s == "" {
 		return slog.LevelInfo, nil
@@ -49,9 +48,8 @@ func ParseLevel(s string) (slog.Level, error) {
 	return 0, fmt.Errorf("log.level %q is not known: use debug, info, warn or error", s)
 }
 
-// RouteKlog sends what client-go logs to log, for the whole process. Its details
-// (verbosity above 0) are dropped, as klog does by default. Call it once, before
-// anything logs.
+// RouteKlog sends client-go's log to log, for the whole process. It drops details (verbosity above
+// 0), as klog does by default. Call it once, before any logging.
 func RouteKlog(log *slog.Logger) {
 	klog.SetLoggerWithOptions(logr.FromSlogHandler(log.With("from", "client-go").Handler()),
 		klog.ContextualLogger(true))

@@ -9,17 +9,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics is what `lifeline serve` counts and measures, on a registry of its
-// own. Make one with NewMetrics. Labels are given in the order that the comment
-// of each names, and have few values: never a name out of a cluster, save kinds.
-// Times are in seconds, sizes in bytes. All may be used from any goroutine.
+// Metrics are the metrics of `lifeline serve`, on a separate registry. Create one with NewMetrics.
+// A field's comment lists its labels in order. Labels have few values: never a name from a cluster,
+// except kinds. Times are in seconds, sizes in bytes. All metrics are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
-	// mu is held while refresh runs.
+	// mu is held during refresh.
 	mu      sync.Mutex
 	refresh func(*Metrics)
 
-	// What is seen.
+	// Observations.
 	Observations     *Total               // source
 	SourceLag        *prometheus.GaugeVec // source
 	ObservationDelay prometheus.Histogram // seen → stored
@@ -27,7 +26,7 @@ type Metrics struct {
 	WatchErrors      *Total               // resource, kind
 	ClockJumps       *Total
 
-	// What other components send.
+	// Data from other components.
 	SpansReceived    *Total
 	ReceiverRequests *Total // transport
 	SpansRejected    *Total // reason
@@ -42,7 +41,7 @@ type Metrics struct {
 	CopiesBytes      prometheus.Gauge
 	SpansUncopied    *Total
 
-	// What the API server asks when objects are written.
+	// Admission reviews from the API server.
 	AdmissionReviews   *Total
 	AdmissionContexts  *Total // evidence
 	AdmissionRefused   *Total
@@ -51,7 +50,7 @@ type Metrics struct {
 	AdmissionFailed    *Total
 	AdmissionSeconds   prometheus.Histogram
 
-	// What is made of it.
+	// Traces and spans.
 	ConvergenceToStored prometheus.Histogram // a trace's last end → visible
 	OpenTraces          prometheus.Gauge
 	TracesFinished      *Total // outcome
@@ -60,7 +59,7 @@ type Metrics struct {
 	EngineLook          prometheus.Histogram
 	EngineObjects       prometheus.Gauge
 
-	// What is sent.
+	// Export.
 	SpansExported  *Total
 	SpansDropped   *Total // reason
 	SpansRefused   *Total
@@ -68,7 +67,7 @@ type Metrics struct {
 	OutboxOldest   prometheus.Gauge // age in seconds
 	DeliveredRatio prometheus.Gauge // set by Deliver
 
-	// What is kept.
+	// Store.
 	StoreBytes   prometheus.Gauge
 	StoreTraces  prometheus.Gauge
 	StoreErrors  *Total
@@ -76,7 +75,7 @@ type Metrics struct {
 	StoreWrite   prometheus.Histogram
 	JournalBytes prometheus.Gauge
 
-	// Who asks, and who works.
+	// API clients, configuration and leadership.
 	APIRequests   *Total // path, code
 	APIStreams    prometheus.Gauge
 	APIStreamsCut *Total
@@ -104,8 +103,8 @@ func (m *Metrics) StreamClosed(cut bool) {
 // Panicked implements api.Metrics.
 func (m *Metrics) Panicked() { m.APIPanics.Inc() }
 
-// Deliver sets the share of spans that have arrived, of all that were meant to:
-// those delivered, dropped, refused and waiting. It is 1 while there were none.
+// Deliver sets the share of delivered spans. The total is delivered, dropped, refused and waiting
+// spans. The share is 1 for a total of zero.
 func (m *Metrics) Deliver(delivered, dropped, refused, waiting int64) {
 	ratio := 1.0
 	if all := delivered + dropped + refused + waiting; all > 0 {

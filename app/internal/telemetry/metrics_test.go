@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite docs/metrics.md")
 
 const page = "../../../docs/metrics.md"
 
-// touched gives each metric of labels one value, so that it is told of.
+// touched gives each labelled metric one value, so that it is exported.
 func touched() *Metrics {
 	m := NewMetrics(nil)
 	m.Observations.Inc("watch")
@@ -41,7 +41,7 @@ func touched() *Metrics {
 	return m
 }
 
-// TestMetricsPage holds docs/metrics.md against the metrics that there are.
+// TestMetricsPage compares docs/metrics.md with the metrics.
 func TestMetricsPage(t *testing.T) {
 	families, err := touched().registry.Gather()
 	if err != nil {
@@ -78,8 +78,7 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// TestMetricsAreComplete finds a field that nobody has set, and a metric without
-// a field.
+// TestMetricsAreComplete finds unset fields, and metrics without a field.
 func TestMetricsAreComplete(t *testing.T) {
 	m := touched()
 	fields := 0

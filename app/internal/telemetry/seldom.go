@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// Seldom logs what others may cause as often as they like: one line of a message,
-// and then no more of it for Pause; the next line says how many were left out. Set
-// the fields before its use. It is safe for concurrent use.
+// Seldom limits log messages that clients can cause at any rate. It logs a message once per Pause;
+// the next line has the number of suppressed ones. Set the fields before use. It is safe for
+// concurrent use.
 type Seldom struct {
 	Log *slog.Logger
-	// Pause is a minute if it is 0.
+	// Pause defaults to a minute.
 	Pause time.Duration
 
 	mu   sync.Mutex
 	said map[string]*saying
 }
 
-// saying is one message.
+// saying is the state of one message.
 type saying struct {
 	at   time.Time
 	left int
 }
 
-// Say logs a message with its attributes, or counts it. Messages are few, and
-// never hold what somebody else says: that is for attributes.
+// Say logs a message with its attributes, or counts it. Use few messages; untrusted text belongs in
+// attributes.
 func (s *Seldom) Say(level slog.Level, message string, attrs ...slog.Attr) {
 	left, ok := s.next(message, time.Now())
 	if !ok {
@@ -41,7 +41,7 @@ func (s *Seldom) Say(level slog.Level, message string, attrs ...slog.Attr) {
 	s.Log.LogAttrs(context.Background(), level, message, attrs...)
 }
 
-// next reports whether the message may be logged now, and how many were not.
+// next reports whether the message may be logged now, and the number of suppressed ones.
 func (s *Seldom) next(message string, now time.Time) (left int, ok bool) {
 	pause := s.Pause
 	if pause <= 0 {
@@ -64,11 +64,11 @@ func (s *Seldom) next(message string, now time.Time) (left int, ok bool) {
 	return left, true
 }
 
-// Writer returns an io.Writer each of whose writes is a warning: for a log.Logger
-// that tells of what clients do.
+// Writer returns an io.Writer that logs each write as a warning, for a log.Logger about clients'
+// errors.
 func (s *Seldom) Writer(message string) SeldomWriter { return SeldomWriter{s, message} }
 
-// SeldomWriter is what Writer returns.
+// SeldomWriter is the result of Writer.
 type SeldomWriter struct {
 	seldom  *Seldom
 	message string

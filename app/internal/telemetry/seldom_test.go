@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestSeldom: of what comes often one line is logged, and how many were not.
+// TestSeldom: of a frequent message one line is logged, with the number of suppressed ones.
 func TestSeldom(t *testing.T) {
 	var out bytes.Buffer
 	s := Seldom{Log: slog.New(slog.NewTextHandler(&out, nil)), Pause: time.Hour}

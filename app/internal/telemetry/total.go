@@ -9,30 +9,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Total is a counter by labels which can be counted here, or follow a number
-// that was counted elsewhere. It is safe for concurrent use.
+// Total is a counter with labels. It is incremented here, or follows a count from elsewhere. It is
+// safe for concurrent use.
 type Total struct {
 	vec *prometheus.CounterVec
 
 	mu sync.Mutex
-	// raised is how far each was raised, by its labels.
+	// raised is the last value given to Raise, by labels.
 	raised map[string]float64
 }
 
-// Add counts n more; a negative n is ignored. As many labels are wanted as the
-// metric has.
+// Add adds n; a negative n is ignored. The number of labels must be that of the metric.
 func (t *Total) Add(n float64, labels ...string) {
 	if n > 0 {
 		t.vec.WithLabelValues(labels...).Add(n)
 	}
 }
 
-// Inc counts one more.
+// Inc adds one.
 func (t *Total) Inc(labels ...string) { t.Add(1, labels...) }
 
-// Raise counts up by as much as now is above what the call before it with the
-// same labels said: for what somebody else counts. A lower number than before
-// is a count that began anew.
+// Raise adds the increase of an external count since the last call with the same labels. A lower
+// count means that the external counter has restarted.
 func (t *Total) Raise(now float64, labels ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
