@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// builtIn are the resources of Kubernetes itself that can be watched and are
-// offered by default, by group. A star marks those without a namespace.
+// builtIn are Kubernetes' own watchable resources that are enabled by default, by group. A star
+// marks cluster-scoped ones.
 var builtIn = map[string]string{
 	"": "configmaps endpoints events limitranges namespaces* nodes* persistentvolumeclaims persistentvolumes* pods " +
 		"podtemplates " +
@@ -39,8 +39,7 @@ var builtIn = map[string]string{
 		"volumeattributesclasses*",
 }
 
-// BuiltIn returns the resources of Kubernetes itself, in no order: for when no
-// cluster can be asked what it offers.
+// BuiltIn returns Kubernetes' own resources, unordered, for use without a cluster.
 func BuiltIn() []watch.Offered {
 	var out []watch.Offered
 	for group, resources := range builtIn {

@@ -4,7 +4,7 @@ package rbac
 
 import "github.com/kube-lifeline/lifeline/app/internal/config"
 
-// secretRules are those by which servers share the certificate of the webhook.
+// secretRules are the rules for the Secret with the webhook's shared certificate.
 func secretRules(c config.CertificateConfiguration) []rule {
 	secrets := func(why string, names []string, verbs ...string) rule {
 		return rule{why: why, groups: []string{""}, resources: []string{"secrets"}, names: names, verbs: verbs}
@@ -15,7 +15,7 @@ func secretRules(c config.CertificateConfiguration) []rule {
 	}
 }
 
-// registrationRules let the API server be told of the certificate.
+// registrationRules are the rules to write the certificate into the webhook's configuration.
 func registrationRules(c config.CertificateConfiguration) []rule {
 	return []rule{{
 		why:    "Which certificate is right is written into this one; RBAC cannot grant less than the whole of it.",

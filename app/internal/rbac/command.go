@@ -14,16 +14,16 @@ import (
 
 // Command writes the manifests for a cluster: `lifeline rbac`.
 type Command struct {
-	// Options are as in Write, but for Offered, which Run finds out.
+	// Options are as in Write, except Offered, which Run sets.
 	Options
-	// REST is the cluster to ask what it offers; nil takes what is built in.
+	// REST is the cluster whose resources are listed; nil means the built-in list.
 	REST *rest.Config
-	// Out takes the manifests, Log what is to be said about them.
+	// Out receives the manifests, Log the messages.
 	Out, Log io.Writer
 }
 
-// Run writes the manifests; nothing is written if the cluster cannot be asked.
-// The code is 0 without and 1 with an error.
+// Run writes the manifests. It writes nothing if the cluster does not answer. The code is 0, or 1
+// with an error.
 func (c *Command) Run(ctx context.Context) (code int, err error) {
 	c.Offered = BuiltIn()
 	if c.REST != nil {

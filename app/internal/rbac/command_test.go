@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// discovery is an API server that only says what it offers.
+// discovery is an API server with discovery only.
 func discovery(t *testing.T) *rest.Config {
 	t.Helper()
 	answers := map[string]string{

@@ -19,8 +19,7 @@ import (
 // deploy is the folder of the manifests that users apply.
 const deploy = "../../../deploy"
 
-// TestDeploy holds the rights in deploy/ to the configurations there. -update
-// writes them.
+// TestDeploy compares the rights in deploy/ with the configurations there; -update rewrites them.
 func TestDeploy(t *testing.T) {
 	base := manifests(t, "base/lifeline.yaml")
 	cases := map[string]struct {
@@ -75,7 +74,7 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
-// beside are those documents of all that without has not.
+// beside returns the documents of all that are not in without.
 func beside(all, without string) string {
 	var out strings.Builder
 	out.WriteString("# What lifeline rbac prints for this configuration beside base/rbac.yaml.\n")
@@ -88,7 +87,7 @@ func beside(all, without string) string {
 	return out.String()
 }
 
-// manifests are the rights that the server of a manifest in deploy/ needs.
+// manifests returns the rights for the server of a manifest in deploy/.
 func manifests(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(deploy, file))

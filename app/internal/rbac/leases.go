@@ -4,7 +4,7 @@ package rbac
 
 import "github.com/kube-lifeline/lifeline/app/internal/config"
 
-// leaseRules are those for the Leases that servers share, or none.
+// leaseRules are the rules for the servers' shared Leases, or none.
 func leaseRules(c config.ReplicasConfiguration) []rule {
 	leases := func(why string, names []string, verbs ...string) rule {
 		return rule{why: why, groups: []string{leasesGroup}, resources: []string{"leases"}, names: names, verbs: verbs}

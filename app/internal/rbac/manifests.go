@@ -14,22 +14,22 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// AggregateLabel is the label, with the value "true", by which a ClusterRole
-// adds its rules to those of every server that watches a whole cluster.
+// AggregateLabel, with the value "true", adds a ClusterRole's rules to those of every server that
+// watches a whole cluster.
 const AggregateLabel = "rbac.lifeline.dev/aggregate-to-lifeline"
 
-// Options say whose rights are to be written.
+// Options configure the manifests.
 type Options struct {
-	// Config is what the server runs with; it must be valid.
+	// Config is the server's configuration; it must be valid.
 	Config *config.ServerConfiguration
-	// Offered is what the API server offers, such as [BuiltIn].
+	// Offered are the API server's resources, such as [BuiltIn].
 	Offered []watch.Offered
-	// Namespace is that of the server's ServiceAccount; Name is the name of that
-	// and the beginning of all names. Both are DNS labels.
+	// Namespace is that of the server's ServiceAccount. Name is the ServiceAccount's name and the
+	// prefix of all names. Both are DNS labels.
 	Namespace, Name string
 }
 
-// longestName leaves room for what is added to Options.Name.
+// longestName leaves room for the suffixes of Options.Name.
 const longestName = 63 - len("-"+certificate)
 
 // Parts of names.
@@ -41,8 +41,8 @@ const (
 	certificate = "certificate"
 )
 
-// Write writes the manifests as YAML that kubectl can apply, the same bytes for
-// the same options. Resources whose names are not those of an API are left out.
+// Write writes the manifests as YAML for kubectl, the same bytes for the same options. It omits
+// resources with invalid names.
 func Write(w io.Writer, o Options) error {
 	for what, value := range map[string]string{"name": o.Name, "namespace": o.Namespace} {
 		if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
@@ -91,8 +91,7 @@ func (o Options) watched() []watch.Offered {
 	return out
 }
 
-// isResource holds back what an API server offers under a name that is none:
-// `*` would be a wildcard, and Secrets are nobody's business.
+// isResource excludes invalid names and Secrets: the name `*` would be a wildcard.
 func isResource(r watch.Offered) bool {
 	if r.Group == "" && r.Resource == "secrets" {
 		return false

@@ -26,12 +26,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 )
 
-// withoutServer are the overlays that have no server. Pods on their node's network,
-// as those of agent, are beyond every policy.
+// withoutServer are the overlays without a server. Policies do not apply to Pods on the host
+// network, such as those of agent.
 var withoutServer = []string{"collector/agent"}
 
-// TestNetworkPolicies: in every overlay of deploy/, policies select the Pods of each
-// workload, and open every port that it exposes and no other.
+// TestNetworkPolicies: in every overlay of deploy/, policies select the Pods of each workload. They
+// open exactly the ports that it exposes.
 func TestNetworkPolicies(t *testing.T) {
 	found := 0
 	for _, overlay := range overlays(t) {
@@ -77,7 +77,7 @@ func overlays(t *testing.T) (out []string) {
 		if err := yaml.Unmarshal(text, &m); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if m.Kind == "Component" { // part of others, and nothing by itself
+		if m.Kind == "Component" { // a part of overlays, not one itself
 			return nil
 		}
 		overlay, err := filepath.Rel(deploy, filepath.Dir(path))
@@ -104,7 +104,7 @@ type installation struct {
 	listens []int32
 }
 
-// installationOf reads manifests strictly.
+// installationOf decodes manifests strictly.
 func installationOf(t *testing.T, text string) installation {
 	t.Helper()
 	var i installation
@@ -149,7 +149,7 @@ func installationOf(t *testing.T, text string) installation {
 	return i
 }
 
-// listens are the ports that a server with that configuration opens beyond loopback.
+// listens returns the ports that a server with that configuration opens beyond loopback.
 func listens(t *testing.T, text string) (out []int32) {
 	t.Helper()
 	c, err := config.Parse([]byte(text))
@@ -173,12 +173,12 @@ func listens(t *testing.T, text string) (out []int32) {
 	return out
 }
 
-// server reports whether there is one.
+// server reports whether there is a server.
 func (i installation) server() bool {
 	return slices.ContainsFunc(i.workloads, func(w workload) bool { return w.name == "lifeline" })
 }
 
-// problems are the connections that the policies forget or should not open.
+// problems returns the connections that the policies omit or wrongly open.
 func (i installation) problems() (out []string) {
 	for _, w := range i.workloads {
 		if w.pod.Spec.HostNetwork {
@@ -208,7 +208,7 @@ func (i installation) problems() (out []string) {
 	return out
 }
 
-// exposes are the ports of a Pod's containers.
+// exposes returns the ports of a Pod's containers.
 func exposes(pod corev1.PodSpec) (out []int32) {
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		for _, p := range c.Ports {
@@ -218,8 +218,8 @@ func exposes(pod corev1.PodSpec) (out []int32) {
 	return out
 }
 
-// of are the ports that the policies open on a workload's Pods, and those that they
-// let it reach. A rule without ports is every port: -1.
+// of returns the ingress and egress ports that the policies open for a workload's Pods. A rule
+// without ports means every port: -1.
 func (i installation) of(w workload) (ingress, egress []int32, selected bool) {
 	number := func(ports []networkingv1.NetworkPolicyPort) (out []int32) {
 		for _, p := range ports {
@@ -254,7 +254,7 @@ func (i installation) of(w workload) (ingress, egress []int32, selected bool) {
 	return slices.Compact(ingress), slices.Compact(egress), in && eg
 }
 
-// TestNetworkPolicyProblems: what TestNetworkPolicies looks for is found.
+// TestNetworkPolicyProblems: problems are found.
 func TestNetworkPolicyProblems(t *testing.T) {
 	const manifests = `apiVersion: apps/v1
 kind: StatefulSet

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// printer writes manifests. It makes the text itself, because encoders keep no
-// comments; every value is quoted, so none can be taken for something else.
+// printer writes manifests. It formats the text itself, because encoders keep no comments. Every
+// value is quoted, so that YAML reads it as a string.
 type printer struct {
 	b       strings.Builder
 	account account
 }
 
-// account is who is given the rights.
+// account is the ServiceAccount of the rights.
 type account struct{ name, namespace string }
 
-// named is a role and its binding: what is added to the account's name, and the
-// namespace; without one it is a ClusterRole.
+// named is a role and its binding: the suffix of the account's name, and the namespace. Without a
+// namespace it is a ClusterRole.
 type named struct{ suffix, namespace string }
 
 func (p *printer) line(format string, args ...any) {
@@ -30,7 +30,7 @@ func (p *printer) comment(indent, text string) {
 	p.line("%s# %s", indent, text)
 }
 
-// begin begins a document.
+// begin starts a document.
 func (p *printer) begin(apiVersion, kind, name, namespace string) {
 	p.line("---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %q", apiVersion, kind, name)
 	if namespace != "" {
@@ -43,7 +43,7 @@ func (p *printer) serviceAccount() {
 	p.begin("v1", "ServiceAccount", p.account.name, p.account.namespace)
 }
 
-// name is that of a role and its binding.
+// name is the name of a role and its binding.
 func (p *printer) name(n named) string {
 	if n.suffix == "" {
 		return p.account.name
@@ -76,8 +76,8 @@ func (p *printer) rule(r rule) {
 	p.line("  verbs:%s", list(r.verbs))
 }
 
-// aggregate writes a role that the control plane fills. It has no rules here:
-// an empty list would take away, when it is applied again, what is in it.
+// aggregate writes a role that the control plane fills. It has no rules here, because applying an
+// empty list again would clear them.
 func (p *printer) aggregate() {
 	n := named{suffix: extra}
 	p.begin("rbac.authorization.k8s.io/v1", kindOf(n, "Role"), p.name(n), "")
@@ -99,8 +99,7 @@ func kindOf(n named, kind string) string {
 	return kind
 }
 
-// list is a list of strings as the value of a key, on the key's line if it is
-// short.
+// list formats a list of strings as the value of a key, on the key's line if it is short.
 func list(values []string) string {
 	quoted := make([]string, len(values))
 	for i, value := range values {

@@ -97,8 +97,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// decode reads manifests strictly, as what they say that they are, and checks
-// that every role is bound. It returns their rules by role.
+// decode decodes manifests strictly, by their types, and checks that every role is bound. It
+// returns their rules by role.
 func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}
@@ -144,9 +144,8 @@ func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
 	return rules
 }
 
-// least checks that nothing but Leases is written, that Secrets are not read,
-// and that there is no wildcard. A certificate that is managed is read and written,
-// by its name alone.
+// least checks that only Leases are written, that Secrets are not read, and that there is no
+// wildcard. A managed certificate is read and written, by its name alone.
 func least(t *testing.T, rules []rbacv1.PolicyRule, c config.CertificateConfiguration) {
 	t.Helper()
 	for _, r := range rules {
@@ -170,7 +169,7 @@ func least(t *testing.T, rules []rbacv1.PolicyRule, c config.CertificateConfigur
 	}
 }
 
-// own reports whether a rule is one that a managed certificate takes.
+// own reports whether a rule is required for a managed certificate.
 func own(r rbacv1.PolicyRule, c config.CertificateConfiguration) bool {
 	is := func(resource, name string, verbs ...string) bool {
 		var names []string
@@ -210,13 +209,13 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestBuiltIn holds the table to what the client library knows of Kubernetes.
+// TestBuiltIn compares the table with the client library's types.
 func TestBuiltIn(t *testing.T) {
 	have := map[schema.GroupResource]bool{}
 	for _, r := range BuiltIn() {
 		have[r.GroupResource] = true
 	}
-	// What has a list but is not to be watched.
+	// Resources with a list that must not be watched.
 	none := map[schema.GroupResource]bool{
 		{Resource: "componentstatuses"}:                                   true,
 		{Group: "internal.apiserver.k8s.io", Resource: "storageversions"}: true,

@@ -10,16 +10,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// rule is a PolicyRule that says why it is there.
+// rule is a PolicyRule with its reason.
 type rule struct {
 	why               string
 	groups, resources []string
-	// names limits it to objects of these names; none is all.
+	// names limits the rule to these objects; none means all.
 	names []string
 	verbs []string
 }
 
-// read are the verbs that only show objects.
+// read are the read-only verbs.
 var read = []string{"get", "list", "watch"}
 
 const (
@@ -27,8 +27,7 @@ const (
 	leasesGroup = "coordination.k8s.io"
 )
 
-// special are resources of which more is to be said than of their group; each
-// has a rule of its own.
+// special are resources with a separate rule, because their reason differs from their group's.
 var special = map[schema.GroupResource]string{
 	{Resource: "configmaps"}: "Only the metadata of ConfigMaps is asked for; RBAC cannot grant less than the whole.",
 	{Resource: "namespaces"}: "Namespaces come and go, too; the UID of kube-system is the identity of the cluster.",
@@ -39,7 +38,7 @@ var special = map[schema.GroupResource]string{
 		"Events are in both groups.",
 }
 
-// groups are Kubernetes' own, and why they are watched.
+// groups are Kubernetes' own groups, and the reasons to watch them.
 var groups = map[string]string{
 	"": "Pods, whose conditions and containers are the phases of a trace, and what is " +
 		"around them.",
@@ -60,7 +59,7 @@ var groups = map[string]string{
 	"storage.k8s.io":               "Volumes are attached and provisioned by these.",
 }
 
-// rules are those for what is watched, which must be sorted.
+// rules returns the rules for watched, which must be sorted.
 func rules(watched []watch.Offered) []rule {
 	var out []rule
 	byGroup := map[string]int{}
@@ -91,7 +90,7 @@ func whyGroup(group string) string {
 	return "Kinds that this cluster offers beside those of Kubernetes."
 }
 
-// identityRule lets the server read the identity of the cluster, and nothing else.
+// identityRule allows reading the identity of the cluster, and nothing else.
 func identityRule() rule {
 	return rule{
 		why: "The UID of kube-system is the identity of the cluster; without this right, a hash of the API " +
@@ -100,7 +99,7 @@ func identityRule() rule {
 	}
 }
 
-// readsNamespaces reports whether rules hold what identityRule grants.
+// readsNamespaces reports whether rules include the grant of identityRule.
 func readsNamespaces(rules []rule) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool {
 		return slices.Contains(r.groups, "") && slices.Contains(r.resources, "namespaces")
