@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Advise adds to an error about a Lease what to do about it, if that is known.
+// Advise adds the known remedy to an error about a Lease.
 func Advise(err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w; grant the rights that `lifeline rbac` prints for this configuration", err)

@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// AnnotationDelivered is where the leader says up to when everything was
-	// delivered, as RFC 3339 with nanoseconds.
+	// AnnotationDelivered is the annotation with the leader's time of delivery, as RFC 3339 with
+	// nanoseconds.
 	AnnotationDelivered = "lifeline.dev/delivered"
-	// Margin is taken off before a standby forgets what it queued. Its clock
-	// may differ from the leader's; it may have seen a change, and found its
-	// trace settled, before the leader did. Clocks that are further apart are
-	// recognised when the leader's is ahead, and cost room when it is behind.
+	// Margin is subtracted before a standby forgets queued entries. Its clock may differ from the
+	// leader's. It may also have seen a change, and found its trace settled, before the leader did.
+	// If the leader's clock is ahead by more, that is detected; if it is behind, the standby keeps
+	// entries longer.
 	Margin = time.Minute
-	// deliveredEvery is the time between two looks at what was delivered.
+	// deliveredEvery is the interval of publishing or reading the delivery time.
 	deliveredEvery = 5 * time.Second
 )
 
-// told is what the leader has published.
+// told is the leader's published time.
 type told struct {
 	o    *Options
 	last time.Time
 }
 
-// publish says that everything up to t was delivered. A time that is not later
-// than what is published already changes nothing.
+// publish publishes that everything up to t was delivered. A time not later than the published one
+// changes nothing.
 func (d *told) publish(ctx context.Context, t time.Time) error {
 	if t.IsZero() || !t.After(d.last) {
 		return nil
@@ -51,7 +51,7 @@ func (d *told) publish(ctx context.Context, t time.Time) error {
 		}, metav1.CreateOptions{})
 	case err == nil:
 		if known, parsed := parse(lease); parsed == nil && !t.After(known) && !known.After(time.Now().Add(Margin)) {
-			d.last = known // what another leader said before
+			d.last = known // published by an earlier leader
 			return nil
 		}
 		if lease.Annotations == nil {
@@ -67,8 +67,8 @@ func (d *told) publish(ctx context.Context, t time.Time) error {
 	return nil
 }
 
-// read returns up to when everything was delivered, less Margin; zero if
-// nobody has said.
+// read returns the time up to which everything was delivered, less Margin; zero without a published
+// time.
 func (d *told) read(ctx context.Context, now time.Time) (time.Time, error) {
 	name := d.o.Name + "-delivered"
 	lease, err := d.o.Client.Leases(d.o.Namespace).Get(ctx, name, metav1.GetOptions{})

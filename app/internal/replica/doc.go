@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replica lets two processes stand for one: both observe everything and
-// each has a store of its own, but only the leader sends spans.
+// Package replica runs two processes as one. Both observe everything and have separate stores, but
+// only the leader sends spans.
 //
 // # Leases
 //
-// A Lease with the name of the group says who leads, as in Kubernetes' own
-// components. In a second one, <name>-delivered, the leader says up to when
-// everything that it queued was delivered, so that a standby forgets what it
-// keeps for a takeover. Both objects are Lifeline's own.
+// A Lease with the name of the group holds the leader, as in Kubernetes' own components. In a
+// second one, <name>-delivered, the leader publishes the time up to which everything that it queued
+// was delivered. A standby then forgets the entries that it keeps for a takeover. Both objects
+// belong to Lifeline.
 //
-// # What is promised
+// # Guarantees
 //
-// While the API server answers, one process leads. One that cannot renew its
-// Lease stops before another may have it; both go on observing. Who takes over
-// sends what is left: everything arrives at least once, and what arrives twice
-// has the same IDs.
+// While the API server answers, one process leads. A process that cannot renew its Lease stops
+// before another may acquire it; both continue to observe. The next leader sends the rest. Every
+// span arrives at least once, and repeated spans have the same IDs.
 //
 // # Clocks
 //
-// No process compares its clock with another's to decide who leads: a Lease has
-// expired when it did not change for its duration by the clock of who looks at
-// it. Only the rates of clocks count, and between the deadline for renewal and
-// the duration of a Lease there is room for these. Times of delivery are
-// compared across clocks; Margin covers what these differ by.
+// Processes do not compare clocks to elect a leader. A Lease has expired when it did not change for
+// its duration by the observer's clock. Only the rates of clocks matter, and the time between the
+// renewal deadline and the duration of a Lease allows for these. Times of delivery are compared
+// across clocks; Margin covers their differences.
 package replica

@@ -15,9 +15,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Elect takes part in the election until ctx ends. It then stops leading,
-// gives the Lease free if it can, and returns nil; an error means that o is
-// wrong. OnLead is called from one goroutine.
+// Elect takes part in the election until ctx ends. It then stops leading, releases the Lease if
+// possible, and returns nil. An error means that o is invalid. OnLead is called from one goroutine.
 func Elect(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -26,7 +25,7 @@ func Elect(ctx context.Context, o Options) error {
 		if err := term(ctx, &o); err != nil {
 			return err
 		}
-		select { // a leader that failed to renew lets others go first
+		select { // after a failed renewal, let others go first
 		case <-ctx.Done():
 		case <-time.After(o.RetryPeriod):
 		}
@@ -34,7 +33,7 @@ func Elect(ctx context.Context, o Options) error {
 	return nil
 }
 
-// term takes part until the process has led and leads no more, or ctx ends.
+// term takes part until the process has lost the lead, or until ctx ends.
 func term(ctx context.Context, o *Options) error {
 	l := &lock{Interface: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
@@ -53,8 +52,8 @@ func term(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	// The elector gives the Lease free before it says so. So its context ends
-	// only after OnLead(false) has returned, and not with ctx.
+	// The elector releases the Lease before it reports the loss. Its context must therefore end
+	// only after OnLead(false) has returned, not with ctx.
 	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	defer stop()
 	ended := make(chan struct{})
@@ -67,9 +66,8 @@ func term(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// watch calls OnLead until the term ends. It trusts no timer of the elector:
-// who leads stops when RenewDeadline has passed since the last request began
-// that is known to have renewed the Lease.
+// watch calls OnLead until the term ends. It does not rely on the elector's timers. A leader stops
+// RenewDeadline after the start of its last successful renewal request.
 func watch(ctx context.Context, o *Options, l *lock, ended <-chan struct{}) {
 	leading := false
 	deadline := time.NewTimer(o.RenewDeadline)
@@ -85,7 +83,7 @@ func watch(ctx context.Context, o *Options, l *lock, ended <-chan struct{}) {
 		case at := <-l.renewed:
 			left := time.Until(at.Add(o.RenewDeadline))
 			if left <= 0 {
-				return // the answer came too late to be worth anything
+				return // the response came too late
 			}
 			deadline.Reset(left)
 			if !leading {
@@ -110,8 +108,8 @@ func (o *Options) lead(leading bool) {
 	}
 }
 
-// lock tells when requests began that made the Lease this process's. Only the
-// elector's goroutine calls it.
+// lock reports the start times of requests that acquired or renewed the Lease. Only the elector's
+// goroutine calls it.
 type lock struct {
 	resourcelock.Interface
 	o       *Options
@@ -139,8 +137,8 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return r, raw, err
 }
 
-// warn logs what fails, and again only when it fails for another reason. That
-// another process was faster is no failure.
+// warn logs a failure, and logs again only for another reason. A lost race with another process is
+// not a failure.
 func (l *lock) warn(verb string, err error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled) {
 		return

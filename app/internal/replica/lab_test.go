@@ -12,9 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
 )
 
-// TestOnARealCluster lets one replica take over from another that stops, on the
-// API server that KUBECONFIG names. It is for the environment that has one:
-// LIFELINE_SHARD_CLUSTER=1.
+// TestOnARealCluster lets one replica take over from another that stops, on the API server of
+// KUBECONFIG. It needs LIFELINE_SHARD_CLUSTER=1.
 func TestOnARealCluster(t *testing.T) {
 	client := leasetest.Real(t)
 	const name = "replica-test"

@@ -11,43 +11,39 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// Options say who takes part in an election, and what it is told.
+// Options configure an election and its callbacks.
 type Options struct {
-	// Client reads and writes Leases. Its requests should have a timeout,
-	// and no limit of rate that others use up.
+	// Client reads and writes Leases. Its requests should have a timeout, and a rate limit that no
+	// other work uses.
 	Client coordinationclient.LeasesGetter
-	// Namespace and Name are those of the Lease; all of the group have the
-	// same.
+	// Namespace and Name are those of the Lease, the same in the whole group.
 	Namespace, Name string
-	// Identity tells this process from the others of the group. Two processes
-	// with one identity would both lead.
+	// Identity is unique to this process in the group. Two processes with one identity would both
+	// lead.
 	Identity string
 
-	// LeaseDuration is for how long others wait for a leader that does not
-	// renew; RenewDeadline for how long a leader goes on without renewing;
-	// RetryPeriod is the time between attempts. Each has to be shorter than
-	// the one before. LeaseDuration is in whole seconds.
+	// LeaseDuration is how long others wait for a leader that does not renew. RenewDeadline is how
+	// long a leader continues without renewing. RetryPeriod is the time between attempts. Each must
+	// be shorter than the one before. LeaseDuration is in whole seconds.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 
-	// OnLead is told when the process begins to lead, and when it stops. With
-	// false, it returns when nothing is being sent any more, and has
-	// LeaseDuration less RenewDeadline to do so. Nil is allowed.
+	// OnLead is called when the process starts or stops leading. With false, it must return only
+	// after sending has stopped, within LeaseDuration less RenewDeadline. It may be nil.
 	OnLead func(leading bool)
 
-	// Delivered returns the time by this process's clock up to which all that
-	// the cluster has done was observed, and what was queued of it delivered.
-	// So it is never later than what the watches have reached. Zero for not
-	// known. Only Run needs it.
+	// Delivered returns the time, by this process's clock, up to which the cluster was observed and
+	// all queued spans were delivered. It is never later than the progress of the watches. Zero
+	// means unknown. Only Run needs it.
 	Delivered func() time.Time
-	// OnDelivered tells a standby that what it queued before t, by its own
-	// clock, was delivered. Margin has been taken off. Only Run needs it.
+	// OnDelivered reports to a standby that entries queued before t, by its clock, were delivered.
+	// Margin has been subtracted. Only Run needs it.
 	OnDelivered func(t time.Time)
 
-	// Log is told of what fails and is tried again; nil for nobody.
+	// Log receives failures that are retried; nil means no log.
 	Log *slog.Logger
 }
 
-// validate says which field is wrong.
+// validate returns an error for an invalid field.
 func (o *Options) validate() error {
 	switch {
 	case o.Client == nil:
@@ -62,8 +58,7 @@ func (o *Options) validate() error {
 	return CheckDurations(o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
 }
 
-// CheckDurations says what is wrong with the three durations of a Lease, or
-// returns nil.
+// CheckDurations returns an error for invalid durations of a Lease, or nil.
 func CheckDurations(lease, renew, retry time.Duration) error {
 	switch {
 	case retry <= 0:

@@ -10,11 +10,9 @@ import (
 	"time"
 )
 
-// Run takes part in the election as Elect does. While it leads it publishes
-// what was delivered; while it does not, it tells OnDelivered what the leader
-// has published, each time once. OnLead and OnDelivered may be called from
-// different goroutines. What fails is told to Log and tried again; the error is
-// of o.
+// Run takes part in the election as Elect does. A leader publishes its delivery time. A standby
+// passes each published time to OnDelivered once. OnLead and OnDelivered may be called from
+// different goroutines. Failures are logged and retried; a returned error means that o is invalid.
 func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -38,7 +36,7 @@ func Run(ctx context.Context, o Options) error {
 	return Elect(ctx, o)
 }
 
-// tell publishes or reads what was delivered, until ctx ends.
+// tell publishes or reads the delivery time, until ctx ends.
 func (o *Options) tell(ctx context.Context, leading *atomic.Bool) {
 	ticks := time.NewTicker(deliveredEvery)
 	defer ticks.Stop()
@@ -63,8 +61,8 @@ func (o *Options) tell(ctx context.Context, leading *atomic.Bool) {
 	}
 }
 
-// look publishes what was delivered if the process leads. If not, it tells the
-// process of a time later than known.
+// look publishes the delivery time if the process leads. Otherwise it passes a time later than
+// known to OnDelivered.
 func (d *told) look(ctx context.Context, leading bool, known *time.Time) error {
 	if leading {
 		return d.publish(ctx, d.o.Delivered())

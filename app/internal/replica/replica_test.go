@@ -14,13 +14,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
 )
 
-// process is a replica under test; the time in its bubble is fake.
+// process is a replica under test, in a bubble with fake time.
 type process struct {
 	*leasetest.Client
 	stop  func() // ends it and waits
 	mu    sync.Mutex
 	leads bool
-	since time.Time // of leads
+	since time.Time // of the current lead
 	ahead time.Duration
 	told  []time.Time
 }
@@ -78,7 +78,7 @@ func (p *process) latest() time.Time {
 	return p.told[len(p.told)-1]
 }
 
-// pass lets time go by until ok holds, and fails after a minute of it.
+// pass advances time until ok is true, and fails after a minute.
 func pass(t *testing.T, what string, ok func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -86,7 +86,7 @@ func pass(t *testing.T, what string, ok func() bool) time.Duration {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("not within a minute: %s", what)
 		}
-		time.Sleep(10 * time.Millisecond) // in a bubble: of fake time
+		time.Sleep(10 * time.Millisecond) // fake time in a bubble
 		synctest.Wait()
 	}
 	return time.Since(began)
@@ -97,20 +97,20 @@ func (p *process) isLeading() bool { leads, _ := p.leading(); return leads }
 func TestOneLeads(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// end is what happens to the leader.
+		// end ends the leader.
 		end func(leader *process)
-		// at least and at most so much later the other one leads.
+		// least and most bound the time until the other one leads.
 		least, most time.Duration
 	}{
 		"Stopped": {
 			reason: "a graceful stop gives the Lease free at once",
 			end:    func(leader *process) { leader.stop() },
-			most:   5600 * time.Millisecond, // a second for which it is held, and a pause of up to 4.4s
+			most:   5600 * time.Millisecond, // the Lease is held for a second, plus a pause of up to 4.4s
 		},
 		"CutOff": {
 			reason: "who cannot renew has stopped before the Lease is another's",
 			end:    func(leader *process) { leader.SetDown(true) },
-			least:  13 * time.Second, most: 25 * time.Second, // two pauses of up to 4.4s are in it
+			least:  13 * time.Second, most: 25 * time.Second, // includes two pauses of up to 4.4s
 		},
 	}
 	for name, c := range cases {
@@ -158,7 +158,7 @@ func TestNobodyLeadsWithoutServer(t *testing.T) {
 		a.SetDown(true)
 		b.SetDown(true)
 		took := pass(t, "nobody leads", func() bool { return !a.isLeading() && !b.isLeading() })
-		if took > 10*time.Second+20*time.Millisecond { // pass looks each 10ms
+		if took > 10*time.Second+20*time.Millisecond { // pass polls every 10ms
 			t.Errorf("the leader went on for %s without its Lease, want 10s at most", took)
 		}
 		time.Sleep(5 * time.Minute)
@@ -185,7 +185,7 @@ func TestDelivered(t *testing.T) {
 			t.Errorf("the leader was told of what it has delivered: %s", got)
 		}
 
-		// A clock that is wrong makes nobody forget anything.
+		// A wrong clock makes no replica forget entries.
 		a.mu.Lock()
 		a.ahead = time.Hour
 		a.mu.Unlock()

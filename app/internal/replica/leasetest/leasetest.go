@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leasetest is an API server for tests that knows Leases: client-go's
-// fake one, which refuses stale resourceVersions as a real one does, and
-// connections to it that fail on demand.
+// Package leasetest is a fake API server with Leases. It is client-go's fake clientset, with
+// rejection of stale resourceVersions as in a real server, and connections that fail on demand.
 package leasetest
 
 import (
@@ -20,10 +19,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// ErrDown is what every request fails with over a Client that is down.
+// ErrDown is the error of every request over a Client that is down.
 var ErrDown = errors.New("connection refused")
 
-// Server is the fake API server. It may be used from any goroutine.
+// Server is the fake API server. It is safe for concurrent use.
 type Server struct {
 	fake *fake.Clientset
 
@@ -31,7 +30,7 @@ type Server struct {
 	rv uint64
 }
 
-// New returns a Server without objects, whose first resourceVersion is 1.
+// New returns a Server without objects. Its first resourceVersion is 1.
 func New() *Server {
 	s := &Server{fake: fake.NewClientset()}
 	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
@@ -68,7 +67,7 @@ func New() *Server {
 // Client returns a new connection to s.
 func (s *Server) Client() *Client { return &Client{LeasesGetter: s.fake.CoordinationV1()} }
 
-// Client is a connection. It may be used from any goroutine.
+// Client is a connection. It is safe for concurrent use.
 type Client struct {
 	coordinationclient.LeasesGetter
 
@@ -77,14 +76,14 @@ type Client struct {
 	requests int
 }
 
-// SetDown makes all requests fail from now on, or none.
+// SetDown makes all further requests fail, or none.
 func (c *Client) SetDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down = down
 }
 
-// Requests returns how many requests were made, those that failed included.
+// Requests returns the number of requests, failed ones included.
 func (c *Client) Requests() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,12 +12,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// EnvCluster is the environment variable that says that there is a cluster for
-// tests, which KUBECONFIG names.
+// EnvCluster is the environment variable that enables tests on the cluster of KUBECONFIG.
 const EnvCluster = "LIFELINE_SHARD_CLUSTER"
 
-// Real is a client of the real API server, which several members may share. A
-// test without one is skipped. Its connections end with the test.
+// Real returns a client of the real API server, which several members may share. Without one, it
+// skips the test. The end of the test closes its connections.
 func Real(t testing.TB) coordinationclient.LeasesGetter {
 	t.Helper()
 	if os.Getenv(EnvCluster) == "" {
