@@ -12,11 +12,11 @@ import (
 	"os"
 )
 
-// maxCA is how large a bundle of authorities may be. All of it goes to everybody who
-// may read the configuration, and to each API server.
+// maxCA bounds a CA bundle. Every reader of the configuration, and each API server, receives all of
+// it.
 const maxCA = 256 << 10
 
-// ReadCA reads authorities from a file, in PEM.
+// ReadCA reads a CA bundle in PEM from a file.
 func ReadCA(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func ReadCA(path string) ([]byte, error) {
 	return text, nil
 }
 
-// checkCA holds back what is no certificate: a key beside it would become public.
+// checkCA rejects PEM blocks other than certificates: a private key among them would become public.
 func checkCA(text []byte) error {
 	if len(text) > maxCA {
 		return fmt.Errorf("it has more than %d KiB", maxCA>>10)

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// excluded is what no context is put on: facts and bookkeeping, which are the bulk of
-// all writes, what is not stored, what is secret, and what says who may do what, which
-// whoever had our key could change on its way. An empty Resource is the whole group.
+// excluded are the resources without contexts. They are events and bookkeeping, the bulk of all
+// writes; objects that are not stored; secrets; and access control, which a holder of our key could
+// change in transit. An empty Resource means the whole group.
 var excluded = []schema.GroupResource{
 	{Resource: "bindings"},
 	{Resource: "endpoints"},
@@ -29,10 +29,10 @@ var excluded = []schema.GroupResource{
 	{Group: "rbac.authorization.k8s.io"},
 }
 
-// changed holds for an update that makes any difference that counts: the rule of what
-// is desired (supply.State.Desired), but for annotations, of which any counts, so that
-// a context that was dropped is put back. What it holds back would be answered without
-// a patch: most of what controllers apply again and again is the same as before.
+// changed is true for an update with a relevant difference. It follows the rule of the desired
+// state (supply.State.Desired). Every change of annotations counts as well, so that a dropped
+// context is restored. Other requests would be answered without a patch: most repeated applies of
+// controllers change nothing.
 const changed = `request.operation != "UPDATE" || object == null || oldObject == null || ` +
 	`object.metadata.?annotations != oldObject.metadata.?annotations || ` +
 	`object.metadata.?labels != oldObject.metadata.?labels || ` +
@@ -40,14 +40,12 @@ const changed = `request.operation != "UPDATE" || object == null || oldObject ==
 	`oldObject[k])) || ` +
 	`oldObject.exists(k, !(k in ["apiVersion", "kind", "metadata", "status"]) && !(k in object))`
 
-// conditions are those that a request must meet, beside rules, which can exclude
-// nothing. A condition that cannot be evaluated holds the request back, as nothing
-// that is ignored holds up a write.
+// conditions returns match conditions, because rules cannot exclude anything. A condition that
+// fails to evaluate skips the webhook, because the failure policy is Ignore.
 func conditions(more []schema.GroupResource) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
-		// An API server asks itself while it starts, when nothing else may run yet; the
-		// kubelet writes of Nodes, leases, mirrors of static Pods, and deletes what has
-		// ended.
+		// An API server sends requests to itself while it starts, when nothing else may run yet.
+		// The kubelet writes Nodes, leases and mirrors of static Pods, and deletes finished Pods.
 		{Name: "not-of-nodes-or-the-api-server", Expression: `request.userInfo.username != "system:apiserver" && ` +
 			`!(has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups)`},
 		{Name: "not-excluded", Expression: excludes(append(slices.Clone(excluded), more...))},
@@ -55,7 +53,7 @@ func conditions(more []schema.GroupResource) []admissionregistrationv1.MatchCond
 	}
 }
 
-// excludes is a condition that holds for all resources but those.
+// excludes returns a condition that is true for all resources except those.
 func excludes(all []schema.GroupResource) string {
 	var groups, resources []string
 	for _, gr := range all {
@@ -69,13 +67,13 @@ func excludes(all []schema.GroupResource) string {
 		` || (request.resource.resource + "." + request.resource.group) in ` + list(resources) + `)`
 }
 
-// list is a list in CEL of names, which need no escape.
+// list formats names, which need no escape, as a list in CEL.
 func list(names []string) string {
 	slices.Sort(names)
 	return `["` + strings.Join(slices.Compact(names), `", "`) + `"]`
 }
 
-// isExcluded reports whether objects of a kind are never asked about.
+// isExcluded reports whether requests for a kind never reach the webhook.
 func isExcluded(gr schema.GroupResource, more []schema.GroupResource) bool {
 	return slices.ContainsFunc(append(slices.Clone(excluded), more...), func(e schema.GroupResource) bool {
 		return e.Group == gr.Group && (e.Resource == "" || e.Resource == gr.Resource)

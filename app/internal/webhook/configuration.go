@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// ObjectsName is the webhook whose objects are given a context; the audit log has
-	// it before what was decided.
+	// ObjectsName is the webhook that adds contexts to objects. The audit log has it as a prefix of
+	// the decision.
 	ObjectsName = "objects.webhook.lifeline.dev"
-	// ObservedName is the one that only sees.
+	// ObservedName is the webhook that only observes.
 	ObservedName = "observed.webhook.lifeline.dev"
 
-	// label tells configurations of ours.
+	// label marks our configurations.
 	label, labelValue = "app.kubernetes.io/name", "lifeline"
 
-	// CAKey is the annotation that says who writes the configuration's authorities;
-	// nobody else touches them.
+	// CAKey is the annotation with the writer of the configuration's authorities; no one else
+	// changes them.
 	CAKey = "webhook.lifeline.dev/ca"
-	// CAManaged is for the server that manages its certificate.
+	// CAManaged: the server that manages its certificate.
 	CAManaged = "managed"
-	// CAGiven is for who has installed the configuration.
+	// CAGiven: the user who installed the configuration.
 	CAGiven = "given"
-	// CertManagerKey has cert-manager write them.
+	// CertManagerKey makes cert-manager write them.
 	CertManagerKey = "cert-manager.io/inject-ca-from"
 
-	// namespaceLabel is on every namespace, with its name.
+	// namespaceLabel is the label with a namespace's name, on every namespace.
 	namespaceLabel = "kubernetes.io/metadata.name"
 
-	// timeout is how many seconds a write is held up at most.
+	// timeout is the longest delay of a write, in seconds.
 	timeout = 1
 )
 
-// excludedNamespaces are those of the control plane: a cluster that cannot start its
-// own parts cannot start ours.
+// excludedNamespaces are those of the control plane: a cluster that cannot start its components
+// cannot start our server.
 var excludedNamespaces = []string{"kube-node-lease", "kube-public", "kube-system"}
 
-// Configuration makes what options say; they must be valid.
+// Configuration returns the configuration for valid options.
 func Configuration(o Options) *admissionregistrationv1.MutatingWebhookConfiguration {
 	c := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta: metav1.TypeMeta{
@@ -77,15 +77,14 @@ func (o *Options) webhook(
 		Rules:                   rules,
 		AdmissionReviewVersions: []string{"v1"},
 		TimeoutSeconds:          ptr(int32(timeout)),
-		// No write is ever refused for want of a context.
+		// A missing context never blocks a write.
 		FailurePolicy: ptr(admissionregistrationv1.Ignore),
 		MatchPolicy:   ptr(admissionregistrationv1.Equivalent),
-		// It remembers for a moment what it admitted; nothing is stored, so that dry
-		// runs may ask.
+		// The server only caches its decisions for a moment and stores nothing, so dry runs are
+		// allowed.
 		SideEffects: ptr(admissionregistrationv1.SideEffectClassNone),
-		// A later webhook may change the object. What ours said of the writer's wish
-		// keeps holding then (the claim is of what was sent), so a second call would
-		// change nothing, and cost one more.
+		// A later webhook may change the object. Our claim about the sent object stays valid then.
+		// A second call would change nothing, and cost time.
 		ReinvocationPolicy: ptr(admissionregistrationv1.NeverReinvocationPolicy),
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn, Values: slices.Compact(namespaces),
@@ -107,16 +106,16 @@ func (o *Options) client() admissionregistrationv1.WebhookClientConfig {
 	return c
 }
 
-// objectRules are the requests whose objects can be given a context.
+// objectRules are the requests whose objects can receive a context.
 func objectRules() []admissionregistrationv1.RuleWithOperations {
 	return []admissionregistrationv1.RuleWithOperations{
 		rule([]string{"*"}, []string{"*"}, admissionregistrationv1.Create, admissionregistrationv1.Update),
-		// What is put on a Binding, the API server puts on the Pod.
+		// The API server copies annotations of a Binding to the Pod.
 		rule([]string{""}, []string{"pods/binding"}, admissionregistrationv1.Create),
 	}
 }
 
-// observedRules are requests of which a patch would go nowhere.
+// observedRules are requests for which a patch would have no effect.
 func observedRules() []admissionregistrationv1.RuleWithOperations {
 	return []admissionregistrationv1.RuleWithOperations{
 		rule([]string{"*"}, []string{"*"}, admissionregistrationv1.Delete),

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// connect returns a client of a cluster, and what ends its connections.
+// connect returns a client of a cluster, and a function that closes its connections.
 func connect(conf *rest.Config) (*kubernetes.Clientset, func(), error) {
 	over, err := rest.HTTPClientFor(conf)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Selector is by which configurations of ours are listed.
+// Selector is the label selector of our configurations.
 const Selector = label + "=" + labelValue
 
-// Differs says in what a configuration is not as it was made to be, as far as that
-// could get in the way of a cluster: somebody has changed it since.
+// Differs returns the differences from the installed form that could disturb a cluster, after later
+// changes by others.
 func Differs(c *admissionregistrationv1.MutatingWebhookConfiguration) []string {
 	var out []string
 	objects := false

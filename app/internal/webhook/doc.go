@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook is the registration of the admission webhook with a cluster: which
-// requests its API server asks about, whom it asks, and how that is put there and
-// taken away again: `lifeline webhook install`, `print`, `uninstall`.
+// Package webhook registers the admission webhook with a cluster: `lifeline webhook install`,
+// `print` and `uninstall`. The configuration holds the requests to send, and the server's address.
 //
-// The configuration is made so that it can cost a cluster no write: what it does not
-// answer in a second goes on without it, and what need not be asked about is not.
+// The configuration cannot block a write. A request without a response within a second proceeds,
+// and irrelevant requests are not sent.
 package webhook

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// manager is the name under which fields are applied.
+// manager is the field manager of applied fields.
 const manager = "lifeline"
 
 // Install is `lifeline webhook install`.
@@ -26,14 +26,14 @@ type Install struct {
 	Options
 	// REST is the cluster.
 	REST *rest.Config
-	// DryRun has the API server check all, and store nothing.
+	// DryRun makes the API server validate everything, and store nothing.
 	DryRun bool
-	// Out takes what was done.
+	// Out receives a report of the changes.
 	Out io.Writer
 }
 
-// Run applies the configuration: what others have added to it stays, and so do the
-// authorities that the server writes. The code is 0 without and 1 with an error.
+// Run applies the configuration. It keeps additions of others, and the authorities that the server
+// writes. The code is 0, or 1 with an error.
 func (c *Install) Run(ctx context.Context) (code int, err error) {
 	client, end, err := connect(c.REST)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Install) Run(ctx context.Context) (code int, err error) {
 	return 0, nil
 }
 
-// where is who is asked.
+// where is the address of the webhook.
 func (o *Options) where() string {
 	if o.URL != "" {
 		return object.Bound(o.URL)
@@ -96,7 +96,7 @@ func (c *Install) apply(ctx context.Context, client kubernetes.Interface) (done 
 	return "unchanged", nil
 }
 
-// ours says why a configuration is somebody else's.
+// ours returns an error if a configuration is not ours.
 func ours(c *admissionregistrationv1.MutatingWebhookConfiguration) error {
 	if c.Labels[label] == labelValue {
 		return nil

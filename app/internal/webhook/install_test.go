@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestPrint holds manifests to golden files; -update rewrites them.
+// TestPrint compares manifests with golden files; -update rewrites them.
 func TestPrint(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -78,8 +78,7 @@ func stored(t *testing.T, client *fake.Clientset) *admissionregistrationv1.Mutat
 	return c
 }
 
-// TestInstallKeepsAuthorities: what the server has written stays, also when flags
-// change.
+// TestInstallKeepsAuthorities: authorities written by the server stay, also when flags change.
 func TestInstallKeepsAuthorities(t *testing.T) {
 	client := fake.NewClientset()
 	install := &Install{Options: valid()}
@@ -115,7 +114,7 @@ func TestInstallKeepsAuthorities(t *testing.T) {
 	}
 }
 
-// TestOnlyOurs: a configuration of somebody else is neither changed nor deleted.
+// TestOnlyOurs: a foreign configuration is neither changed nor deleted.
 func TestOnlyOurs(t *testing.T) {
 	client := fake.NewClientset(&admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "lifeline"},
@@ -145,7 +144,7 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// preferred offers one version of each kind, which the fake cannot say.
+// preferred returns one version of each kind, which the fake does not support.
 type preferred struct{ discovery.DiscoveryInterface }
 
 func (p preferred) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
@@ -153,8 +152,8 @@ func (p preferred) ServerPreferredResources() ([]*metav1.APIResourceList, error)
 	return lists, err
 }
 
-// TestLeft: what removes annotations names what may carry them, and nothing that a
-// hostile API names becomes a command.
+// TestLeft: the removal command covers all kinds that may carry annotations. Names from a hostile
+// API do not become part of it.
 func TestLeft(t *testing.T) {
 	client := fake.NewClientset()
 	all := []string{"list", "patch"}

@@ -30,8 +30,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// asked is a webhook that admits all, and tells what it was asked, but for what the
-// control plane does meanwhile.
+// asked is a webhook that admits everything and records its requests, except those of the control
+// plane.
 type asked struct {
 	url   string
 	ca    []byte
@@ -79,8 +79,8 @@ func listen(t *testing.T) *asked {
 	return a
 }
 
-// marked are the calls until that for the ConfigMap of a name, sorted: whoever makes
-// one has all calls of before.
+// marked returns the sorted calls before that for the named ConfigMap. A new ConfigMap thus
+// separates the calls of each test case.
 func (a *asked) marked(t *testing.T, name string) []string {
 	t.Helper()
 	var calls []string
@@ -99,9 +99,8 @@ func (a *asked) marked(t *testing.T, name string) []string {
 	}
 }
 
-// TestWhatIsAsked holds the rules and conditions to the API server that KUBECONFIG
-// names: what is to be asked about is, and nothing else. It is for the environment
-// that has a cluster of its own: LIFELINE_WEBHOOK_CLUSTER=1.
+// TestWhatIsAsked compares the rules and conditions with the requests of a real API server, that of
+// KUBECONFIG. It needs a cluster for itself: LIFELINE_WEBHOOK_CLUSTER=1.
 func TestWhatIsAsked(t *testing.T) {
 	if os.Getenv("LIFELINE_WEBHOOK_CLUSTER") == "" {
 		t.Skip("LIFELINE_WEBHOOK_CLUSTER is not set: this installs a webhook in the cluster of KUBECONFIG")
@@ -160,7 +159,7 @@ func TestWhatIsAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := a.marked(t, mark)
-		if tc.patch { // is admitted again if its controller has written meanwhile
+		if tc.patch { // admitted again after a write of its controller
 			got = slices.Compact(got)
 		}
 		if !slices.Equal(got, tc.want) {
@@ -170,7 +169,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// await waits until the API server asks: it hears of a configuration a moment later.
+// await waits until the API server calls: it applies a configuration after a delay.
 func await(t *testing.T, a *asked, write func(name string) error) {
 	t.Helper()
 	for i := range 200 {
@@ -189,10 +188,10 @@ func await(t *testing.T, a *asked, write func(name string) error) {
 type ask struct {
 	do    func(context.Context) error
 	want  []string
-	patch bool // of what others write, too
+	patch bool // also of others' writes
 }
 
-// asking are writes, and what is asked about each; in the order of their making.
+// asking yields writes and their expected requests, in order of execution.
 func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) func(func(string, ask) bool) {
 	create, update, remove := metav1.CreateOptions{}, metav1.UpdateOptions{}, metav1.DeleteOptions{}
 	core, other := client.CoreV1(), namespace+"-not"

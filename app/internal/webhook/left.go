@@ -17,8 +17,8 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// bearers are the kinds whose objects may carry a context, as kubectl names them:
-// pods, deployments.apps. An error beside some says which APIs do not answer.
+// bearers are the kinds whose objects may carry a context, by their kubectl names: pods,
+// deployments.apps. An error with results names the APIs that do not answer.
 func bearers(client discovery.DiscoveryInterface) ([]string, error) {
 	lists, err := client.ServerPreferredResources()
 	var kinds []string
@@ -40,13 +40,13 @@ func bearers(client discovery.DiscoveryInterface) ([]string, error) {
 	return slices.Compact(kinds), err
 }
 
-// isName holds back what a server offers under no name: it would become a command.
+// isName excludes invalid resource names, because they become part of a command.
 func isName(gr schema.GroupResource) bool {
 	return len(validation.IsDNS1035Label(gr.Resource)) == 0 &&
 		(gr.Group == "" || len(validation.IsDNS1123Subdomain(gr.Group)) == 0)
 }
 
-// keys are the annotations of a convention.
+// keys returns the annotations of a convention.
 func keys(c lifeline.Convention) []string {
 	var state trace.TraceState
 	state, _ = state.Insert("a", "b")
@@ -56,7 +56,7 @@ func keys(c lifeline.Convention) []string {
 	return slices.Sorted(maps.Keys(c.Encode(sc, baggage.Baggage{})))
 }
 
-// tellLeft says what stays on objects, and how it is removed.
+// tellLeft lists the annotations that stay on objects, and the command to remove them.
 func (c *Uninstall) tellLeft(kinds []string) {
 	removed := keys(c.Convention)
 	for i, key := range removed {

@@ -18,39 +18,38 @@ import (
 )
 
 const (
-	// Path is where a server answers.
+	// Path is the path of the webhook on a server.
 	Path = "/admission"
-	// DefaultName is that of the configuration.
+	// DefaultName is the default name of the configuration.
 	DefaultName = "lifeline"
 	// DefaultService is the name of the Service in deploy/webhook.
 	DefaultService = "lifeline-webhook"
-	// DefaultPort is that Service's.
+	// DefaultPort is the port of that Service.
 	DefaultPort = 443
-	// maxExcluded bounds what is excluded beside the usual.
+	// maxExcluded limits the additional exclusions.
 	maxExcluded = 200
 )
 
-// Options say what the configuration is to be. One of Service and URL is required.
+// Options configure the registration. One of Service and URL is required.
 type Options struct {
-	// Name is that of the configuration.
+	// Name is the name of the configuration.
 	Name string
-	// Namespace is that of the server: nothing in it is asked about.
+	// Namespace is the server's namespace; its requests are excluded.
 	Namespace string
-	// Service is asked; its Port is not 0.
+	// Service is the server's Service; its Port is not 0.
 	Service Service
-	// URL is asked instead, at any place that the API server reaches; https.
+	// URL is the server's https address if there is no Service, reachable from the API server.
 	URL string
-	// CA are authorities in PEM by which the server's certificate is known; of
-	// cert-manager's Certificate they come from that. Without both, the server that
-	// manages its own certificate writes them.
+	// CA is a CA bundle in PEM for the server's certificate. Certificate is a cert-manager
+	// Certificate as its source instead. Without both, the server that manages its certificate
+	// writes the bundle.
 	CA          []byte
 	Certificate types.NamespacedName
-	// ExcludeNamespaces and Exclude are what else is not asked about; an empty Resource
-	// is the whole group.
+	// ExcludeNamespaces and Exclude are further exclusions; an empty Resource means the whole
+	// group.
 	ExcludeNamespaces []string
 	Exclude           []schema.GroupResource
-	// Observe has also asked about what cannot be patched: deletions, scalings,
-	// evictions, resizings.
+	// Observe also sends requests without patches: deletions, scalings, evictions, resizings.
 	Observe bool
 }
 
@@ -60,7 +59,7 @@ type Service struct {
 	Port int32
 }
 
-// ParseService reads NAMESPACE/NAME[:PORT].
+// ParseService parses NAMESPACE/NAME[:PORT].
 func ParseService(text string) (Service, error) {
 	bad := func(why string) (Service, error) {
 		return Service{}, fmt.Errorf("--service %.80q: it must be NAMESPACE/NAME or NAMESPACE/NAME:PORT; %s", text, why)
@@ -81,7 +80,7 @@ func ParseService(text string) (Service, error) {
 	return s, nil
 }
 
-// ParseCertificate reads NAMESPACE/NAME of a Certificate of cert-manager.
+// ParseCertificate parses NAMESPACE/NAME of a cert-manager Certificate.
 func ParseCertificate(text string) (types.NamespacedName, error) {
 	n, ok := namespaced(text)
 	if !ok {
@@ -96,7 +95,7 @@ func namespaced(text string) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, ok
 }
 
-// ParseURL reads where a server answers outside of the cluster's Services.
+// ParseURL parses the URL of a server outside the cluster's Services.
 func ParseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -117,7 +116,7 @@ func ParseURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-// redacted leaves out of a URL what may be a password.
+// redacted removes a possible password from a URL.
 func redacted(text string) string {
 	if at := strings.LastIndex(text, "@"); at >= 0 {
 		return "…" + text[at:]
@@ -125,7 +124,7 @@ func redacted(text string) string {
 	return text
 }
 
-// ParseExcluded reads RESOURCE, RESOURCE.GROUP or *.GROUP.
+// ParseExcluded parses RESOURCE, RESOURCE.GROUP or *.GROUP.
 func ParseExcluded(texts []string) ([]schema.GroupResource, error) {
 	out := make([]schema.GroupResource, 0, len(texts))
 	for _, text := range texts {
@@ -139,7 +138,7 @@ func ParseExcluded(texts []string) ([]schema.GroupResource, error) {
 	return out, nil
 }
 
-// CheckName says what is wrong with a configuration's name, or returns nil.
+// CheckName returns an error for an invalid name of a configuration, or nil.
 func CheckName(name string) error {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return fmt.Errorf("--name %.80q: it is no name of an object: small letters, digits, '-' and '.'", name)
@@ -147,7 +146,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Validate says what is wrong with options, or returns nil.
+// Validate returns an error for invalid options, or nil.
 func (o *Options) Validate() error {
 	if err := CheckName(o.Name); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// refused holds an error to a text that names the flag; none wants no error.
+// refused compares an error with a text that names the flag; an empty text expects no error.
 func refused(t *testing.T, reason string, err error, want string) {
 	t.Helper()
 	switch {
@@ -159,7 +159,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// certificate is one that signs itself, and its key.
+// certificate returns a self-signed certificate and its key.
 func certificate(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

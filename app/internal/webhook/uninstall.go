@@ -18,18 +18,18 @@ import (
 
 // Uninstall is `lifeline webhook uninstall`.
 type Uninstall struct {
-	// Name is that of the configuration.
+	// Name is the name of the configuration.
 	Name string
-	// Convention is that by which contexts were put on objects.
+	// Convention is the convention of the contexts on objects.
 	Convention lifeline.Convention
 	REST       *rest.Config
 	DryRun     bool
-	// Out takes what was done, and what is left.
+	// Out receives a report of the changes, and of what remains.
 	Out io.Writer
 }
 
-// Run takes the configuration away; that it is not there is no error. What stays on
-// objects is told, with the command that removes it: nobody's objects are written.
+// Run removes the configuration; a missing one is not an error. It prints the command that removes
+// the remaining annotations. It does not write other objects.
 func (c *Uninstall) Run(ctx context.Context) (code int, err error) {
 	client, end, err := connect(c.REST)
 	if err != nil {
