@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admitter is the admission webhook as a server runs it: package admission
-// decides, by the configuration in effect, source/admission answers the API
-// server, and what became of it is counted and logged.
+// Package admitter runs the admission webhook in a server. Package admission decides by the current
+// configuration, source/admission answers the API server, and this package counts and logs the
+// results.
 //
-// It needs nothing of the rest of a server. While that starts or stops, or if it
-// is not there at all, nobody knows which reconciliations are open, and less
-// is given; never is a call refused for it.
+// It does not depend on the rest of a server. During its start and stop, or without it, open
+// reconciliations are unknown and fewer contexts are given. This never refuses a request.
 package admitter
 
 import (
@@ -29,15 +28,15 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// Options are those of an Admitter. All but Open are required. The functions are
-// called from many goroutines, and must not wait.
+// Options configure an Admitter. All but Open are required. The functions are called concurrently,
+// and must not block.
 type Options struct {
-	// Config returns the configuration in effect.
+	// Config returns the current configuration.
 	Config func() config.WebhookConfiguration
-	// Sample decides whether a trace that begins at admission is sampled.
+	// Sample reports whether a trace that begins at admission is sampled.
 	Sample func(trace.TraceID) bool
-	// Open returns the context of the reconciliation of an object in a namespace, if
-	// one is known to be under way; nil means that none is known.
+	// Open returns the context of an object's open reconciliation in a namespace, if there is one.
+	// A nil Open means that none is known.
 	Open func(namespace string, uid types.UID) (trace.SpanContext, bool)
 
 	Metrics *telemetry.Metrics
@@ -49,18 +48,18 @@ type Admitter struct {
 	opts    Options
 	webhook *source.Webhook
 	seldom  telemetry.Seldom
-	// away counts connections for which there was no room.
+	// away counts connections rejected for lack of room.
 	away atomic.Uint64
 }
 
-// New returns an Admitter that has answered nothing.
+// New returns an Admitter.
 func New(o Options) *Admitter {
 	a := &Admitter{opts: o, seldom: telemetry.Seldom{Log: o.Log}}
 	decider := admission.New(admission.Options{
 		Convention: o.Config().ContextConvention(), Trusts: a.trusts, Open: o.Open, Sample: o.Sample,
 	})
 	a.webhook = source.New(source.Options{
-		// The machine's own clock: others read claims by theirs.
+		// The machine's real clock: other machines compare the claims' times with their clocks.
 		Decide: decider.Decide, Now: time.Now,
 		Answered: a.answered, Failed: a.failed,
 		Took: func(d time.Duration) { o.Metrics.AdmissionSeconds.Observe(d.Seconds()) },
@@ -68,19 +67,19 @@ func New(o Options) *Admitter {
 	return a
 }
 
-// Listen begins to listen, for Serve.
+// Listen starts listening, for Serve.
 func (a *Admitter) Listen(ctx context.Context, e listen.Endpoint) (net.Listener, error) {
 	return source.Listen(ctx, e, a.opts.Log, a.turnedAway)
 }
 
-// Serve answers reviews on ln until ctx ends and what is under way is answered;
-// sooner, with an error, if ln fails. It closes ln.
+// Serve answers reviews on ln until ctx ends and open requests are answered. If ln fails, it
+// returns earlier with an error. It closes ln.
 func (a *Admitter) Serve(ctx context.Context, ln net.Listener) error {
 	return a.webhook.Serve(ctx, ln,
 		log.New(a.seldom.Writer("a client of the admission webhook was not understood"), "", 0))
 }
 
-// Refresh brings the metrics up to date.
+// Refresh updates the metrics.
 func (a *Admitter) Refresh() {
 	st, m := a.webhook.Stats(), a.opts.Metrics
 	m.AdmissionReviews.Raise(float64(st.Reviews))
@@ -90,14 +89,13 @@ func (a *Admitter) Refresh() {
 	m.AdmissionFailed.Raise(float64(st.Failed))
 }
 
-// trusts reports whether a user may supply a context. The control plane may: what
-// it supplies it has copied from what others were admitted with, and would write
-// again if it were replaced.
+// trusts reports whether a user may supply a context. The control plane may: it copies admitted
+// contexts, and would write them again if they were replaced.
 func (a *Admitter) trusts(u admission.User) bool {
 	return u.IsControlPlane() || a.opts.Config().Supplies(u.Groups)
 }
 
-// unknown is the evidence of a context that follows from nothing that is known.
+// unknown is the evidence of a context without a known cause.
 const unknown = "none"
 
 func (a *Admitter) answered(r *admission.Request, answer admission.Answer) {
@@ -121,7 +119,7 @@ func (a *Admitter) failed(fault any, stack []byte) {
 		text("error", fmt.Sprint(fault)), slog.String("stack", string(stack[:min(len(stack), maxStack)])))
 }
 
-// maxStack is how much of a stack is logged, in bytes.
+// maxStack limits a logged stack, in bytes.
 const maxStack = 4 << 10
 
 func (a *Admitter) turnedAway() {
@@ -131,5 +129,5 @@ func (a *Admitter) turnedAway() {
 			"reach it")
 }
 
-// text is what a cluster says, as part of a log line.
+// text makes text from a cluster a part of a log line.
 func text(key, value string) slog.Attr { return slog.String(key, object.Bound(value)) }

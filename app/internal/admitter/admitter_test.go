@@ -29,7 +29,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// logged is a log that may be read while it is written.
+// logged is a log that can be read during writes.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,7 +47,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// served is an Admitter that answers on loopback by TLS.
+// served is an Admitter on loopback with TLS.
 type served struct {
 	*Admitter
 	address string
@@ -101,7 +101,7 @@ func (s *served) start(tb testing.TB, address string) {
 	tb.Cleanup(func() { s.stop() })
 }
 
-// client speaks as API servers do, by version 1.1 and connections that are kept.
+// client returns a client like an API server's, with HTTP/1.1 and kept connections.
 func (s *served) client(tb testing.TB) *http.Client {
 	tb.Helper()
 	tr := &http.Transport{TLSClientConfig: s.ca.Trusting(), MaxIdleConnsPerHost: 25}
@@ -110,7 +110,7 @@ func (s *served) client(tb testing.TB) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// metric is the value of a metric as a scrape tells it; "" if it tells nothing.
+// metric returns the value of a metric in a scrape; "" if it is missing.
 func (s *served) metric(tb testing.TB, name string) string {
 	tb.Helper()
 	h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.opts.Metrics, Health: new(telemetry.Health)})
@@ -136,8 +136,8 @@ type answer struct {
 func (a *answer) Header() http.Header { return a.header }
 func (a *answer) WriteHeader(int)     {}
 
-// review is a call for the creation of a Pod; owner is the UID of its controller
-// owner, and annotations are more of its metadata, as JSON.
+// review returns a review of a Pod's creation. owner is the UID of its controller owner, and
+// metadata is additional JSON.
 func review(user, groups, owner, metadata string) string {
 	owners := ""
 	if owner != "" {
@@ -153,7 +153,7 @@ func review(user, groups, owner, metadata string) string {
 const foreign = `, "annotations": {"trace.kubernetes.io/context": ` +
 	`"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`
 
-// post sends a body, and returns what the API server would make of the answer.
+// post sends a body, and returns the response as the API server reads it.
 func post(client *http.Client, address, path, text string) (*admissionv1.AdmissionResponse, int, error) {
 	resp, err := client.Post("https://"+address+path, "application/json", strings.NewReader(text))
 	if err != nil {
@@ -212,7 +212,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServed(t)
 			if tc.conf.Suppliers != "" {
-				s.conf.Store(&tc.conf) // taken over while it runs
+				s.conf.Store(&tc.conf) // reloaded while it runs
 			}
 			r, code, err := post(s.client(t), s.address, "/admission", review(tc.user, tc.group, tc.owner, tc.metadata))
 			if err != nil || r == nil {
@@ -242,7 +242,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestRefusedOften: who tries often does not fill the log, nor write into it.
+// TestRefusedOften: frequent attempts neither fill the log nor inject text into it.
 func TestRefusedOften(t *testing.T) {
 	s := newServed(t)
 	s.conf.Store(&config.WebhookConfiguration{Suppliers: config.SuppliersNobody})
@@ -263,11 +263,10 @@ func TestRefusedOften(t *testing.T) {
 	}
 }
 
-// TestBug: a fault of the program costs a context, and the log says where it is,
-// once.
+// TestBug: a panic costs one context, and is logged once with its location.
 func TestBug(t *testing.T) {
 	s := newServed(t)
-	s.conf.Store(nil) // what cannot be: it panics
+	s.conf.Store(nil) // impossible otherwise; it panics
 	client := s.client(t)
 	for range 3 {
 		r, code, err := post(client, s.address, "/admission", review("ann", "", "", foreign))
@@ -283,7 +282,7 @@ func TestBug(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: API servers ask at the same time, and all are answered.
+// TestManyAtOnce: concurrent requests of API servers are all answered.
 func TestManyAtOnce(t *testing.T) {
 	s := newServed(t)
 	client := s.client(t)
@@ -304,7 +303,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestAgain: what comes back listens on the same address, and goes on.
+// TestAgain: a restarted server listens on the same address.
 func TestAgain(t *testing.T) {
 	s := newServed(t)
 	client := s.client(t)
@@ -327,8 +326,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestCertificates: they are renewed while it serves, and one that has expired is
-// told of and shown all the same.
+// TestCertificates: certificates are renewed while it serves. An expired one is logged and still
+// served.
 func TestCertificates(t *testing.T) {
 	s := newServed(t)
 	other := listentest.New(t)
@@ -364,7 +363,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestShutdown: what is under way when all is to end is answered.
+// TestShutdown: open requests are answered during a shutdown.
 func TestShutdown(t *testing.T) {
 	s := newServed(t)
 	text := review("ann", "", "", "")
@@ -381,7 +380,7 @@ func TestShutdown(t *testing.T) {
 	}
 	stopped := make(chan struct{})
 	go func() { s.stop(); close(stopped) }()
-	for { // until nobody is accepted any more
+	for { // until connections are refused
 		c, err := net.Dial("tcp", s.address)
 		if err != nil {
 			break

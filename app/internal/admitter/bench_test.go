@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// typical is a review of about the size that a Pod's creation has: 6 kB.
+// typical is a review of a typical size for a Pod's creation: 6 kB.
 func typical() []byte {
 	var env []string
 	for i := range 40 {
@@ -27,8 +27,8 @@ func typical() []byte {
 		`, "labels": {"app": "web"}`), `"containers": []`, containers, 1))
 }
 
-// BenchmarkAdmission is a Pod's creation by TLS on connections that are kept, as
-// often as the machine can; it runs the API server's side, too.
+// BenchmarkAdmission measures a Pod's creation over TLS on kept connections, at the highest rate.
+// It includes the API server's side.
 func BenchmarkAdmission(b *testing.B) {
 	s := newServed(b)
 	client, url, text := s.client(b), "https://"+s.address+"/admission", typical()
@@ -47,9 +47,9 @@ func BenchmarkAdmission(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reviews/s")
 }
 
-// BenchmarkAdmissionPaced has another process send 1,000 reviews a second (paced), as
-// API servers do, and tells how long they took: here, from the header until the
-// answer was written, and for the client, from when each was due.
+// BenchmarkAdmissionPaced sends 1,000 reviews a second (pace) from another process, as API servers
+// do. It reports the duration here, from the header to the written response, and for the client,
+// from its scheduled time.
 func BenchmarkAdmissionPaced(b *testing.B) {
 	s := newServed(b)
 	handled := &durations{Histogram: s.opts.Metrics.AdmissionSeconds, paused: true}
@@ -69,9 +69,9 @@ func BenchmarkAdmissionPaced(b *testing.B) {
 	b.ReportMetric(asked.at(b, .99), "client-p99-ms")
 }
 
-// durations remembers what is observed, unless it is paused.
+// durations records observed values, unless it is paused.
 type durations struct {
-	prometheus.Histogram // which is told, too
+	prometheus.Histogram // also observes
 
 	mu     sync.Mutex
 	paused bool
@@ -94,7 +94,7 @@ func (d *durations) pause(on bool) {
 	d.paused = on
 }
 
-// at is a quantile, in milliseconds.
+// at returns a quantile, in milliseconds.
 func (d *durations) at(b *testing.B, share float64) float64 {
 	b.Helper()
 	d.mu.Lock()

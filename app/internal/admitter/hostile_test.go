@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// TestElsewhere: what is no review is told so, at once and without being read.
+// TestElsewhere: other requests are rejected at once, without reading them.
 func TestElsewhere(t *testing.T) {
 	s := newServed(t)
 	client := s.client(t)
@@ -58,7 +58,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// zeros is a body of so many bytes, which counts what is taken of it.
+// zeros is a body of a given size that counts the bytes read.
 type zeros struct{ left atomic.Int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -71,8 +71,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// TestHugeBody: of 100 MB no more is read than a review may have, whatever it says
-// of its size, and the next call is answered.
+// TestHugeBody: of 100 MB only the size limit of a review is read, with any declared size. The next
+// call is answered.
 func TestHugeBody(t *testing.T) {
 	const size = 100 << 20
 	s := newServed(t)
@@ -86,7 +86,7 @@ func TestHugeBody(t *testing.T) {
 			}
 			req.ContentLength = length
 			req.Header.Set("Content-Type", "application/json")
-			if resp, err := s.client(t).Do(req); err == nil { // else the connection was closed before all was written
+			if resp, err := s.client(t).Do(req); err == nil { // otherwise the connection was closed during the write
 				_ = resp.Body.Close()
 				if resp.StatusCode != http.StatusRequestEntityTooLarge {
 					t.Errorf("got %s", resp.Status)
@@ -106,8 +106,7 @@ func TestHugeBody(t *testing.T) {
 	}
 }
 
-// TestSlow: those who begin large reviews and do not go on have the large ones
-// answered in vain, and no others.
+// TestSlow: clients that stall large reviews block only large reviews.
 func TestSlow(t *testing.T) {
 	s := newServed(t)
 	var conns []net.Conn
@@ -130,7 +129,7 @@ func TestSlow(t *testing.T) {
 		t.Errorf("a small one gets %d, %v", code, err)
 	}
 	large := review("ann", "", "", `, "annotations": {"a": "`+strings.Repeat("x", 100<<10)+`"}`)
-	for busy := false; !busy; { // until they have all the turns
+	for busy := false; !busy; { // until they have all slots
 		began := time.Now()
 		_, code, err := post(client, s.address, "/admission", large)
 		if err != nil {
@@ -149,8 +148,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestTooMany: connections that nobody needs are closed at once when there are as
-// many as there may be, and whoever is connected is answered.
+// TestTooMany: at the limit, new connections are closed at once. Existing ones are answered.
 func TestTooMany(t *testing.T) {
 	s := newServed(t)
 	client := s.client(t)
@@ -186,7 +184,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestVersion2: nobody is let to flood a connection with streams.
+// TestVersion2: HTTP/2 is disabled, so that no client can flood a connection with streams.
 func TestVersion2(t *testing.T) {
 	s := newServed(t)
 	config := s.ca.Trusting()
@@ -196,7 +194,7 @@ func TestVersion2(t *testing.T) {
 		t.Error("version 2 is spoken")
 	}
 	config = s.ca.Trusting()
-	config.NextProtos = []string{"h2", "http/1.1"} // as to a URL of localhost
+	config.NextProtos = []string{"h2", "http/1.1"} // as for a URL of localhost
 	tr := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	defer tr.CloseIdleConnections()
 	if _, code, err := post(&http.Client{Transport: tr}, s.address, "/admission",
@@ -214,7 +212,7 @@ func TestVersion2(t *testing.T) {
 	}
 }
 
-// TestStrangers: who does not shake hands is told of, once.
+// TestStrangers: failed handshakes are logged once.
 func TestStrangers(t *testing.T) {
 	s := newServed(t)
 	var all sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// What the API server's part is like: it has no more writes under way by default
+// The API server's load: by default it limits concurrent writes to this number
 // (--max-mutating-requests-inflight).
 const (
 	pace     = 1000 // reviews a second
@@ -27,19 +27,19 @@ const (
 	inFlight = 200
 )
 
-// pacer, in the environment of this test's program, makes a client of it.
+// pacer is the environment variable that makes this test's program a client.
 const pacer = "LIFELINE_TEST_PACER"
 
-// asking is what a pacer is told.
+// asking is the input of a pacer.
 type asking struct {
 	URL    string
 	CA     []byte // in PEM
 	Review []byte
 }
 
-// pacing starts a client in a process of its own, as an API server is one, and has
-// it open its connections. What it returns lets it ask at its pace, and returns how
-// long each answer took from the time on when it was due, in nanoseconds.
+// pacing starts a client in a separate process, as an API server is one, and opens its connections.
+// The returned function starts the requests. It returns the duration of each from its scheduled
+// time, in nanoseconds.
 func (s *served) pacing(b *testing.B, review []byte) func() []time.Duration {
 	b.Helper()
 	program, err := os.Executable()
@@ -67,7 +67,7 @@ func (s *served) pacing(b *testing.B, review []byte) func() []time.Duration {
 	out := bufio.NewReader(pipe)
 	_, err = in.Write(append(task, '\n'))
 	if err == nil {
-		_, err = out.ReadString('\n') // it is connected
+		_, err = out.ReadString('\n') // wait for its connections
 	}
 	if err != nil {
 		b.Fatalf("the client does not connect: %v, %v", err, command.Wait())
@@ -114,7 +114,7 @@ func pacerMain() error {
 		}
 	}
 	var all sync.WaitGroup
-	for range inFlight { // so that no handshakes are measured
+	for range inFlight { // exclude handshakes from the measurement
 		all.Go(one)
 	}
 	all.Wait()
