@@ -17,8 +17,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
-// configuration returns the configuration that is to be told; nil if there is none,
-// or it has its authorities from elsewhere.
+// configuration returns the configuration to write the certificate to. It returns nil if there is
+// none, or if its authorities have another source.
 func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	if k.opts.Configuration == "" {
 		return nil, nil //nolint:nilnil // none is no error, and every user of it asks
@@ -36,8 +36,8 @@ func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.Mu
 	return c, nil
 }
 
-// knows reports whether every webhook of a configuration knows a certificate; of
-// none, there is nobody who would have to.
+// knows reports whether every webhook of a configuration trusts a certificate; true without a
+// configuration.
 func knows(c *admissionregistrationv1.MutatingWebhookConfiguration, leaf *x509.Certificate) bool {
 	if c == nil {
 		return true
@@ -50,9 +50,9 @@ func knows(c *admissionregistrationv1.MutatingWebhookConfiguration, leaf *x509.C
 	return true
 }
 
-// inject tells a configuration which certificates are right, unless it knows them or
-// another has written it since. It never makes one: whoever has just uninstalled it
-// wants none.
+// inject writes the trusted certificates into a configuration, unless they are there or another
+// process has written it since. It never creates one, because the user may have just uninstalled
+// it.
 func (k *Keeper) inject(ctx context.Context, c *admissionregistrationv1.MutatingWebhookConfiguration, s state) error {
 	if c == nil {
 		return nil
@@ -79,7 +79,7 @@ func (k *Keeper) inject(ctx context.Context, c *admissionregistrationv1.Mutating
 	}); err != nil {
 		if now, gone := configurations.Get(ctx, c.Name, metav1.GetOptions{}); apierrors.IsNotFound(gone) ||
 			gone == nil && now.ResourceVersion != c.ResourceVersion {
-			return nil // another was first; looked at again in a moment
+			return nil // another process was first; the next step checks again
 		}
 		return fmt.Errorf("cannot write the webhook's certificate into MutatingWebhookConfiguration %s: %w", c.Name,
 			err)

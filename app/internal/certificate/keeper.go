@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// DefaultSecret is the name of the Secret.
+// DefaultSecret is the default name of the Secret.
 const DefaultSecret = "lifeline-webhook"
 
-// manager is the name under which fields are written.
+// manager is the field manager.
 const manager = "lifeline-certificate"
 
 // Defaults of Options.
@@ -35,40 +35,39 @@ const (
 	defaultSettle = time.Minute
 )
 
-// Options are those of a Keeper. Client, Namespace and Names are required.
+// Options configure a Keeper. Client, Namespace and Names are required.
 type Options struct {
 	Client kubernetes.Interface
-	// Namespace and Secret are where the certificate is; DefaultSecret if empty.
+	// Namespace and Secret identify the Secret; Secret defaults to DefaultSecret.
 	Namespace, Secret string
-	// Configuration is the MutatingWebhookConfiguration that is told which certificate
-	// is right, where it says that it wants to be (webhook.CAManaged); empty for none.
+	// Configuration is the MutatingWebhookConfiguration for the trusted certificates, if its
+	// annotation requests it (webhook.CAManaged); empty for none.
 	Configuration string
-	// Names are the DNS names and IP addresses by which the API server calls.
+	// Names are the DNS names and IP addresses in the API server's calls.
 	Names []string
-	// Life is how long a certificate is valid, 90 days if 0; it is renewed after two
-	// thirds.
+	// Life is the validity of a certificate, 90 days by default; it is renewed after two thirds.
 	Life time.Duration
-	// Every is how often it is looked whether there is something to do, 10 s if 0.
-	// Settle is how long a certificate is known before it is served, a minute if 0.
+	// Every is the interval of checks, 10 s by default. Settle is how long a certificate is trusted
+	// before it is served, a minute by default.
 	Every, Settle time.Duration
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
-	// Log is told what is done and what cannot be; nil is silent.
+	// Log receives changes and failures; nil means no log.
 	Log *slog.Logger
 }
 
-// Keeper keeps a certificate that is served. Its methods may be called by several
-// goroutines at once; Run by one.
+// Keeper maintains a served certificate. Its methods are safe for concurrent use; only one
+// goroutine may call Run.
 type Keeper struct {
 	opts    Options
 	current atomic.Pointer[tls.Certificate]
 	ready   chan struct{}
-	// said is the error that was logged last; cert is what is served.
+	// said is the last logged error; cert is the served certificate.
 	said string
 	cert []byte
 }
 
-// New returns a Keeper that has no certificate yet.
+// New returns a Keeper without a certificate.
 func New(o Options) (*Keeper, error) {
 	if o.Secret == "" {
 		o.Secret = DefaultSecret
@@ -110,7 +109,7 @@ func New(o Options) (*Keeper, error) {
 // Ready is closed when there is a certificate.
 func (k *Keeper) Ready() <-chan struct{} { return k.ready }
 
-// GetCertificate is for tls.Config: the certificate as it is now.
+// GetCertificate returns the current certificate, for tls.Config.
 func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := k.current.Load(); c != nil {
 		return c, nil
@@ -119,8 +118,8 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 		"keep one")
 }
 
-// Run keeps the certificate until ctx ends. What cannot be done is logged and tried
-// again; meanwhile the last certificate is served.
+// Run maintains the certificate until ctx ends. Failures are logged and retried; meanwhile the last
+// certificate is served.
 func (k *Keeper) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -130,7 +129,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		// What one request cannot do now, another does in a moment.
+		// A failed request is retried in the next step.
 		once, cancel := context.WithTimeout(ctx, max(k.opts.Every, defaultEvery))
 		err := k.step(once)
 		cancel()
@@ -141,7 +140,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// say logs an error once as long as it stays the same.
+// say logs an error once until it changes.
 func (k *Keeper) say(err error) {
 	said := ""
 	if err != nil {
@@ -156,13 +155,12 @@ func (k *Keeper) say(err error) {
 	k.said = said
 }
 
-// step does what is to be done now. The configuration is read before the Secret: if
-// another server has written both since, what is read of the Secret is not older than
-// what is in the configuration.
+// step performs the work that is due. It reads the configuration before the Secret. If another
+// server writes both in between, the Secret is then not older than the configuration.
 func (k *Keeper) step(ctx context.Context) error {
 	configuration, unknown := k.configuration(ctx)
 	s, err := k.share(ctx, configuration, unknown)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // another was first
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // another process was first
 		s, err = k.share(ctx, configuration, unknown)
 	}
 	if err != nil {
@@ -175,7 +173,7 @@ func (k *Keeper) step(ctx context.Context) error {
 	return k.inject(ctx, configuration, s)
 }
 
-// share brings the Secret to what it is to be, and returns that.
+// share updates the Secret, and returns its state.
 func (k *Keeper) share(
 	ctx context.Context, c *admissionregistrationv1.MutatingWebhookConfiguration, unknown error,
 ) (state, error) {
@@ -222,7 +220,7 @@ func (k *Keeper) share(
 	return after, nil
 }
 
-// serve has the certificate of a state served from now on.
+// serve starts to serve the certificate of a state.
 func (k *Keeper) serve(s state) {
 	if slices.Equal(k.cert, s.now.cert) {
 		return

@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestFirst: before there is anything, and after.
+// TestFirst: the first certificate.
 func TestFirst(t *testing.T) {
 	w := newWorld(t)
 	k := w.keeper(t, name, "192.0.2.1")
@@ -82,8 +82,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestRenewal: at every moment the API server takes what any server serves, be some
-// of them slow to notice.
+// TestRenewal: at every moment the API server accepts the certificate of every server, even of slow
+// ones.
 func TestRenewal(t *testing.T) {
 	w := newWorld(t)
 	w.install(t, nil)
@@ -136,8 +136,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestUntoldIsNotServed: as long as the API server cannot be told of the one to come,
-// the one before is served; to its end.
+// TestUntoldIsNotServed: while the API server cannot be given the next certificate, the current one
+// is served, until its end.
 func TestUntoldIsNotServed(t *testing.T) {
 	w := newWorld(t)
 	w.install(t, nil)
@@ -174,8 +174,7 @@ func TestUntoldIsNotServed(t *testing.T) {
 	}
 }
 
-// TestHurtSecrets: whatever becomes of the Secret, the API server can call again
-// after one step.
+// TestHurtSecrets: after any damage to the Secret, calls succeed again after one step.
 func TestHurtSecrets(t *testing.T) {
 	for title, tc := range map[string]struct {
 		reason string
@@ -238,7 +237,7 @@ func TestHurtSecrets(t *testing.T) {
 	}
 }
 
-// foreign puts a certificate there that an authority has signed.
+// foreign replaces the certificate by one that an authority has signed.
 func foreign(s *corev1.Secret) {
 	key, _ := rsa.GenerateKey(rand.Reader, 2048)
 	other, _ := rsa.GenerateKey(rand.Reader, 2048)
@@ -252,8 +251,8 @@ func foreign(s *corev1.Secret) {
 	s.Data["tls.key"] = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
-// TestNotOurs: a Secret of somebody else is not written, nor is a configuration that
-// has its authorities from elsewhere.
+// TestNotOurs: a foreign Secret is not written, nor is a configuration with authorities from
+// another source.
 func TestNotOurs(t *testing.T) {
 	w := newWorld(t)
 	w.install(t, func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
@@ -271,7 +270,7 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestRace: servers that begin at once, and renew at once, agree.
+// TestRace: servers that start or renew at the same time agree.
 func TestRace(t *testing.T) {
 	w := newWorld(t)
 	w.install(t, nil)
@@ -285,7 +284,7 @@ func TestRace(t *testing.T) {
 		}
 		keepers = append(keepers, k)
 	}
-	// What two cannot agree on at once, they do at the next step.
+	// Servers in conflict agree at the next step.
 	together := func() {
 		for range 3 {
 			var all sync.WaitGroup
@@ -311,7 +310,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestNamesAgree: servers of different configurations do not undo each other's work.
+// TestNamesAgree: servers with different configurations do not undo each other's changes.
 func TestNamesAgree(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.keeper(t, "a.svc"), w.keeper(t, "b.svc")
@@ -327,8 +326,7 @@ func TestNamesAgree(t *testing.T) {
 	}
 }
 
-// TestRun: a cluster that cannot be reached is tried again, said once, and a
-// handshake then works.
+// TestRun: an unreachable cluster is retried and logged once. A handshake works afterwards.
 func TestRun(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex

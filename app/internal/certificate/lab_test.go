@@ -27,10 +27,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
-// TestOnARealCluster keeps a certificate of twelve seconds, by two keepers, through
-// several renewals, on the API server that KUBECONFIG names, and counts the calls
-// that it makes: none fails, except around the Secret's deletion. It is for the
-// environment that has a cluster of its own: LIFELINE_WEBHOOK_CLUSTER=1.
+// TestOnARealCluster runs two keepers with a certificate of twelve seconds through several
+// renewals, on the API server of KUBECONFIG. Of the API server's calls none may fail, except around
+// the Secret's deletion. It needs a cluster for itself: LIFELINE_WEBHOOK_CLUSTER=1.
 func TestOnARealCluster(t *testing.T) {
 	if os.Getenv("LIFELINE_WEBHOOK_CLUSTER") == "" {
 		t.Skip("LIFELINE_WEBHOOK_CLUSTER is not set: this installs a webhook in the cluster of KUBECONFIG")
@@ -84,18 +83,18 @@ func TestOnARealCluster(t *testing.T) {
 		var review admissionv1.AdmissionReview
 		body, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(body, &review); err != nil || review.Request == nil {
-			return // who asked has given up
+			return // the caller has given up
 		}
 		calls.Add(1)
 		review.Response, review.Request = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}, nil
-		w.Header().Set("Connection", "close") // a handshake a call
+		w.Header().Set("Connection", "close") // one handshake per call
 		_ = json.NewEncoder(w).Encode(review)
 	}))
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true,
 		GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return keepers[turn.Add(1)%2].GetCertificate(h)
 		}}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the Secret that is deleted
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // errors from the Secret's deletion
 	server.StartTLS()
 	defer server.Close()
 	install := &webhook.Install{REST: conf, Out: io.Discard, Options: webhook.Options{
@@ -111,7 +110,7 @@ func TestOnARealCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// write changes the ConfigMap once, and reports whether that was asked about.
+	// write changes the ConfigMap once, and reports whether the webhook was called.
 	write := func() bool {
 		before := calls.Load()
 		m.Data = map[string]string{"at": time.Now().String()}
@@ -131,7 +130,7 @@ func TestOnARealCluster(t *testing.T) {
 		t.Logf("%s: it is called after %s", what, time.Since(began).Round(time.Millisecond))
 	}
 	until("installed")
-	time.Sleep(time.Second) // both webhooks of the configuration are known
+	time.Sleep(time.Second) // until the API server uses both webhooks
 	first := served(t, keepers[0])
 	writes, missed, renewed := 0, 0, 0
 	for last, end := first, time.Now().Add(40*time.Second); time.Now().Before(end); writes++ {

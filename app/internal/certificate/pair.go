@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// backdate is how far clocks may be behind that of who makes a certificate.
+// backdate is how far clocks may be behind the issuer's.
 const backdate = time.Hour
 
-// pair is a certificate and its key, in PEM, and what it says.
+// pair is a certificate and its key in PEM, and the parsed certificate.
 type pair struct {
 	cert, key []byte
 	leaf      *x509.Certificate
 }
 
-// makePair makes a certificate for names, from now on.
+// makePair creates a certificate for names, valid from now.
 func makePair(names []string, now time.Time, life time.Duration) (*pair, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -63,8 +63,7 @@ func makePair(names []string, now time.Time, life time.Duration) (*pair, error) 
 	)
 }
 
-// readPair reads what makePair has made; an error says why it is of no use. What else
-// could be in a Secret is none of ours.
+// readPair parses the result of makePair. It rejects all other certificates with an error.
 func readPair(cert, key []byte) (*pair, error) {
 	both, err := tls.X509KeyPair(cert, key)
 	if err != nil {
@@ -78,16 +77,16 @@ func readPair(cert, key []byte) (*pair, error) {
 	return &pair{cert, key, both.Leaf}, nil
 }
 
-// tls is the pair as it is served.
+// tls returns the pair in the form for serving.
 func (p *pair) tls() *tls.Certificate {
 	key, err := tls.X509KeyPair(p.cert, p.key)
-	if err != nil { // it was read before
+	if err != nil { // it was parsed before
 		return nil
 	}
 	return &key
 }
 
-// good reports whether it is valid at a time, for all names.
+// good reports whether the pair is valid at a time, for all names.
 func (p *pair) good(names []string, now time.Time) bool {
 	if p == nil || now.Before(p.leaf.NotBefore) || !now.Before(p.leaf.NotAfter) {
 		return false
@@ -106,10 +105,10 @@ func (p *pair) old(now time.Time) bool {
 	return now.Sub(begin) >= p.leaf.NotAfter.Sub(begin)*2/3
 }
 
-// begin is when it was made.
+// begin returns the time of its creation.
 func (p *pair) begin() time.Time { return p.leaf.NotBefore.Add(backdate) }
 
-// names are those that it is for.
+// names returns the names in the certificate.
 func (p *pair) names() []string {
 	names := p.leaf.DNSNames
 	for _, ip := range p.leaf.IPAddresses {

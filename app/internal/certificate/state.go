@@ -12,8 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys of the Secret beside those of its type: who is trusted, and the certificate
-// that is to come.
+// Keys of the Secret besides those of its type: the trusted certificates, and the next certificate.
 const (
 	trustedKey  = "ca.crt"
 	nextCertKey = "next.crt"
@@ -21,22 +20,21 @@ const (
 )
 
 const (
-	// maxTrusted and maxNames bound what is taken over from a Secret that others
-	// could have written.
+	// maxTrusted and maxNames bound the data from a Secret, because others may have written it.
 	maxTrusted, maxNames = 4, 20
 	maxBundle            = 64 << 10
 )
 
-// state is what the servers share.
+// state is the servers' shared state.
 type state struct {
-	// now is served; nil if there is none that could be. next is served from when the
-	// API server knows it; nil if none is to come.
+	// now is served; nil without a usable one. next is served once the API server trusts it; nil if
+	// there is none.
 	now, next *pair
-	// trusted are the certificates that the API server is to know, the newest first.
+	// trusted are the certificates that the API server should trust, newest first.
 	trusted []*x509.Certificate
 }
 
-// readState reads a Secret's data; what is of no use is left out.
+// readState decodes a Secret's data; it skips unusable parts.
 func readState(data map[string][]byte) state {
 	var s state
 	if p, err := readPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]); err == nil {
@@ -49,7 +47,7 @@ func readState(data map[string][]byte) state {
 	return s
 }
 
-// data is the state as a Secret holds it.
+// data encodes the state for a Secret.
 func (s *state) data() map[string][]byte {
 	data := map[string][]byte{corev1.TLSCertKey: s.now.cert, corev1.TLSPrivateKeyKey: s.now.key, trustedKey: s.bundle()}
 	if s.next != nil {
@@ -58,7 +56,7 @@ func (s *state) data() map[string][]byte {
 	return data
 }
 
-// bundle are the trusted in PEM.
+// bundle returns the trusted certificates in PEM.
 func (s *state) bundle() []byte {
 	var out bytes.Buffer
 	for _, c := range s.trusted {
@@ -67,7 +65,7 @@ func (s *state) bundle() []byte {
 	return out.Bytes()
 }
 
-// readBundle reads certificates, as far as they can be read.
+// readBundle decodes certificates, up to the first unreadable one.
 func readBundle(text []byte) []*x509.Certificate {
 	if len(text) > maxBundle {
 		return nil
@@ -90,18 +88,18 @@ func holds(bundle []*x509.Certificate, c *x509.Certificate) bool {
 	return slices.ContainsFunc(bundle, c.Equal)
 }
 
-// plan says what is kept, and what is to become of it.
+// plan is the input of a step besides the state.
 type plan struct {
 	names  []string
 	life   time.Duration
 	settle time.Duration
 	now    time.Time
-	// known reports whether the API server knows a certificate.
+	// known reports whether the API server trusts a certificate.
 	known func(*x509.Certificate) bool
 }
 
-// follow returns what is to follow a state, and why; empty if it stays as it is. It
-// is one step: the same state and time give the same step, but for the keys.
+// follow returns the next state and the reason for it; the reason is empty without a change. It is
+// deterministic: the same state and time give the same step, except for the keys.
 func (s state) follow(p plan) (after state, why string, err error) {
 	good := s.now.good(p.names, p.now)
 	switch {
@@ -131,8 +129,8 @@ func (s state) follow(p plan) (after state, why string, err error) {
 	return s, why, nil
 }
 
-// trust are the certificates to be known: what is to come, what is, and what others
-// may serve still, until it ends.
+// trust returns the certificates to trust: the next, the current, and those that other servers may
+// still serve, until they end.
 func (s *state) trust(now time.Time) []*x509.Certificate {
 	var out []*x509.Certificate
 	if s.next != nil {
@@ -147,8 +145,8 @@ func (s *state) trust(now time.Time) []*x509.Certificate {
 	return out
 }
 
-// union are the names to make a certificate for: also those of the one before, so
-// that servers of different configurations do not undo each other's.
+// union returns the names for a new certificate. It includes those of the last one, so that servers
+// with different configurations do not undo each other's changes.
 func (p *plan) union(was *pair) []string {
 	out := slices.Clone(p.names)
 	if was == nil {

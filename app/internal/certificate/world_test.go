@@ -28,8 +28,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const name = "lifeline-webhook.lifeline.svc"
 
-// world is an API server that refuses to write over what was written since, and a
-// clock.
+// world is an API server with optimistic concurrency, and a clock.
 type world struct {
 	client *fake.Clientset
 	mu     sync.Mutex
@@ -133,8 +132,7 @@ func (w *world) edit(t *testing.T, change func(*corev1.Secret)) {
 	}
 }
 
-// calls reports whether the API server, as it is configured, takes what a keeper
-// serves.
+// calls reports whether the API server, as configured, accepts a keeper's certificate.
 func (w *world) calls(t *testing.T, k *Keeper) bool {
 	t.Helper()
 	c, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "lifeline",
