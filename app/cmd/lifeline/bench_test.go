@@ -19,12 +19,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// manyTraces is how many a server has that is asked here.
+// manyTraces is the number of traces in the benchmark's server.
 const manyTraces = 10_000
 
-// BenchmarkAsking measures whole processes, from their start to their end, that
-// ask a server with 10,000 traces in its store. There is no kubeconfig: with
-// one, the API server is asked for the cluster's UID, too.
+// BenchmarkAsking measures whole processes that query a server with 10,000 traces in its store.
+// There is no kubeconfig, because the command would then also read the cluster's UID.
 func BenchmarkAsking(b *testing.B) {
 	binary := filepath.Join(b.TempDir(), "lifeline")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
@@ -61,7 +60,7 @@ func BenchmarkAsking(b *testing.B) {
 	}
 }
 
-// manyServed is the address of a server with many traces on disk.
+// manyServed returns the address of a server with many traces on disk.
 func manyServed(b *testing.B) string {
 	b.Helper()
 	st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))

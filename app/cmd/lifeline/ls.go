@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// defaultLimit is how many traces a list shows at most.
+	// defaultLimit limits the traces of a list.
 	defaultLimit = 50
-	// slowByDefault is what --slow alone asks for.
+	// slowByDefault is the value of --slow alone.
 	slowByDefault = "10s"
 )
 

@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	// client-go logs what its callers say better.
+	// Callers of client-go report its errors better than its log.
 	klog.SetLogger(logr.Discard())
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(codeOf(err, streams))
 }
 
-// exit is an error that carries the process' exit code, and what to say.
+// exit is an error with the process' exit code and a message.
 type exit struct {
 	code int
 	err  error
@@ -41,7 +41,7 @@ func (e *exit) Error() string {
 	return e.err.Error()
 }
 
-// codeOf says what is left to say, in one line, and gives the exit code.
+// codeOf prints the remaining message, in one line, and returns the exit code.
 func codeOf(err error, streams genericiooptions.IOStreams) int {
 	if err == nil {
 		return run.CodeOK

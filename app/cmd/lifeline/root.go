@@ -21,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
-// version is set when a release is built.
+// version is set in a release build.
 var version = ""
 
 func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
@@ -68,7 +68,7 @@ func buildVersion() string {
 	return info.Main.Version
 }
 
-// common are the flags of every command that looks at a cluster.
+// common are the flags of every command that uses a cluster.
 type common struct {
 	streams    genericiooptions.IOStreams
 	config     *genericclioptions.ConfigFlags
@@ -96,7 +96,7 @@ func completeOutput(cmd *cobra.Command) {
 		cobra.FixedCompletions(run.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// addConfig adds kubectl's flags, with completion of what a kubeconfig names.
+// addConfig adds kubectl's flags, with completion from the kubeconfig.
 func (c *common) addConfig(cmd *cobra.Command) {
 	c.config.AddFlags(cmd.Flags())
 	complete := func(flag string, names func(clientcmdapi.Config) []string) {
@@ -114,7 +114,7 @@ func (c *common) addConfig(cmd *cobra.Command) {
 	complete("user", func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.AuthInfos)) })
 }
 
-// options completes what every command needs of the flags.
+// options converts the flags of every command.
 func (c *common) options() (run.Options, error) {
 	o := run.Options{Streams: c.streams, Output: c.output, Full: c.full, Version: buildVersion()}
 	if c.output != "" {
@@ -125,7 +125,7 @@ func (c *common) options() (run.Options, error) {
 	return o, nil
 }
 
-// connected is options with the kubeconfig read.
+// connected returns options with the kubeconfig.
 func (c *common) connected() (run.Options, error) {
 	o, err := c.options()
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *common) connected() (run.Options, error) {
 	return o, err
 }
 
-// namespaces are those to look at; nil for all.
+// namespaces returns the selected namespaces; nil for all.
 func (c *common) namespaces(o run.Options) []string {
 	if c.everywhere {
 		return nil
@@ -161,7 +161,7 @@ func execute(ctx context.Context, r runner) error {
 	return &exit{code: code, err: err}
 }
 
-// one requires exactly one argument, and says what it is to be.
+// one requires exactly one argument, described by what.
 func one(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// defaultTimeout leaves a Deployment the time to give up by itself: its
-	// progress deadline is ten minutes if nobody changed it.
+	// defaultTimeout leaves a Deployment the time to fail by itself: its default progress deadline
+	// is ten minutes.
 	defaultTimeout = 15 * time.Minute
 	otlpUsage      = "also send the spans to this OTLP endpoint, such as grpc://localhost:4317 or " +
 		"http://localhost:4318 (OTEL_EXPORTER_OTLP_* variables count too)"
@@ -69,7 +69,7 @@ run; 130 if you pressed Ctrl-C.`,
 	return cmd
 }
 
-// complete checks the flags and makes the command of them.
+// complete checks the flags and creates the command.
 func (f *runFlags) complete(args []string) (*run.Command, error) {
 	switch {
 	case len(args) == 0:

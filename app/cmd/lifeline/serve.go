@@ -12,8 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/serve"
 )
 
-// serveFlags are the flags of lifeline serve. They overrule the configuration
-// file.
+// serveFlags are the flags of lifeline serve. They override the configuration file.
 type serveFlags struct {
 	*common
 	file, dataDir, api, telemetry, otlp string
@@ -21,7 +20,7 @@ type serveFlags struct {
 
 func newServe(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &serveFlags{common: newCommon(streams)}
-	// Credentials are read anew when they have expired.
+	// Expired credentials are read again.
 	f.config = genericclioptions.NewConfigFlags(false)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -63,7 +62,7 @@ func (f *serveFlags) complete() (serve.Options, error) {
 	if o.Config, err = loaded(f.file, o.Overrides); err != nil {
 		return o, err
 	}
-	c, err := f.connected() // what is wrong with the kubeconfig is said at once
+	c, err := f.connected() // report errors of the kubeconfig at once
 	if err != nil {
 		return o, err
 	}
@@ -71,7 +70,7 @@ func (f *serveFlags) complete() (serve.Options, error) {
 	return o, nil
 }
 
-// override sets what flags have said.
+// override applies the flags.
 func (f *serveFlags) override(c *config.ServerConfiguration) {
 	overrule(map[*string]*string{
 		&f.dataDir: &c.DataDir, &f.api: &c.API.Address, &f.telemetry: &c.Telemetry.Address, &f.otlp: &c.OTLP.Endpoint,

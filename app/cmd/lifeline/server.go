@@ -13,19 +13,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
-// serverFlags say which `lifeline serve` to ask. They take the place of
-// kubectl's --server: the API server is that of the kubeconfig.
+// serverFlags select the `lifeline serve` to query. They replace kubectl's --server: the API server
+// is that of the kubeconfig.
 type serverFlags struct {
 	url    string
 	direct bool
 }
 
-// serverHelp is what commands say of which server they ask.
+// serverHelp describes the choice of the server in the commands' help.
 const serverHelp = `Which server: that of --server, else of LIFELINE_SERVER, else the one at
 ` + client.DefaultServer + ` if it answers and watches the cluster of your kubeconfig.`
 
-// add adds the flags to a command that also has those of config, before these
-// are added.
+// add adds the flags. The command also has the flags of config, which must be added afterwards.
 func (s *serverFlags) add(cmd *cobra.Command, c *common) {
 	c.config.APIServer = nil
 	cmd.Flags().StringVar(&s.url, "server", "", `ask the "lifeline serve" at this URL; "" asks none`)
@@ -33,18 +32,18 @@ func (s *serverFlags) add(cmd *cobra.Command, c *common) {
 		cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// addDirect adds the flag that asks no server.
+// addDirect adds the flag that bypasses servers.
 func (s *serverFlags) addDirect(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.direct, "direct", false, "ask the cluster itself, whatever servers there are")
 }
 
-// choice is what the flags say.
+// choice returns the flags' values.
 func (s *serverFlags) choice(cmd *cobra.Command) run.Server {
 	return run.Server{URL: s.url, Named: cmd.Flags().Changed("server"), Direct: s.direct}
 }
 
-// maybeConnected is connected, for what can do with a server alone: without a
-// kubeconfig the options have none.
+// maybeConnected is connected for commands that can work with a server alone: without a kubeconfig
+// the options have none.
 func (c *common) maybeConnected() (run.Options, error) {
 	o, err := c.connected()
 	if errors.Is(err, proxy.ErrNoConfig) {
@@ -56,7 +55,7 @@ func (c *common) maybeConnected() (run.Options, error) {
 	return o, err
 }
 
-// namespace is the one to look at; empty for all, and where nothing names one.
+// namespace returns the selected namespace; empty for all, or if none is given.
 func (c *common) namespace(o run.Options) string {
 	switch {
 	case c.everywhere:

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
 )
 
-// webhookFlags are those that say what the configuration is to be.
+// webhookFlags are the flags for the configuration.
 type webhookFlags struct {
 	*common
 	name, service, url   string
@@ -52,7 +52,7 @@ func (f *webhookFlags) add(cmd *cobra.Command) {
 		"also ask about what gets no context: deletions, scalings, evictions, resizings")
 }
 
-// complete makes options of the flags.
+// complete converts the flags to options.
 func (f *webhookFlags) complete() (o webhook.Options, err error) {
 	o = webhook.Options{
 		Name: f.name, Namespace: *f.config.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe,

@@ -16,8 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/serve"
 )
 
-// webhookServeFlags are the flags of lifeline webhook serve. They overrule the
-// configuration file.
+// webhookServeFlags are the flags of lifeline webhook serve. They override the configuration file.
 type webhookServeFlags struct {
 	streams                           genericiooptions.IOStreams
 	file                              string
@@ -72,7 +71,7 @@ func (f *webhookServeFlags) complete() (serve.Options, error) {
 	return o, err
 }
 
-// override sets what flags have said.
+// override applies the flags.
 func (f *webhookServeFlags) override(c *config.ServerConfiguration) {
 	e := &c.Webhook.Endpoint
 	overrule(map[*string]*string{
@@ -81,7 +80,7 @@ func (f *webhookServeFlags) override(c *config.ServerConfiguration) {
 	})
 }
 
-// loaded is the configuration of a file, or what holds without one.
+// loaded returns the configuration of a file, or the default.
 func loaded(file string, overrides []config.Override) (*config.ServerConfiguration, error) {
 	if file != "" {
 		return config.Load(file, overrides...)
@@ -89,7 +88,7 @@ func loaded(file string, overrides []config.Override) (*config.ServerConfigurati
 	return config.Parse(nil, overrides...)
 }
 
-// overrule sets the fields whose flags have said something.
+// overrule sets the fields of non-empty flags.
 func overrule(flags map[*string]*string) {
 	for flag, field := range flags {
 		if *flag != "" {
@@ -100,7 +99,7 @@ func overrule(flags map[*string]*string) {
 
 // untilSignal serves until the first signal; the second ends the process at once.
 func untilSignal(ctx context.Context, o serve.Options, serves func(context.Context, serve.Options) error) error {
-	if o.File != "" { // without one, it ends the process as ever
+	if o.File != "" { // without a file, SIGHUP ends the process as usual
 		hangups := make(chan os.Signal, 1)
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
