@@ -23,14 +23,16 @@ type ServerConfiguration struct {
 	// Must be `ServerConfiguration`.
 	Kind string `json:"kind"`
 
-	// The directory for what is kept on disk; each cluster has a sub-directory of its own in it, named by the UID of the cluster.
-	// Empty means `$XDG_STATE_HOME/lifeline`, or `~/.local/state/lifeline`.
+	// The directory for what is kept on disk; each cluster has a sub-directory of its own in it,
+	// named by the UID of the cluster. Empty means `$XDG_STATE_HOME/lifeline`, or
+	// `~/.local/state/lifeline`.
 	DataDir string `json:"dataDir"`
 
 	// The HTTP API that programs read traces from.
 	API APIConfiguration `json:"api"`
 
-	// What the server says of itself: metrics, health and profiles. This listener carries no traces.
+	// What the server says of itself: metrics, health and profiles. This listener carries no
+	// traces.
 	Telemetry TelemetryConfiguration `json:"telemetry"`
 
 	// The log, which is written to stderr.
@@ -42,7 +44,8 @@ type ServerConfiguration struct {
 	// What is received from the components of the cluster, beside what is watched.
 	Receivers ReceiversConfiguration `json:"receivers"`
 
-	// The admission webhook, by which the API server asks which context an object is given when it is written.
+	// The admission webhook, by which the API server asks which context an object is given when it
+	// is written.
 	Webhook WebhookConfiguration `json:"webhook"`
 
 	// How traces are built.
@@ -51,7 +54,8 @@ type ServerConfiguration struct {
 	// How the spans of other components are joined to the traces of changes.
 	Joining JoiningConfiguration `json:"joining"`
 
-	// Which finished traces are kept and sent. What is decided depends on the ID of the trace, so every server decides the same.
+	// Which finished traces are kept and sent. What is decided depends on the ID of the trace, so
+	// every server decides the same.
 	Sampling SamplingConfiguration `json:"sampling"`
 
 	// How long finished traces are kept on disk. What comes first decides, age or size.

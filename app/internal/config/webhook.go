@@ -23,40 +23,48 @@ const (
 
 // WebhookConfiguration is the section `webhook`.
 type WebhookConfiguration struct {
-	// Where the API server's calls are answered, at the path `/admission`; without an address they are not. The API server calls by TLS only.
-	// Every server of an installation answers, whether it leads or not. `lifeline webhook install` has the API server call. `lifeline webhook
-	// serve` answers alone, without a store or a connection to the cluster; of this file it uses `webhook`, `telemetry`, `log` and `sampling`.
+	// Where the API server's calls are answered, at the path `/admission`; without an address they
+	// are not. The API server calls by TLS only. Every server of an installation answers, whether
+	// it leads or not. `lifeline webhook install` has the API server call. `lifeline webhook serve`
+	// answers alone, without a store or a connection to the cluster; of this file it uses
+	// `webhook`, `telemetry`, `log` and `sampling`.
 	Endpoint EndpointConfiguration `json:"endpoint"`
 
 	// The certificate of `endpoint`, if the server manages it itself.
 	Certificate CertificateConfiguration `json:"certificate"`
 
-	// By which convention contexts are put on objects: `default` (`trace.kubernetes.io/context`), `kep-5915`, `azure-operatortrace`,
-	// `tekton-taskrun`, `tekton-pipelinerun`, `agent-sandbox` or `w3c`. Use that of the operators in the cluster, for what they supply by
-	// another is not found here.
+	// By which convention contexts are put on objects: `default` (`trace.kubernetes.io/context`),
+	// `kep-5915`, `azure-operatortrace`, `tekton-taskrun`, `tekton-pipelinerun`, `agent-sandbox` or
+	// `w3c`. Use that of the operators in the cluster, for what they supply by another is not found
+	// here.
 	Convention string `json:"convention"`
 
-	// Who may say to which trace a write belongs, by a context on the object or with the request: `anyone`, `groups` (those of
-	// `supplierGroups`) or `nobody`. What anybody else says is replaced, counted and logged. The components of Kubernetes itself always may,
-	// for they copy what others were admitted with.
+	// Who may say to which trace a write belongs, by a context on the object or with the request:
+	// `anyone`, `groups` (those of `supplierGroups`) or `nobody`. What anybody else says is
+	// replaced, counted and logged. The components of Kubernetes itself always may, for they copy
+	// what others were admitted with.
 	Suppliers string `json:"suppliers"`
 
-	// The groups of users whose members may if `suppliers` is `groups`, such as `system:masters` or `system:serviceaccounts:ci`. Name those of
-	// operators that copy annotations to other objects, too: they would write again and again what is replaced each time.
+	// The groups of users whose members may if `suppliers` is `groups`, such as `system:masters` or
+	// `system:serviceaccounts:ci`. Name those of operators that copy annotations to other objects,
+	// too: they would write again and again what is replaced each time.
 	SupplierGroups []string `json:"supplierGroups"`
 }
 
 // CertificateConfiguration is the section `webhook.certificate`.
 type CertificateConfiguration struct {
-	// Whether the server makes the certificate, in place of `endpoint.tls`: it keeps it in a Secret, renews it without a restart, and writes it into
-	// the configuration that `lifeline webhook install` has made. It takes rights, which `lifeline rbac --config` prints. `lifeline webhook serve`
-	// has no connection to the cluster, and cannot.
+	// Whether the server makes the certificate, in place of `endpoint.tls`: it keeps it in a
+	// Secret, renews it without a restart, and writes it into the configuration that `lifeline
+	// webhook install` has made. It takes rights, which `lifeline rbac --config` prints. `lifeline
+	// webhook serve` has no connection to the cluster, and cannot.
 	Managed bool `json:"managed"`
 
-	// The name of the Secret in the server's namespace. It is made if it is not there, and shared by the servers of an installation.
+	// The name of the Secret in the server's namespace. It is made if it is not there, and shared
+	// by the servers of an installation.
 	Name string `json:"name"`
 
-	// The DNS names and IP addresses by which the API server calls. None means Service `lifeline-webhook` in the server's namespace.
+	// The DNS names and IP addresses by which the API server calls. None means Service
+	// `lifeline-webhook` in the server's namespace.
 	Names []string `json:"names"`
 
 	// The name of the MutatingWebhookConfiguration.
