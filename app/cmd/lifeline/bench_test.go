@@ -23,7 +23,7 @@ import (
 const manyTraces = 10_000
 
 // BenchmarkAsking measures whole processes that query a server with 10,000 traces in its store.
-// There is no kubeconfig, because the command would then also read the cluster's UID.
+// They run without a kubeconfig, because they would otherwise also read the cluster's UID.
 func BenchmarkAsking(b *testing.B) {
 	binary := filepath.Join(b.TempDir(), "lifeline")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {

@@ -144,8 +144,10 @@ func review(user, groups, owner, metadata string) string {
 		owners = fmt.Sprintf(`, "ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Head", "name": "head", `+
 			`"uid": %q, "controller": true}]`, owner)
 	}
-	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call", "operation": "CREATE",
-		"kind": {"group": "", "version": "v1", "kind": "Pod"}, "name": "p", "namespace": "demo", "userInfo": {"username": %q, "groups": [%s]},
+	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call", `+
+		`"operation": "CREATE",
+		"kind": {"group": "", "version": "v1", "kind": "Pod"}, "name": "p", "namespace": "demo", `+
+		`"userInfo": {"username": %q, "groups": [%s]},
 		"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"%s%s}, "spec": {"containers": []}}}}`,
 		user, groups, owners, metadata)
 }

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// The API server's load: by default it limits concurrent writes to this number
+// The load of an API server. inFlight is its default limit of concurrent writes
 // (--max-mutating-requests-inflight).
 const (
 	pace     = 1000 // reviews a second

@@ -182,7 +182,8 @@ func TestParseRefuses(t *testing.T) {
 		},
 		"DurationTooBig": {
 			"", head + "retention: {age: 9999999h}",
-			`configuration:3: retention.age: Invalid value: "9999999h": must be a duration, such as 500ms, 30s or 1h30m`,
+			`configuration:3: retention.age: Invalid value: "9999999h": must be a duration, such as 500ms, ` +
+				`30s or 1h30m`,
 		},
 	}
 	for name, tc := range cases {

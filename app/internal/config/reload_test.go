@@ -61,7 +61,7 @@ func TestReload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var mu sync.Mutex // the race detector needs it besides the bubble's clock
+		var mu sync.Mutex // the bubble's clock does not synchronize for the race detector
 		var told []string
 		var refuse error
 		tell := func(text string) error {

@@ -87,7 +87,7 @@ type Served struct {
 	Until time.Time `json:"until"`
 }
 
-// Calls are counts.
+// Calls are counts of calls. Failed ones failed open: their writes proceeded without a response.
 type Calls struct {
 	All    float64 `json:"all"`
 	Failed float64 `json:"failed"`

@@ -45,15 +45,21 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 			{"name":"secrets","namespaced":true,"kind":"Secret","verbs":["list","watch"]},
 			{"name":"nodes","kind":"Node","verbs":["list","watch"]}]}`,
 		"/api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[
-			{"metadata":{"name":"n1"},"status":{"nodeInfo":{"kubeletVersion":"v1.36.3","containerRuntimeVersion":"containerd://2.3.7"}}},
-			{"metadata":{"name":"fake","annotations":{"kwok.x-k8s.io/node":"fake"}},"status":{"nodeInfo":{"kubeletVersion":"kwok"}}}]}`,
+			{"metadata":{"name":"n1"},"status":{"nodeInfo":{"kubeletVersion":"v1.36.3",` +
+			`"containerRuntimeVersion":"containerd://2.3.7"}}},
+			{"metadata":{"name":"fake","annotations":{"kwok.x-k8s.io/node":"fake"}},` +
+			`"status":{"nodeInfo":{"kubeletVersion":"kwok"}}}]}`,
 		"/api/v1/nodes/n1/proxy/configz": `{"kubeletconfig":{"tracing":{"endpoint":"localhost:4317",` +
 			`"samplingRatePerMillion":10000},"authentication":{"x509":{"clientCAFile":"ca"}}}}`,
 		"/api/v1/namespaces/kube-system/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[
-			{"metadata":{"name":"kube-apiserver-n1","labels":{"component":"kube-apiserver"}},"spec":{"nodeName":"n1","containers":[{"name":"kube-apiserver",
-			 "image":"registry.k8s.io/kube-apiserver:v1.36.3","command":["kube-apiserver","--tracing-config-file=/t.yaml","` + secretFlag + `"]}]}},
-			{"metadata":{"name":"etcd-n1","labels":{"component":"etcd"}},"spec":{"nodeName":"n1","containers":[{"name":"etcd",
-			 "image":"registry.k8s.io:5000/etcd:3.5.21-0","command":["etcd","--experimental-enable-distributed-tracing","--experimental-distributed-tracing-address","localhost:4317"]}]}}]}`,
+			{"metadata":{"name":"kube-apiserver-n1","labels":{"component":"kube-apiserver"}},"spec":{"nodeName":"n1",` +
+			`"containers":[{"name":"kube-apiserver",
+			 "image":"registry.k8s.io/kube-apiserver:v1.36.3","command":["kube-apiserver",` +
+			`"--tracing-config-file=/t.yaml","` + secretFlag + `"]}]}},
+			{"metadata":{"name":"etcd-n1","labels":{"component":"etcd"}},"spec":{"nodeName":"n1",` +
+			`"containers":[{"name":"etcd",
+			 "image":"registry.k8s.io:5000/etcd:3.5.21-0","command":["etcd",` +
+			`"--experimental-enable-distributed-tracing","--experimental-distributed-tracing-address","localhost:4317"]}]}}]}`,
 		"/metrics": "# HELP apiserver_audit_event_total x\napiserver_audit_event_total " +
 			"1200\napiserver_audit_event_total_other 7\n",
 		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview",` +

@@ -51,8 +51,8 @@ func isLocal(server string) bool {
 // maxServerMetrics bounds the text of a server's metrics.
 const maxServerMetrics = 8 << 20
 
-// gatherMetrics reads a server's metrics, at the given URL, or at the port that the server reports
-// on the host of its API.
+// gatherMetrics reads a server's metrics. Without a URL it uses the host of the server's API, and
+// the port in the server's configuration.
 func gatherMetrics(ctx context.Context, telemetry, server string, s *Server) ([]byte, error) {
 	if telemetry == "" {
 		u, err := url.Parse(server)

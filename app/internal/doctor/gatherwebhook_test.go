@@ -94,13 +94,18 @@ func TestGatherWebhook(t *testing.T) {
 				case "/api/v1/namespaces/tracing/services/hook":
 					_, _ = w.Write([]byte(`{"kind":"Service","apiVersion":"v1","metadata":{"name":"hook"}}`))
 				case "/apis/discovery.k8s.io/v1/namespaces/tracing/endpointslices":
-					_, _ = w.Write([]byte(`{"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1","metadata":{},"items":[{"addressType":"IPv4","endpoints":[
-						{"addresses":["192.0.2.1"],"conditions":{"ready":true}},{"addresses":["192.0.2.2"]},{"addresses":["192.0.2.3"],"conditions":{"ready":false}}]}]}`))
+					_, _ = w.Write([]byte(`{"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1",` +
+						`"metadata":{},"items":[{"addressType":"IPv4","endpoints":[
+						{"addresses":["192.0.2.1"],"conditions":{"ready":true}},{"addresses":["192.0.2.2"]},` +
+						`{"addresses":["192.0.2.3"],"conditions":{"ready":false}}]}]}`))
 				case "/metrics":
 					_, _ = w.Write([]byte(`# HELP apiserver_admission_webhook_request_total x
-apiserver_admission_webhook_request_total{code="200",name="objects.webhook.lifeline.dev",operation="CREATE",rejected="false",type="admit"} 20
-apiserver_admission_webhook_request_total{code="200",name="observed.webhook.lifeline.dev",operation="DELETE",rejected="false",type="admit"} 10
-apiserver_admission_webhook_request_total{code="200",name="other.example.com",operation="CREATE",rejected="false",type="admit"} 500
+apiserver_admission_webhook_request_total{code="200",name="objects.webhook.lifeline.dev",operation="CREATE",` +
+						`rejected="false",type="admit"} 20
+apiserver_admission_webhook_request_total{code="200",name="observed.webhook.lifeline.dev",operation="DELETE",` +
+						`rejected="false",type="admit"} 10
+apiserver_admission_webhook_request_total{code="200",name="other.example.com",operation="CREATE",` +
+						`rejected="false",type="admit"} 500
 apiserver_admission_webhook_fail_open_count{name="objects.webhook.lifeline.dev",type="admit"} 2 1700000000
 `))
 				default:

@@ -15,8 +15,8 @@ import (
 // allTraces is the sampling rate of every trace.
 const allTraces = "1000000"
 
-// endpoint is the destination for components' spans: the server if it is reachable from other
-// machines, otherwise a Collector on the same machine.
+// endpoint is the destination for components' spans: the address of the server's receiver, or the
+// default port on the same machine.
 func (f *Facts) endpoint() string {
 	if s := f.server(); s != nil && s.From.Receives.GRPC != "" {
 		return reachable(s.From.Receives.GRPC, "4317")

@@ -115,7 +115,8 @@ var reports = map[string]struct {
 	"sampled": {"components that sample", func(c *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Coverage.Writes.With, s.From.Received.Coverage.Pods.With = 3, 5
 		c.Kubelets.Value[0].Tracing.Rate, c.Kubelets.Value[1].Tracing.Rate = 10_000, 500_000
-		s.From.Received.Audit.Delay, s.From.Received.Components[0].Corrected, s.From.Received.Components[0].Correction = 14, 40, -3.01
+		s.From.Received.Audit.Delay, s.From.Received.Components[0].Corrected,
+			s.From.Received.Components[0].Correction = 14, 40, -3.01
 	}, false},
 	"sampled-young": {"a kubelet says itself what it samples, before anything shows it",
 		func(c *Cluster, s *Server, _ *Facts) {

@@ -19,7 +19,8 @@ const (
 type removals struct {
 	linger time.Duration
 	names  map[string]struct{}
-	// since is the time of the first of them, or the time after a failed commit.
+	// since is the time of the first of them, or of the last commit. After a failed commit it is
+	// later by linger.
 	since time.Time
 }
 
@@ -55,7 +56,7 @@ func (r *removals) due() (time.Duration, bool) {
 	return max(0, time.Until(r.since.Add(r.linger))), true
 }
 
-// commit removes some of the due entries from the store. It returns the number of remaining ones.
+// commit removes up to maxRemove of them from the store. It returns the number of remaining ones.
 func (b *Outbox) commit(ctx context.Context) (left int, err error) {
 	select {
 	case b.committing <- struct{}{}:
@@ -86,7 +87,7 @@ func (b *Outbox) commit(ctx context.Context) (left int, err error) {
 	return len(b.removed.names), nil
 }
 
-// tidy removes all due entries.
+// tidy removes all of them.
 func (b *Outbox) tidy(ctx context.Context) error {
 	for {
 		if left, err := b.commit(ctx); err != nil || left == 0 {

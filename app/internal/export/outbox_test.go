@@ -352,7 +352,7 @@ func TestOutboxStandby(t *testing.T) {
 	if got := box.Delivered(); !got.Equal(at[6]) {
 		t.Errorf("delivered until %s, want %s", got, at[6])
 	}
-	w.finish() // a member that holds sends nothing at its end
+	w.finish() // a holding member sends nothing at its end
 	r.want(t)
 	if left := w.left(); left != 4 {
 		t.Errorf("%d entries are left", left)

@@ -146,7 +146,8 @@ func TestTruncatedGzipNamesTheLine(t *testing.T) {
 
 func TestBadRecordings(t *testing.T) {
 	const header = `{"lifelineRecording":1,"cluster":"c","started":"2026-05-04T03:02:01Z"}` + "\n"
-	const gone = `{"seen":"2026-05-04T03:02:01Z","source":"watch","gone":{"kind":"Pod","name":"a","resourceVersion":3}}` + "\n"
+	const gone = `{"seen":"2026-05-04T03:02:01Z","source":"watch",` +
+		`"gone":{"kind":"Pod","name":"a","resourceVersion":3}}` + "\n"
 	cases := map[string]struct {
 		reason string
 		text   string

@@ -28,8 +28,10 @@ func discovery(t *testing.T) *rest.Config {
 			`"namespaced":true,"verbs":["list","watch"]},{"name":"secrets","kind":"Secret","namespaced":true,` +
 			`"verbs":["list","watch"]},{"name":"pods/log","kind":"Pod","namespaced":true,"verbs":["get"]}]}`,
 		"/apis": `{"kind":"APIGroupList","groups":[
-			{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}},
-			{"name":"down.example.com","versions":[{"groupVersion":"down.example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"down.example.com/v1","version":"v1"}}]}`,
+			{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],` +
+			`"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}},
+			{"name":"down.example.com","versions":[{"groupVersion":"down.example.com/v1","version":"v1"}],` +
+			`"preferredVersion":{"groupVersion":"down.example.com/v1","version":"v1"}}]}`,
 		"/apis/example.com/v1": `{"kind":"APIResourceList","groupVersion":"example.com/v1",` +
 			`"resources":[{"name":"heads","kind":"Head","namespaced":true,"verbs":["get","list","watch"]},` +
 			`{"name":"reviews","kind":"Review","verbs":["create"]}]}`,

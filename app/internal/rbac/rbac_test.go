@@ -144,7 +144,7 @@ func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
 	return rules
 }
 
-// least checks that only Leases are written, that Secrets are not read, and that there is no
+// least checks for minimal rights: only Leases are written, Secrets are not read, and no rule has a
 // wildcard. A managed certificate is read and written, by its name alone.
 func least(t *testing.T, rules []rbacv1.PolicyRule, c config.CertificateConfiguration) {
 	t.Helper()

@@ -128,8 +128,8 @@ func clearDown(rows int) string {
 	return strings.Repeat(clearRest+"\n", rows) + up(rows)
 }
 
-// frame draws all traces over the previous drawing's rows above the cursor. It is at most one line
-// shorter than the screen. No line fills the screen's width, because some terminals wrap at the
+// frame draws all traces over the previous drawing's rows above the cursor. It leaves one line of
+// the screen for the cursor. No line fills the screen's width, because some terminals wrap at the
 // last cell.
 func (l *Live) frame(width, height, before int) string {
 	o := l.o

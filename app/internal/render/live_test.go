@@ -19,7 +19,7 @@ type screen struct {
 	t             *testing.T
 	width, height int
 	rows          [][]rune
-	wrapped       []bool // the row continues in the next one
+	wrapped       []bool // the row continues on the next line
 	x, y          int
 	top           int // the first visible row
 }

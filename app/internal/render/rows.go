@@ -50,7 +50,7 @@ func (r *rows) walk(siblings []*node, prefix string, above object.Ref) {
 	}
 }
 
-// columns are the widths of a tree's columns. The bar's is 0 if there is no room.
+// columns are the widths of a tree's columns. The bar's is 0 without room for one.
 type columns struct{ what, component, length, bar int }
 
 // gap is the number of cells between columns.

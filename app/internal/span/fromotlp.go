@@ -27,8 +27,8 @@ const maxSpans = 1_000_000
 //
 // Spans of other components, with any other scope than ScopeName, get an Origin. Spans without
 // valid IDs are dropped, and so are later spans with the same ID. A missing parent counts as
-// outside unless the span's flags differ. A span that is its own ancestor becomes a root. FromOTLP
-// returns an error for no spans, for spans of several traces, and for more than maxSpans.
+// outside, unless the span's flags specify it. A span that is its own ancestor becomes a root.
+// FromOTLP returns an error for no spans, for spans of several traces, and for more than maxSpans.
 func FromOTLP(all []*tracepb.ResourceSpans) (*Trace, error) {
 	t := &Trace{}
 	known := map[trace.SpanID]bool{}

@@ -58,7 +58,7 @@ func fromArray(items []*commonpb.AnyValue, depth int) attribute.Value {
 }
 
 // ListValue returns an OTLP array as a value. It is a typed list if all items share a type, and a
-// list of strings if there are no items. It does not retain items.
+// list of strings without items. It does not retain items.
 func ListValue(items []attribute.Value) attribute.Value {
 	kind := attribute.STRING
 	for i, item := range items {

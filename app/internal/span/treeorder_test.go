@@ -14,7 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// TestTreeOrderOfCircles: a cycle is opened at one of its own spans, and keeps its descendants.
+// TestTreeOrderOfCircles: a cycle is opened at one of its spans, and keeps its descendants.
 func TestTreeOrderOfCircles(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	one := func(name byte, parent byte, start int) *span.Span {

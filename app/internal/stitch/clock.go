@@ -16,8 +16,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// precision is the clock difference below which there is no proof of an error. Clocks of one
-// machine, or synchronized ones, may appear to differ by this much.
+// precision is the largest clock difference without proof of an error. Clocks of one machine, or
+// synchronized ones, may appear to differ by this much.
 const precision = time.Millisecond
 
 // reference is the instance of our own spans' clock.

@@ -227,9 +227,9 @@ func shift(s *span.Span, by time.Duration) {
 	s.Events = events
 }
 
-// adopt replaces an outside parent of our spans by the joined parent. A joined parent below the
-// span itself does not count: an operator's webhook may create an object's context within the
-// request of that span.
+// adopt replaces an outside parent of our spans by the joined parent. If that parent is below the
+// span itself, the span becomes a root: an operator's webhook may create an object's context within
+// the request of that span.
 func (j *joint) adopt(own []*span.Span) []*span.Span {
 	for i, s := range own {
 		if !s.RemoteParent {
@@ -249,8 +249,8 @@ func (j *joint) adopt(own []*span.Span) []*span.Span {
 	return own
 }
 
-// unlinked returns own without links to the API server's traces that were joined. No other place
-// knows them by that ID.
+// unlinked returns own without links to the API server's traces that were joined. Their original
+// IDs appear nowhere else.
 func (j *joint) unlinked(own []*span.Span) []*span.Span {
 	joined := make(map[trace.TraceID]bool, len(j.members))
 	for _, n := range j.members {

@@ -12,7 +12,7 @@ import (
 // elsewhere, in places numbered from 1. Fresh returns the spans to store, and Left those to delete.
 // After a crash the caller accepts the copies again.
 
-// Left identifies a span that is no longer held, and the place of its copy.
+// Left identifies a span that has left the Stitcher, and the place of its copy.
 type Left struct {
 	Trace trace.TraceID
 	Span  trace.SpanID

@@ -127,8 +127,8 @@ func isHealth(path string) bool {
 	return false
 }
 
-// minor reports whether s is unlikely to belong to a change: a read, or a write about other
-// objects. Such spans are evicted first.
+// minor reports whether s is unlikely to belong to a change: a read, a poll, or a write of an
+// Event, a review or a Node. Such spans are evicted first.
 func minor(s *span.Span) bool {
 	verb, rest, _ := strings.Cut(s.Name, " ")
 	switch {

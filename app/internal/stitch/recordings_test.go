@@ -30,7 +30,7 @@ import (
 type captured struct {
 	spans  []*span.Span
 	ours   []*span.Trace
-	audits map[string]bool // of the writes in ours
+	audits map[string]bool // audit-ids of the writes in ours
 	end    time.Time
 }
 

@@ -144,8 +144,8 @@ func (s *Stitcher) claim(n *node) {
 	}
 }
 
-// dispute records a claim. Of two different claims, a request wins over a Pod; equal ones cancel
-// each other.
+// dispute records a claim. Of two different claims, a request wins over a Pod; two of the same kind
+// cancel each other.
 func (s *Stitcher) dispute(n *node, h home) {
 	switch was, known := s.scratch.claims[n]; {
 	case !known, h.evidence == span.ByRequest && was.evidence != span.ByRequest:

@@ -115,7 +115,8 @@ func TestRules(t *testing.T) {
 			want: []string{"create Pod > HTTP PATCH (request)", "HTTP PATCH > " + patchPod + " (request)"},
 		},
 		"the caller's own work": {
-			reason: "the call is known to be the write's; the work that called is not known to be for this object alone",
+			reason: "the call is known to be the write's; the work that called is not known to be for this " +
+				"object alone",
 			spans: func(f *foreign, _ story) {
 				f.add("tool@ci", "i", "deploy everything", by{1, 1}, 0, 0, 6)
 				f.add("tool@ci", "c", "HTTP POST", by{1, 2}, 1, 1, 5)

@@ -123,7 +123,8 @@ func (d definer) admitted(m *Metrics) {
 		"Requests to the webhook that were no admission reviews. Any: somebody else than the API server reaches it.")
 	m.AdmissionBusy = d.total("admission_busy_total",
 		"Calls that were not answered because there were too many connections, or large reviews, at a time; those "+
-			"writes went on without. Any: the process is short of CPU, or somebody else than the API server reaches it.")
+			"writes went on without. Any: the process is short of CPU, or somebody else than the API server "+
+			"reaches it.")
 	m.AdmissionFailed = d.total("admission_failed_total",
 		"Calls that met a bug of Lifeline; those writes went on without. Any: please report it with the stack from "+
 			"the log.")

@@ -49,7 +49,7 @@ const maxRequest = time.Hour
 
 // Interval returns the possible start and end of a request, and whether it changed them. An
 // impossible time is replaced by the other one, or by now if both are impossible. An end before the
-// start becomes the start; that alone is no change.
+// start becomes the start, which does not count as a change.
 func Interval(start, end, now time.Time) (from, to time.Time, changed bool) {
 	from, to = Known(start, now), Known(end, now)
 	if !from.IsZero() && to.Sub(from) > maxRequest {

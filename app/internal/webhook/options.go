@@ -38,7 +38,7 @@ type Options struct {
 	Namespace string
 	// Service is the server's Service; its Port is not 0.
 	Service Service
-	// URL is the server's https address if there is no Service, reachable from the API server.
+	// URL is the server's https address in place of a Service, reachable from the API server.
 	URL string
 	// CA is a CA bundle in PEM for the server's certificate. Certificate is a cert-manager
 	// Certificate as its source instead. Without both, the server that manages its certificate

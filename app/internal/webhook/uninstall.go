@@ -24,7 +24,7 @@ type Uninstall struct {
 	Convention lifeline.Convention
 	REST       *rest.Config
 	DryRun     bool
-	// Out receives a report of the changes, and of what remains.
+	// Out receives a report of the changes, and of the remaining annotations.
 	Out io.Writer
 }
 
