@@ -5,7 +5,7 @@
 //
 // It gathers Facts (gather*.go), evaluates them (Examine: pure, one file per idea), and prints the
 // Report. Facts that could not be gathered are reported as unknown with the reason, never guessed.
-// The cluster is not changed. The package reads only versions, labels of nodes, the flags of
-// control planes that run as Pods, the kubelets' tracing settings, the registration of the
-// admission webhook, and rights.
+// The cluster is not changed. The package reads versions, labels of nodes, rights, the kubelets'
+// tracing settings and the registration of the admission webhook. It reads the flags of control
+// planes that run as Pods, and nothing else.
 package doctor

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// AggregateLabel, with the value "true", adds a ClusterRole's rules to those of every server that
-// watches a whole cluster.
+// AggregateLabel marks, with the value "true", a ClusterRole whose rules are added to those of
+// every server that watches a whole cluster.
 const AggregateLabel = "rbac.lifeline.dev/aggregate-to-lifeline"
 
 // Options configure the manifests.

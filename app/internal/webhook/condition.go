@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// excluded are the resources without contexts. They are Events and bookkeeping, the bulk of all
-// writes; objects that are not stored; secrets; and access control, which a holder of our key could
-// change in transit. An empty Resource means the whole group.
+// excluded are the resources without contexts: Events and bookkeeping, the bulk of all writes;
+// objects that are not stored; secrets; and access control. A holder of our key could change access
+// control in transit. An empty Resource means the whole group.
 var excluded = []schema.GroupResource{
 	{Resource: "bindings"},
 	{Resource: "endpoints"},

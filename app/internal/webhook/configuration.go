@@ -19,12 +19,12 @@ const (
 	// label marks our configurations.
 	label, labelValue = "app.kubernetes.io/name", "lifeline"
 
-	// CAKey is the annotation with the writer of the configuration's authorities; no one else
-	// changes them.
+	// CAKey is the annotation with the writer of the configuration's authorities. Other writers
+	// leave them unchanged.
 	CAKey = "webhook.lifeline.dev/ca"
-	// CAManaged: the server that manages its certificate.
+	// CAManaged is the value for the server that manages its certificate.
 	CAManaged = "managed"
-	// CAGiven: the user who installed the configuration.
+	// CAGiven is the value for the user who installed the configuration.
 	CAGiven = "given"
 	// CertManagerKey makes cert-manager write them.
 	CertManagerKey = "cert-manager.io/inject-ca-from"
