@@ -41,8 +41,8 @@ type Observation struct {
 	Source Source    `json:"source"`
 	// Listed means that this came from a list, not from a live watch. Seen is then a loose bound.
 	Listed bool `json:"listed,omitempty"`
-	// Late means that a watch opened after the write delivered it. Unlike a list, the watch does
-	// not repeat earlier observations. Implies Listed.
+	// Late means that a watch delivered this, and that it was stored before the watch was opened.
+	// Unlike a list, the watch does not repeat earlier observations. Implies Listed.
 	Late bool `json:"late,omitempty"`
 	// Baseline marks the state at the observer's start. Its existence is not a change (rule L7).
 	// Implies Listed.
