@@ -7,7 +7,6 @@ package insight
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -138,7 +137,7 @@ func (w *walk) own(s *span.Span, from, to time.Time) {
 
 // isCondition reports whether s is the wait for a condition. What the object
 // has caused explains such a wait better than the condition's name.
-func isCondition(s *span.Span) bool { return s.Name == "condition" }
+func isCondition(s *span.Span) bool { return s.Name == span.NameCondition }
 
 // candidate is a span that another may have waited for, and when that wait was
 // over.
@@ -171,7 +170,7 @@ func (w *walk) candidates(s *span.Span) []candidate {
 // s that itself went on: what s may have waited for. Only a reconciliation that
 // others are part of waits for its turn.
 func (w *walk) rivals(s *span.Span) []*span.Span {
-	if !reconciles(s) || len(w.inner(s)) == 0 {
+	if !s.IsReconciliation() || len(w.inner(s)) == 0 {
 		return nil
 	}
 	var out []*span.Span
@@ -179,7 +178,7 @@ func (w *walk) rivals(s *span.Span) []*span.Span {
 		out = w.leaves(c, out, 0)
 	}
 	for _, sibling := range w.children[s.Parent] {
-		if sibling != s && reconciles(sibling) {
+		if sibling != s && sibling.IsReconciliation() {
 			out = w.leaves(sibling, out, 0)
 		}
 	}
@@ -203,14 +202,12 @@ func (w *walk) leaves(s *span.Span, out []*span.Span, depth int) []*span.Span {
 func (w *walk) inner(s *span.Span) []*span.Span {
 	var out []*span.Span
 	for _, c := range w.children[s.ID] {
-		if reconciles(c) {
+		if c.IsReconciliation() {
 			out = append(out, c)
 		}
 	}
 	return out
 }
-
-func reconciles(s *span.Span) bool { return strings.HasPrefix(s.Name, "reconcile ") }
 
 // maxDepth bounds recursion over spans that may be their own ancestors.
 const maxDepth = 64

@@ -88,17 +88,10 @@ func round(shares []Share, total time.Duration) {
 
 func percent(part, total time.Duration) float64 { return 100 * float64(part) / float64(total) }
 
-// details are the attributes that tell spans of one name apart where it matters
-// which of them it was.
-var details = map[string]attribute.Key{
-	"pull image": span.KeyImage,
-	"condition":  "k8s.object.condition.type",
-}
-
 // Label names the work of a span as far as it is worth telling apart: its name,
 // and the image of a pull or the type of a condition.
 func Label(s *span.Span) string {
-	if k, ok := details[s.Name]; ok {
+	if k := s.Detail(); k != "" {
 		if detail := Attribute(s, k); detail != "" {
 			return s.Name + " " + detail
 		}
