@@ -101,10 +101,18 @@ test-all: vet unit lab-test cluster-test e2e e2e-components e2e-jaeger e2e-versi
 vet: ## go vet in every module
 	@for m in $(MODULES); do (cd $$m && echo "vet $$m" && go vet ./...); done
 
+# These take minutes under the race detector; make test runs them without it.
+UNRACED = $(if $(SHORT),/app/internal/(export|lifecycle|shard|stitch|store/sqlite)$$$$,^$$$$)
+
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
-	for m in $(UNITS); do (cd $$m && echo "test $$m" && go test $(RACE) $(SHORT) -timeout 40m ./...); done
+	for m in $(UNITS); do (cd $$m
+		echo "test $$m"
+		go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)')
+		unraced="$$(go list ./... | grep -E '$(UNRACED)' || true)"
+		[ -z "$$unraced" ] || go test $(SHORT) -timeout 40m $$unraced)
+	done
 
 .PHONY: kubernetes
 kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
@@ -133,11 +141,13 @@ cluster-test: kubernetes bin ## What the API server asks the webhook, and whethe
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn
+# Tests of one package side by side: they wait more than they compute.
+PARALLEL := -parallel 4
 
 .PHONY: e2e
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
 	@cd e2e
-	go test -v -count 1 $(SHORT) -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
+	go test -v -count 1 $(SHORT) $(PARALLEL) -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
 	go test -v -count 1 $(SHORT) -p 1 -timeout 90m $(QUIET)
 
 .PHONY: e2e-components
