@@ -21,11 +21,12 @@ var errNoRegistry = errors.New("the cluster has no registry: its nodes are not r
 
 // defaultImages are in every registry. The versions of app hold the same
 // program and differ in their environment, so that a rollout has something to
-// roll out.
+// roll out. web:1 is the image of examples/web.yaml, registry.example/web:1.
 var defaultImages = map[string]testimage.Spec{
 	pauseImage: {},
 	"app:v1":   {Env: []string{"PORT=" + testimage.DefaultPort, "VERSION=v1"}},
 	"app:v2":   {Env: []string{"PORT=" + testimage.DefaultPort, "VERSION=v2"}},
+	"web:1":    {},
 }
 
 func (n *realNodes) pushDefaults(ctx context.Context) error {

@@ -133,6 +133,7 @@ func TestKWOKPods(t *testing.T) {
 }
 
 func TestKWOKPodInDetail(t *testing.T) {
+	slow(t)
 	c := start(t, Options{Version: Versions()[0], KWOK: KWOKOptions{Pull: 1250e6, Ready: 2e9}})
 	kubectl(t, c, podManifest("web", "ready=20ms", `{containers: [{name: a, image: "nginx:1"}]}`), "apply", "-f", "-")
 	kubectl(t, c, "", "wait", "pod/web", "--for=condition=Ready", "--timeout=4m")

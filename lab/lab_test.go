@@ -38,6 +38,15 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
+// slow skips a test under -short: make test runs with -short, make test-all
+// without.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow: make test-all runs it")
+	}
+}
+
 func TestCluster(t *testing.T) {
 	var hooked bool
 	c := start(t, Options{
@@ -204,6 +213,7 @@ func testReconfigure(t *testing.T, c *Cluster) {
 }
 
 func TestSideBySide(t *testing.T) {
+	slow(t)
 	clusters := make([]*Cluster, 2)
 	errs := make([]error, 2)
 	var starts sync.WaitGroup
@@ -298,6 +308,7 @@ func TestFailedStart(t *testing.T) {
 }
 
 func TestPortTaken(t *testing.T) {
+	slow(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

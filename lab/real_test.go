@@ -24,9 +24,7 @@ import (
 // startReal starts a cluster with a real node, or skips the test.
 func startReal(t *testing.T, opts Options) *Cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("real nodes take a while, and this is a short run")
-	}
+	slow(t)
 	opts.Nodes, opts.Progress = NodesReal, t.Output()
 	c, err := Start(t.Context(), opts)
 	if errors.Is(err, ErrNeedsRoot) {
@@ -202,9 +200,7 @@ func TestRealNodeAfterCallersDeath(t *testing.T) {
 	if err := (Options{Nodes: NodesReal}).checkMachine(); err != nil {
 		t.Skip(err)
 	}
-	if testing.Short() {
-		t.Skip("real nodes take a while, and this is a short run")
-	}
+	slow(t)
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), dirVar+"="+dir)

@@ -14,6 +14,7 @@ import (
 // TestSinks expects spans of API server and etcd, and audit batches, where the
 // options send them, also after a change of configuration.
 func TestSinks(t *testing.T) {
+	slow(t)
 	spans, endpoint := receive(t)
 	var events atomic.Int64
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

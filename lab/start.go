@@ -41,6 +41,15 @@ func Build(ctx context.Context, opts Options) error {
 	return err
 }
 
+// Built reports whether the cache has the programs that such a cluster needs.
+func Built(ctx context.Context, opts Options) (bool, error) {
+	if err := opts.Validate(); err != nil {
+		return false, err
+	}
+	opts = opts.withDefaults()
+	return build.Cached(ctx, opts.Version, opts.programs())
+}
+
 // Start starts a cluster and returns when it is ready for use: the nodes are
 // Ready and Pods can be created. When it fails nothing is left running, and
 // the directory is kept, because the error names logs in it.

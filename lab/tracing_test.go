@@ -145,6 +145,7 @@ func ofCaller(traceparent string) func(*trace.Span) bool {
 // records what it should, of a caller that it trusts and of one that it does
 // not, and etcd follows.
 func TestTracingOfControlPlane(t *testing.T) {
+	slow(t)
 	spans, endpoint := receive(t)
 	c := start(t, Options{Nodes: NodesNone})
 	kubectl(t, c, "", "create", "rolebinding", "eve", "--clusterrole=view", "--user=eve")
@@ -195,6 +196,7 @@ func TestTracingOfControlPlane(t *testing.T) {
 // TestTracingOfEtcdAlone: without a configuration of its own the API server
 // hands on the context of whoever calls, and etcd follows that.
 func TestTracingOfEtcdAlone(t *testing.T) {
+	slow(t)
 	const path = "/api/v1/namespaces/default/configmaps/none"
 	spans, endpoint := receive(t)
 	c := start(t, Options{Nodes: NodesNone})

@@ -96,6 +96,7 @@ func (w *webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 // TestWebhookReadyStart expects a webhook that was registered before the
 // controllers start to see the first thing they create.
 func TestWebhookReadyStart(t *testing.T) {
+	slow(t)
 	var hook webhook
 	start(t, Options{Nodes: NodesNone, BeforeControllers: hook.register})
 	t.Cleanup(hook.server.Close)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 )
 
@@ -35,6 +36,7 @@ const (
 // succeeds, a Deployment rolls out, and neither takes longer than the configuration
 // allows.
 func TestHarm(t *testing.T) {
+	harness.Slow(t)
 	ledger := follow(t)
 	without := goesOn(t, "without", ledger)
 	limit := pace{without.apply + slack + working, without.rollout + inARow*slack + working}

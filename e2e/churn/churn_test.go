@@ -15,6 +15,7 @@ import (
 // What lifeline takes stays level, and in the end the last rollout of every
 // Deployment is in the store and at the backend, whole.
 func TestChurn(t *testing.T) {
+	harness.Slow(t)
 	dir := size.keep
 	if dir == "" {
 		dir = t.TempDir()

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	os.Exit(harness.Main(m, lab.Options{
+	os.Exit(harness.MainSlow(m, lab.Options{
 		Nodes: lab.NodesKWOK, NodeCount: size.nodes, AuditPolicy: auditPolicy, Users: []lab.User{{Name: user}},
 		ExtraArgs: map[lab.Component][]string{
 			// What expires does so within the run: it is level sooner.

@@ -96,7 +96,7 @@ func TestRefusesToStart(t *testing.T) {
 		"unknown command":      {"it is named", []string{"frobnicate"}, "", 1, `lifeline: unknown command "frobnicate" for "lifeline"`},
 		"unknown flag":         {"it is named", []string{"run", "--frobnicate", "--", "true"}, "", 1, `lifeline: unknown flag: --frobnicate`},
 		"unknown output":       {"the known ones are named", []string{"run", "-o", "xml", "--", "true"}, "", 1, `lifeline: unknown output "xml": known are tree, table, json`},
-		"no duration":          {"flag and value are named", []string{"run", "--timeout", "soon", "--", "true"}, "", 1, `lifeline: invalid argument "soon" for "--timeout" flag: .*`},
+		"no duration":          {"flag and value are named", []string{"run", "--timeout", "soon", "--", "true"}, "", 1, `lifeline: --timeout "soon": it must be a duration with its unit, such as 90s or 5m`},
 		"no patience":          {"the flag is named", []string{"run", "--timeout", "0s", "--", "true"}, "", 1, `lifeline: --timeout 0s: it must be more than 0`},
 		"unknown OTLP scheme":  {"the known ones are named", []string{"run", "--otlp", "ftp://x:1", "--", "true"}, "", 1, `lifeline: --otlp=ftp://x:1: the scheme must be http, https, grpc or grpcs`},
 		"cannot record":        {"the file is named", []string{"run", "--record", dir + "/no/r", "--", "true"}, "", 1, `lifeline: cannot create recording: open .*/no/r: no such file or directory`},
@@ -146,6 +146,7 @@ func TestUnreachableCluster(t *testing.T) {
 }
 
 func TestCommandsOwnCode(t *testing.T) {
+	t.Parallel()
 	t.Run("failed without a change", func(t *testing.T) {
 		r := bench.Exec(t, "run", "--", "sh", "-c", "exit 9")
 		ends(t, r, 9)
@@ -188,6 +189,7 @@ run converged
 }
 
 func TestNoPermission(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	config := bench.KubeconfigFor(alice)
 	t.Run("run", func(t *testing.T) {
@@ -212,6 +214,7 @@ run converged
 }
 
 func TestRefusedWrites(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, "", "-n", ns, "create", "quota", "few", "--hard=services=1,configmaps=1") // kube-root-ca.crt is one
 	harness.Eventually(t, "the quota's first count", func() bool {

@@ -38,6 +38,7 @@ spec:
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	alone := func(t *testing.T, p *harness.Process) { t.Helper(); p.Signal(t, syscall.SIGINT) }
 	group := func(t *testing.T, p *harness.Process) { t.Helper(); p.SignalGroup(t, syscall.SIGINT) }
 	tests := map[string]struct {
@@ -66,6 +67,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ns := bench.Namespace(t)
 			p := bench.Begin(t, harness.Call{Args: []string{
 				"run", "-o", "json", "--", "sh", "-c", "kubectl apply -f " + harness.File(t, slow(ns)) + "\n" + tt.after,
@@ -157,6 +159,7 @@ func TestInterruptOfObservers(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	p := bench.Begin(t, harness.Call{Args: []string{
 		"run", "-o", "json", "--timeout", "15s", "--", "kubectl", "apply", "-f", harness.File(t, slow(ns)),
@@ -174,6 +177,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestTimeoutYieldsToTheCommandsCode(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	r := bench.Run(t, 5, []string{"--timeout", "1s"}, "sh", "-c", "kubectl apply -f "+harness.File(t, slow(ns))+"; exit 5")
 	if !strings.Contains(r.Stderr, "lifeline: not settled within 1s: ") {

@@ -55,6 +55,7 @@ func collector(t *testing.T, start func() (*harness.Collector, error)) *harness.
 }
 
 func TestOTLP(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		reason string
 		http   bool
@@ -121,6 +122,7 @@ func TestOTLP(t *testing.T) {
 var notLetters = regexp.MustCompile(`[^a-z]+`)
 
 func TestOTLPOfObservers(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	t.Run("watch", func(t *testing.T) {
 		c := collector(t, harness.NewCollector)
@@ -141,6 +143,7 @@ func TestOTLPOfObservers(t *testing.T) {
 }
 
 func TestOTLPBackendThatComesLate(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	addr := harness.Free(t)
 	p := bench.Begin(t, harness.Call{Args: []string{"run", "-o", "json", "--otlp", "grpc://" + addr, "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 1))}})
@@ -157,6 +160,7 @@ func TestOTLPBackendThatComesLate(t *testing.T) {
 }
 
 func TestOTLPBackendThatIsDown(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	for name, tt := range map[string]struct {
 		scheme string

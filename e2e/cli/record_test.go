@@ -61,6 +61,7 @@ func settled(t *testing.T, namespace, name string) {
 }
 
 func TestReplayShowsWhatTheRunShowed(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	apply(t, deployment(ns, "there", 2))
 	settled(t, ns, "there")
@@ -92,6 +93,7 @@ func TestReplayShowsWhatTheRunShowed(t *testing.T) {
 }
 
 func TestObserversAgree(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second.gz")
 	a := observer(t, ns, "record", first)

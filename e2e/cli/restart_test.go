@@ -30,6 +30,7 @@ func restart(t *testing.T, component lab.Component, crash bool) {
 // lag behind are answered 410 Gone and must list again. What happened between
 // is not to be had then; all else must be there, and nothing else.
 func TestObserversOutliveTheAPIServer(t *testing.T) {
+	harness.Slow(t)
 	tests := map[string]struct {
 		component lab.Component
 		crash     bool
@@ -91,6 +92,7 @@ func TestObserversOutliveTheAPIServer(t *testing.T) {
 }
 
 func TestRunOutlivesTheAPIServer(t *testing.T) {
+	harness.Slow(t)
 	ns := bench.Namespace(t)
 	p := bench.Begin(t, harness.Call{Args: []string{
 		"run", "-o", "json", "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 1, "lab.lifeline.dev/pull: 8s")),

@@ -45,6 +45,7 @@ func grantEdit(t *testing.T, namespace string, users ...string) {
 }
 
 func TestRightsInOneNamespace(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	grant(t, ns, alice)
 	config := bench.KubeconfigFor(alice)

@@ -26,6 +26,12 @@ const rate = 1_000_000
 // known by a request, an annotation or an owner.
 func TestOneTrace(t *testing.T) {
 	s := serve(t)
+	// The full rate has everything that the others have, and a user has no rights
+	// that would help.
+	only, users := "", []string{"administrator", "user", "service account"}
+	if testing.Short() {
+		only, users = "full rate", []string{"user"}
+	}
 	for _, tracing := range []struct {
 		name string
 		on   map[lab.Component]lab.Tracing
@@ -34,12 +40,15 @@ func TestOneTrace(t *testing.T) {
 		{"rate 0", map[lab.Component]lab.Tracing{lab.APIServer: {Endpoint: receiver}}},
 		{"full rate", map[lab.Component]lab.Tracing{lab.APIServer: {Endpoint: receiver, SamplingRatePerMillion: rate}}},
 	} {
+		if only != "" && tracing.name != only {
+			continue
+		}
 		t.Run("tracing "+tracing.name, func(t *testing.T) {
 			if err := bench.Reconfigure(t.Context(), func(o *lab.Options) { o.Tracing = tracing.on }); err != nil {
 				t.Fatal(err)
 			}
 			install(t)
-			for _, who := range []string{"administrator", "user", "service account"} {
+			for _, who := range users {
 				for _, run := range []bool{false, true} {
 					name := who
 					if run {
@@ -55,6 +64,7 @@ func TestOneTrace(t *testing.T) {
 // TestLinksTheAPIServer: an API server that does not trust its caller begins a trace of
 // its own, and where it sends that elsewhere the write in ours links to it.
 func TestLinksTheAPIServer(t *testing.T) {
+	harness.Slow(t)
 	elsewhere, err := harness.NewCollector()
 	if err != nil {
 		t.Fatal(err)

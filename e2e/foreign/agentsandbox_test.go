@@ -35,6 +35,7 @@ run converged
 // Pod for each Sandbox. A claim's context goes onto its Sandbox; a claim without
 // one is given that of the controller's first span for it.
 func TestAgentSandbox(t *testing.T) {
+	harness.Slow(t)
 	spans := traced(t)
 	for name, tt := range map[string]struct {
 		reason  string
@@ -82,6 +83,7 @@ func TestAgentSandbox(t *testing.T) {
 // TestAgentSandboxWithoutTracing: what no annotation shows is inferred from the
 // ownerReference.
 func TestAgentSandboxWithoutTracing(t *testing.T) {
+	harness.Slow(t)
 	start(t, "")
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, template(ns), "apply", "-f", "-")

@@ -18,5 +18,5 @@ import (
 var bench *harness.Bench
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK}, &bench))
+	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK}, &bench))
 }

@@ -120,6 +120,7 @@ func nothingLost(t *testing.T, c *otelcol.Collector, times int) {
 
 // TestCollectorOnNodes: deploy/collector/daemonset.
 func TestCollectorOnNodes(t *testing.T) {
+	harness.Slow(t)
 	e := open(t, "daemonset")
 	address := harness.Free(t)
 	s := e.server(t, address, harness.ServerOptions{})
@@ -131,6 +132,7 @@ func TestCollectorOnNodes(t *testing.T) {
 
 // TestCollectorSidecar: deploy/collector/sidecar.
 func TestCollectorSidecar(t *testing.T) {
+	harness.Slow(t)
 	e := open(t, "sidecar")
 	address, between := harness.Free(t), harness.Free(t)
 	s := e.server(t, address, harness.ServerOptions{})
@@ -144,6 +146,7 @@ func TestCollectorSidecar(t *testing.T) {
 
 // TestCollectorGateway: deploy/collector/gateway. Each server has it all.
 func TestCollectorGateway(t *testing.T) {
+	harness.Slow(t)
 	e := open(t, "gateway")
 	first, second, between := harness.Free(t), harness.Free(t), harness.Free(t)
 	one, other := e.server(t, first, harness.ServerOptions{}), e.server(t, second, harness.ServerOptions{})
@@ -160,6 +163,7 @@ func TestCollectorGateway(t *testing.T) {
 // and cannot answer while it is away. The Collector keeps them meanwhile. The whole
 // change happens in that time.
 func TestCollectorKeepsWhatIsRefused(t *testing.T) {
+	harness.Slow(t)
 	const (
 		refused = "Exporting failed. Will retry"
 		full    = `lifeline_receiver_requests_refused_total{reason="full"}`
@@ -239,6 +243,7 @@ func fill(t *testing.T, path string) {
 // TestCollectorManifests: the API server takes each example as it stands, and a
 // Collector's configuration in it is the file that the tests above run.
 func TestCollectorManifests(t *testing.T) {
+	harness.Slow(t)
 	bench.MustKubectl(t, "", "create", "namespace", "lifeline")
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)

@@ -44,6 +44,7 @@ func ofHead(namespace, name string) func(audit.Write) bool {
 // the server, too, which may find their first objects when the controllers have gone
 // on already.
 func TestOperator(t *testing.T) {
+	harness.Slow(t)
 	for name, tc := range map[string]struct {
 		reason string
 		user   string

@@ -14,6 +14,7 @@ import (
 // as one trace, from the API server through the kubelet to containerd, although the
 // kubelet reads no context; and it links to the Pod's trace.
 func TestStreams(t *testing.T) {
+	harness.Slow(t)
 	backend := harness.NewBackend(t)
 	s := bench.Server(t, harness.ServerOptions{
 		OTLP:   backend.URL(),

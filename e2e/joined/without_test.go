@@ -22,6 +22,7 @@ const writing = 300
 // tell of it by an identity; and `lifeline doctor` says what is missing, why, and
 // what to add.
 func TestWithout(t *testing.T) {
+	harness.Slow(t)
 	both := []string{spans(), auditLog()}
 	there := finding{status: "ok", found: "there for"}
 	for _, c := range []struct {

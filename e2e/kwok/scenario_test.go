@@ -12,6 +12,7 @@ import (
 func TestScenarios(t *testing.T) { scenario.All(t, bench) }
 
 func TestSecondRolloutWhileFirstIsOpen(t *testing.T) {
+	t.Parallel()
 	ns := bench.Namespace(t)
 	slow := harness.File(t, scenario.Web(ns, bench.Image("app:v1"), 1, "lab.lifeline.dev/pull=60s"))
 	o := bench.Oracle(t, ns)

@@ -60,6 +60,7 @@ func TestKilled(t *testing.T) {
 // TestSuperseded: a second change while the first is open replaces it, and
 // names it.
 func TestSuperseded(t *testing.T) {
+	harness.Slow(t)
 	spans := collector(t)
 	op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
 	ns := bench.Namespace(t)
@@ -177,6 +178,7 @@ func client(t *testing.T) dynamic.Interface {
 
 // TestForeignContext: what somebody writes into the annotation is a hint (P4).
 func TestForeignContext(t *testing.T) {
+	harness.Slow(t)
 	spans := collector(t)
 	headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
 	const forged = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

@@ -20,6 +20,7 @@ import (
 // containerd send to the Collector on their node's loopback, from where their
 // spans get to the server, and into the trace of a change.
 func TestCollectorInCluster(t *testing.T) {
+	harness.Slow(t)
 	lifeline, err := bench.PushImage(t.Context(), "lifeline:dev", testimage.Spec{Program: bench.Lifeline})
 	if err != nil {
 		t.Fatal(err)

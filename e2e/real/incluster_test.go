@@ -30,6 +30,7 @@ reconcile Deployment app converged
 // rights than that gives it, is asked through a port-forward, and a Pod in the
 // place of one that was deleted goes on with what the storage has kept.
 func TestInCluster(t *testing.T) {
+	harness.Slow(t)
 	image, err := bench.PushImage(t.Context(), "lifeline:dev", testimage.Spec{Program: bench.Lifeline})
 	if err != nil {
 		t.Fatal(err)

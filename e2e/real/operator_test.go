@@ -19,6 +19,7 @@ import (
 // starts, whether the operator carries contexts, links, or has never heard of
 // them.
 func TestOperator(t *testing.T) {
+	harness.Slow(t)
 	for name, tt := range map[string]struct {
 		reason   string
 		args     []string

@@ -16,7 +16,11 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
-func TestScenarios(t *testing.T) { scenario.All(t, bench) }
+// TestScenarios is slow: e2e/kwok runs the same scenarios in make test.
+func TestScenarios(t *testing.T) {
+	harness.Slow(t)
+	scenario.All(t, bench)
+}
 
 // deployment is Deployment app whose container section is given.
 func deployment(namespace, podSpec string) string {
@@ -36,6 +40,8 @@ spec:
 }
 
 func TestImageAlreadyThere(t *testing.T) {
+	t.Parallel()
+	t.Parallel()
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, pod(ns, "first", ""), "apply", "-f", "-")
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/first", "--timeout=4m")
@@ -62,6 +68,8 @@ run converged
 }
 
 func TestInitAndSidecarContainers(t *testing.T) {
+	t.Parallel()
+	t.Parallel()
 	ns := bench.Namespace(t)
 	o := bench.Oracle(t, ns)
 	image := bench.Image("app:v1")
@@ -152,6 +160,8 @@ func slowPull(t *testing.T) (ours, theirs *harness.Span) {
 }
 
 func TestFailedRollouts(t *testing.T) {
+	t.Parallel()
+	t.Parallel()
 	tests := map[string]struct {
 		reason string
 		spec   string
@@ -197,6 +207,7 @@ func TestFailedRollouts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for its deadline
 			ns := bench.Namespace(t)
 			manifest := deployment(ns, strings.ReplaceAll(tt.spec, "IMAGE", bench.Image("app:v1")))
 			// Soon, but not before a slow machine has come to what fails.
@@ -241,6 +252,8 @@ func TestUnschedulableThenScheduled(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
+	t.Parallel()
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, deployment(ns, `
       containers:

@@ -29,6 +29,7 @@ spec:
 const nothingChanged = "lifeline: nothing changed: the command stored nothing\n"
 
 func TestStreams(t *testing.T) {
+	harness.Slow(t)
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, pod(ns, "app", `{name: PORT, value: "9011"}`)+"---"+pod(ns, "talks", `{name: PORT, value: none}`), "apply", "-f", "-")
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/app", "--timeout=4m")

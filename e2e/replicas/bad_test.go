@@ -14,6 +14,7 @@ import (
 // TestFrozenShard: a shard that stands still for longer than its Lease hands out
 // nothing until it is one of the group again; others take over meanwhile.
 func TestFrozenShard(t *testing.T) {
+	harness.Slow(t)
 	backend, undisturbed := collector(t), collector(t)
 	traffic := newTraffic(t, "frozen", size(6, 3))
 	reference := start(t, member{mode: "single", group: "none", name: "reference", backend: undisturbed})
@@ -55,6 +56,7 @@ func TestFrozenShard(t *testing.T) {
 // TestSameIdentity: of two shards with one identity, one ends and says what to
 // change; two standbys do not both lead.
 func TestSameIdentity(t *testing.T) {
+	harness.Slow(t)
 	backend := collector(t)
 	shard := func(name string) *server {
 		return start(t, member{mode: "shards", group: "same", name: name, identity: "twin", backend: backend})
@@ -82,6 +84,7 @@ func TestSameIdentity(t *testing.T) {
 // TestNoRightOnLeases: who may not use Leases says how to get the right, sends
 // nothing, and goes on when it has it.
 func TestNoRightOnLeases(t *testing.T) {
+	harness.Slow(t)
 	bench.MustKubectl(t, readAll, "apply", "-f", "-")
 	backend := collector(t)
 	for _, mode := range []string{"standby", "shards"} {

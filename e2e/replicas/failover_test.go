@@ -14,6 +14,7 @@ import (
 // killed; a third takes over from that when it is stopped. The backend is down
 // meanwhile, and has everything afterwards.
 func TestFailover(t *testing.T) {
+	harness.Slow(t)
 	backend, undisturbed := collector(t), collector(t)
 	traffic := newTraffic(t, "failover", size(6, 3))
 	reference := start(t, member{mode: "single", group: "none", name: "reference", backend: undisturbed})

@@ -21,5 +21,5 @@ const carol = "carol"
 var bench *harness.Bench
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2, Users: []lab.User{{Name: carol}}}, &bench))
+	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2, Users: []lab.User{{Name: carol}}}, &bench))
 }

@@ -5,11 +5,14 @@ package replicas
 import (
 	"testing"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
 // TestShards: several servers divide the namespaces. One joins, one is stopped,
 // one is killed and comes back; together they send what one alone would have.
 func TestShards(t *testing.T) {
+	harness.Slow(t)
 	backend, undisturbed := collector(t), collector(t)
 	traffic := newTraffic(t, "shards", size(12, 6))
 	reference := start(t, member{mode: "single", group: "none", name: "reference", backend: undisturbed})

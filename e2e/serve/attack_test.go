@@ -23,6 +23,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
 // attackEnv multiplies the inputs of TestAttack.
@@ -40,6 +42,7 @@ type attack struct {
 // kills it meanwhile. The server answers each input, stays bounded, and traces an
 // honest change as if nothing had happened.
 func TestAttack(t *testing.T) {
+	harness.Slow(t)
 	scale := 1
 	if text := os.Getenv(attackEnv); text != "" {
 		var err error

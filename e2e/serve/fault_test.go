@@ -55,6 +55,7 @@ func expect(t *testing.T, s *harness.Server, ns, name string) {
 
 // What happens before, while and after the API server is away is all there.
 func TestOutlivesTheAPIServer(t *testing.T) {
+	harness.Slow(t)
 	for name, crash := range map[string]bool{"restart": false, "crash": true} {
 		t.Run(name, func(t *testing.T) {
 			ns := bench.Namespace(t)
@@ -116,6 +117,7 @@ func TestTellsThatTheAPIServerIsAway(t *testing.T) {
 // TestTellsThatTheAPIServerHangs: an API server that keeps its connections and
 // answers nothing shows after ten seconds, and an idle one never does.
 func TestTellsThatTheAPIServerHangs(t *testing.T) {
+	harness.Slow(t)
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
 	s.Start(t)
@@ -218,6 +220,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 // A store that is damaged is set aside, which is said, and what is under way
 // comes up again.
 func TestDamagedStore(t *testing.T) {
+	harness.Slow(t)
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
 	s.Start(t)
@@ -399,6 +402,7 @@ func TestFullDisk(t *testing.T) {
 // TestFullDiskAndAuditWebhook: a server whose disk is full refuses audit batches at
 // once and counts none as taken; the API server sends them again, and none is lost.
 func TestFullDiskAndAuditWebhook(t *testing.T) {
+	harness.Slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: a small disk needs root to be mounted")
 	}

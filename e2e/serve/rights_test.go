@@ -162,6 +162,7 @@ func TestNoRights(t *testing.T) {
 // A token that is replaced on disk is taken up: the server outlives the one that
 // it began with.
 func TestCredentialsRenewed(t *testing.T) {
+	harness.Slow(t)
 	own := granted(t)
 	file := t.TempDir() + "/token"
 	write := func(text string) {
@@ -201,6 +202,7 @@ func TestCredentialsRenewed(t *testing.T) {
 // A client certificate that is replaced on disk is taken up once the one that
 // the server began with has expired.
 func TestCertificateRenewed(t *testing.T) {
+	harness.Slow(t)
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "client.crt"), filepath.Join(dir, "client.key")
 	expires := certificate(t, certFile, keyFile, 45*time.Second)

@@ -355,6 +355,7 @@ func TestBadSenders(t *testing.T) {
 // TestSlowSenders: senders that begin a request and never end it are cut off;
 // meanwhile those who send as they should are served.
 func TestSlowSenders(t *testing.T) {
+	harness.Slow(t)
 	r := receive(t)
 	defer r.Stop(t)
 	for _, w := range r.ways {

@@ -104,6 +104,7 @@ func TestSecondServerOnOneDirectory(t *testing.T) {
 // A configuration that is wrong changes nothing, and one that is right takes
 // effect: with a rate of 0 nothing new is kept.
 func TestReload(t *testing.T) {
+	harness.Slow(t)
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
 	s.Start(t)

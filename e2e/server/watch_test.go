@@ -42,6 +42,7 @@ const converged = "reconcile Deployment converged"
 // What happens is shown while it happens and told once when it is over, also
 // if the server crashes and comes again in the middle.
 func TestWatchOutlivesTheServer(t *testing.T) {
+	harness.Slow(t)
 	ns := bench.Namespace(t)
 	s := serve(t, harness.ServerOptions{Args: []string{"--api-address", harness.Free(t)}})
 	tree := bench.Begin(t, asking(s, "watch", "-n", ns))

@@ -52,7 +52,7 @@ func codeOf(err error, streams genericiooptions.IOStreams) int {
 		code, err = e.code, e.err
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(streams.ErrOut, "lifeline: %s\n", run.OneLine(err))
+		_, _ = fmt.Fprintf(streams.ErrOut, "lifeline: %s\n", run.OneLine(suggested(err)))
 	}
 	return code
 }

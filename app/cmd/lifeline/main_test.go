@@ -152,6 +152,30 @@ func TestCommandLine(t *testing.T) {
 			"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "",
 			"webhook.endpoint.address: Invalid value: \":9443\": must be of loopback",
 		},
+		"DidYouMean": {
+			"one line, no tabs", "lifeline", "runn", 1, "",
+			"lifeline: unknown command \"runn\" for \"lifeline\": did you mean run?\n",
+		},
+		"Bool": {
+			"not Go's words", "lifeline", "webhook print --observe=maybe", 1, "",
+			"lifeline: --observe \"maybe\": it must be true or false\n",
+		},
+		"Duration": {
+			"not Go's words", "lifeline", "run --timeout 5 -- true", 1, "",
+			"lifeline: --timeout \"5\": it must be a duration with its unit, such as 90s or 5m\n",
+		},
+		"DryRun": {
+			"kubectl's values", "lifeline", "webhook install --dry-run=server", 1, "",
+			"lifeline: there is no kubeconfig",
+		},
+		"DryRunAlone": {
+			"as before", "lifeline", "webhook install --dry-run", 1, "", "lifeline: there is no kubeconfig",
+		},
+		"DryRunClient": {
+			"there is a command for that", "lifeline", "webhook install --dry-run=client", 1, "",
+			"lifeline: --dry-run \"client\": it must be none or server; lifeline webhook print shows the " +
+				"configuration\n",
+		},
 		"Contexts": {
 			"what a kubeconfig names is completed", "lifeline",
 			"__complete watch --kubeconfig testdata/kubeconfig.yaml --context ", 0, "blue\ngreen\n", "",

@@ -31,7 +31,8 @@ func newRBAC(streams genericiooptions.IOStreams) *cobra.Command {
 manifests to apply: to read what it watches, but never Secrets, and to share
 Leases if there are several servers. The cluster is asked which kinds it has;
 --offline takes those of Kubernetes itself.`,
-		Example: `  lifeline rbac -n lifeline | kubectl apply -f -
+		Example: `  kubectl create namespace lifeline   # unless it exists
+  lifeline rbac -n lifeline | kubectl apply -f -
   lifeline rbac --config lifeline.yaml --offline > rbac.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -37,6 +37,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newServe(streams), newWebhook(streams),
 		newRBAC(streams),

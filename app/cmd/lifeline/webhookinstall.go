@@ -22,7 +22,8 @@ type webhookFlags struct {
 	name, service, url   string
 	caFile, certManager  string
 	namespaces, excluded []string
-	observe, dryRun      bool
+	observe              bool
+	dryRun               dryRun
 }
 
 const webhookHelp = `Which certificate is right, the API server knows by --ca-file, from cert-manager
@@ -120,12 +121,14 @@ too. The server is not installed by this.
 				return err
 			}
 			return execute(cmd.Context(), &webhook.Install{
-				Options: o, REST: to.Kubeconfig.Current(), DryRun: f.dryRun, Out: streams.Out,
+				Options: o, REST: to.Kubeconfig.Current(), DryRun: f.dryRun == dryRunServer, Out: streams.Out,
 			})
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "have the API server check it, and store nothing")
+	f.dryRun = dryRunNone
+	cmd.Flags().Var(&f.dryRun, "dry-run", "server: have the API server check it, and store nothing; none")
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = string(dryRunServer)
 	return cmd
 }
 

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -93,9 +94,10 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// Finder is what a store.Reader may have beside: the IDs of traces from low to
-// high, both included, at most limit of them. With it a trace is found by the
-// beginning of its ID.
+// Finder is an optional interface of a store.Reader. Between returns the IDs of
+// at most limit traces from low to high, both included. It finds a trace by the
+// first digits of its ID. The error is errors.ErrUnsupported if the store behind
+// the Reader cannot.
 type Finder interface {
 	Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
 }
@@ -122,13 +124,14 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 		}
 		return low, nil
 	}
-	finder, ok := s.opts.Store.(Finder)
-	if !ok {
-		return low, problem(http.StatusBadRequest, "%q: this server needs all %d digits of a trace ID", text, digits)
-	}
 	high, _ := trace.TraceIDFromHex(text + strings.Repeat("f", digits-len(text)))
-	found, err := finder.Between(r.Context(), low, high, 2)
+	found, err := []trace.TraceID(nil), errors.ErrUnsupported
+	if finder, ok := s.opts.Store.(Finder); ok {
+		found, err = finder.Between(r.Context(), low, high, 2)
+	}
 	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return low, problem(http.StatusBadRequest, "%q: this server needs all %d digits of a trace ID", text, digits)
 	case err != nil:
 		return low, err
 	case len(found) == 0:

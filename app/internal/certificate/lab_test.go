@@ -34,6 +34,9 @@ func TestOnARealCluster(t *testing.T) {
 	if os.Getenv("LIFELINE_WEBHOOK_CLUSTER") == "" {
 		t.Skip("LIFELINE_WEBHOOK_CLUSTER is not set: this installs a webhook in the cluster of KUBECONFIG")
 	}
+	if testing.Short() {
+		t.Skip("slow: make test-all runs it")
+	}
 	conf, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		t.Fatal(err)

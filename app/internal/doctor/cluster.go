@@ -129,11 +129,14 @@ func checkRights(f *Facts) Check {
 		c.Add = []Lines{{
 			Where: "by who may grant it, for a ServiceAccount of namespace lifeline; or bind its ClusterRole " +
 				"lifeline to your user",
-			Text: "lifeline rbac -n lifeline | kubectl apply -f -\n",
+			Text: createNamespace + "lifeline rbac -n lifeline | kubectl apply -f -\n",
 		}}
 	}
 	return c
 }
+
+// createNamespace is the first line of advice to apply manifests.
+const createNamespace = "kubectl create namespace lifeline   # unless it exists\n"
 
 func plural(n int, what string) string {
 	if n == 1 {

@@ -6,7 +6,6 @@ package insight
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -137,7 +136,7 @@ func (w *walk) own(s *span.Span, from, to time.Time) {
 
 // isCondition reports whether s waits for a condition. Work that the object caused explains such a
 // wait better.
-func isCondition(s *span.Span) bool { return s.Name == "condition" }
+func isCondition(s *span.Span) bool { return s.Name == span.NameCondition }
 
 // candidate is a span that another may have waited for, and the end of that wait.
 type candidate struct {
@@ -168,7 +167,7 @@ func (w *walk) candidates(s *span.Span) []candidate {
 // rivals returns the innermost reconciliations beside s, and those below a child of s that
 // continued. Only a reconciliation with nested ones waits for its turn.
 func (w *walk) rivals(s *span.Span) []*span.Span {
-	if !reconciles(s) || len(w.inner(s)) == 0 {
+	if !s.IsReconciliation() || len(w.inner(s)) == 0 {
 		return nil
 	}
 	var out []*span.Span
@@ -176,7 +175,7 @@ func (w *walk) rivals(s *span.Span) []*span.Span {
 		out = w.leaves(c, out, 0)
 	}
 	for _, sibling := range w.children[s.Parent] {
-		if sibling != s && reconciles(sibling) {
+		if sibling != s && sibling.IsReconciliation() {
 			out = w.leaves(sibling, out, 0)
 		}
 	}
@@ -200,14 +199,12 @@ func (w *walk) leaves(s *span.Span, out []*span.Span, depth int) []*span.Span {
 func (w *walk) inner(s *span.Span) []*span.Span {
 	var out []*span.Span
 	for _, c := range w.children[s.ID] {
-		if reconciles(c) {
+		if c.IsReconciliation() {
 			out = append(out, c)
 		}
 	}
 	return out
 }
-
-func reconciles(s *span.Span) bool { return strings.HasPrefix(s.Name, "reconcile ") }
 
 // maxDepth bounds recursion over spans with cycles.
 const maxDepth = 64

@@ -88,16 +88,10 @@ func round(shares []Share, total time.Duration) {
 
 func percent(part, total time.Duration) float64 { return 100 * float64(part) / float64(total) }
 
-// details are the attributes that distinguish spans with the same name.
-var details = map[string]attribute.Key{
-	"pull image": span.KeyImage,
-	"condition":  "k8s.object.condition.type",
-}
-
 // Label returns the name of a span's work: its name, with the image of a pull or the type of a
 // condition.
 func Label(s *span.Span) string {
-	if k, ok := details[s.Name]; ok {
+	if k := s.Detail(); k != "" {
 		if detail := Attribute(s, k); detail != "" {
 			return s.Name + " " + detail
 		}

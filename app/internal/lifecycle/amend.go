@@ -176,7 +176,7 @@ func (e *Engine) Amendments() []*span.Trace {
 	for _, a := range e.late {
 		s := &span.Span{
 			TraceID: a.past.line, Parent: a.past.span, ID: span.DeriveID(a.past.line, string(a.ref.UID), "amend", a.key),
-			Name: "amend", Service: a.service, Object: a.ref,
+			Name: span.NameAmend, Service: a.service, Object: a.ref,
 			Start: span.Time{Time: a.at, Source: span.TimeWatch}, End: span.Time{Time: a.at, Source: span.TimeWatch},
 			Events: []span.Event{a.told()},
 		}

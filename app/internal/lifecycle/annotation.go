@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline"
@@ -32,10 +31,6 @@ const (
 	// object.
 	linkUnverified = "unverified"
 )
-
-// keyConvention names the convention by which the context came that evidence
-// "annotation" rests on.
-const keyConvention = attribute.Key("lifeline.context.convention")
 
 // origination is a write together with the context that it put on its object, or
 // that its request carried.

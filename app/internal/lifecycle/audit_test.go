@@ -50,7 +50,7 @@ func writesOf(traces []*span.Trace) []string {
 			line := s.Name + " " + s.Object.Name + " by " + s.Service
 			for _, kv := range s.Attributes {
 				switch kv.Key {
-				case keyMatch, keyRepeats, span.KeyRV, span.KeyActorUser:
+				case span.KeyAuditMatch, span.KeyRepeats, span.KeyRV, span.KeyActorUser:
 					line += " " + string(kv.Key[strings.LastIndex(string(kv.Key), ".")+1:]) + "=" + kv.Value.String()
 				}
 			}

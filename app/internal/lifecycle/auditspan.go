@@ -14,9 +14,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// keyMatch says how a request of the audit log was found to have made a write.
-const keyMatch = attribute.Key("lifeline.audit.match")
-
 // audited returns the request of the audit log that made w, nil if none is
 // known. A write's cause is never told from it, so that a trace is the same
 // whether there is an audit log or not; when it was, and who made it, is.
@@ -52,7 +49,7 @@ func (w *write) span(r *reconciliation, q *joined) *span.Span {
 	if unnamed(q.Write) {
 		s.Service = cmp.Or(w.actor(), s.Service)
 	}
-	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.part)), keyMatch.String(string(q.how)))
+	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.part)), span.KeyAuditMatch.String(string(q.how)))
 	return s
 }
 

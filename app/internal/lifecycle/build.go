@@ -55,7 +55,7 @@ func (d *derivation) trace(l *lineage) *span.Trace {
 func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
 	sc := parseContext(l.run.TraceParent, "")
 	s := &span.Span{
-		TraceID: l.id, ID: sc.SpanID(), Name: "run", Service: "lifeline",
+		TraceID: l.id, ID: sc.SpanID(), Name: span.NameRun, Service: "lifeline",
 		Start:   span.Time{Time: l.run.Start, Source: span.TimeRequest},
 		Outcome: t.Outcome, Message: t.Reason,
 		Attributes: []attribute.KeyValue{span.KeyCommand.String(span.Bound(l.run.Command))},
@@ -86,7 +86,7 @@ func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
 func (d *derivation) spans(r *reconciliation) []*span.Span {
 	s := &span.Span{
 		TraceID: r.line.id, ID: r.id(), Parent: r.above, RemoteParent: r.remote, Evidence: r.evidence,
-		Name: "reconcile " + r.t.ref.Kind.Kind, Service: reconciler(r.t), Object: r.t.ref,
+		Name: span.ReconcileName(r.t.ref.Kind.Kind), Service: reconciler(r.t), Object: r.t.ref,
 		Start: d.start(r).at(), Links: r.links,
 	}
 	if r.parent != nil {
@@ -179,7 +179,7 @@ func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
 		out = append(out, userOf(q.Write)...)
 	}
 	if v := r.first().v; r.evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
-		out = append(out, keyConvention.String(span.Bound(v.TraceConvention)))
+		out = append(out, span.KeyConvention.String(span.Bound(v.TraceConvention)))
 	}
 	if sc := r.outside(); sc.IsValid() {
 		out = append(out, span.KeyParentSampled.Bool(sc.IsSampled()))

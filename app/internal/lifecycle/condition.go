@@ -40,8 +40,8 @@ func (d *derivation) conditionPhases(r *reconciliation) []phase {
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
 				waiting[c.Type] = &phase{
-					name: "condition", service: setter(r.t, v), key: c.Type, start: d.since(r, v, c), message: conditionText(c),
-					attrs: []attribute.KeyValue{attribute.String("k8s.object.condition.type", span.Bound(c.Type))},
+					name: span.NameCondition, service: setter(r.t, v), key: c.Type, start: d.since(r, v, c), message: conditionText(c),
+					attrs: []attribute.KeyValue{span.KeyCondition.String(span.Bound(c.Type))},
 				}
 			case p != nil:
 				p.message = conditionText(c)

@@ -178,9 +178,9 @@ func (t *track) phases(from moment) []phase {
 		if n < len(ready) && ready[n].known() {
 			begin = ready[n]
 		}
-		p := phase{name: "start container", service: kubelet, key: t.spec.Name, attempt: n + 1, start: begin, end: a.started, attrs: t.attrs()}
+		p := phase{name: span.NameStart, service: kubelet, key: t.spec.Name, attempt: n + 1, start: begin, end: a.started, attrs: t.attrs()}
 		if t.init && !t.spec.Sidecar {
-			p.name, p.end = "init container", a.finished
+			p.name, p.end = span.NameInit, a.finished
 		}
 		if a.exit != nil {
 			p.events = append(p.events, exited(&a))
@@ -202,10 +202,10 @@ func (t *track) attrs() []attribute.KeyValue {
 
 func exited(a *attempt) span.Event {
 	attrs := []attribute.KeyValue{
-		attribute.Int("lifeline.container.exit_code", int(a.exit.ExitCode)),
+		span.KeyExit.Int(int(a.exit.ExitCode)),
 		span.KeyReason.String(span.Bound(a.exit.Reason)),
 	}
-	return span.Event{Time: a.finished.at().Time, Name: "container exited", Attributes: attrs}
+	return span.Event{Time: a.finished.at().Time, Name: span.EventExited, Attributes: attrs}
 }
 
 // backoff is the wait between the end of attempt n and the next start. Only a
@@ -215,9 +215,9 @@ func (t *track) backoff(n int) (phase, bool) {
 	if a.exit == nil || t.init && !t.spec.Sidecar && a.exit.ExitCode == 0 {
 		return phase{}, false
 	}
-	p := phase{name: "backoff", service: kubelet, key: t.spec.Name, attempt: n + 1, start: a.finished, attrs: t.attrs()}
+	p := phase{name: span.NameBackoff, service: kubelet, key: t.spec.Name, attempt: n + 1, start: a.finished, attrs: t.attrs()}
 	p.failed, p.message = a.exit.ExitCode != 0, exitMessage(t.spec.Name, a.exit)
-	p.attrs = append(p.attrs, span.KeyReason.String("CrashLoopBackOff"), attribute.Int("lifeline.container.exit_code", int(a.exit.ExitCode)))
+	p.attrs = append(p.attrs, span.KeyReason.String("CrashLoopBackOff"), span.KeyExit.Int(int(a.exit.ExitCode)))
 	switch {
 	case n+1 < len(t.attempts) && t.attempts[n+1].started.known():
 		next := t.attempts[n+1].started
@@ -269,12 +269,12 @@ func (t *track) pulls() []phase {
 	}
 	begin := func(at moment) {
 		n++
-		open = &phase{name: "pull image", service: kubelet, key: t.spec.Name, attempt: n, start: at, attrs: t.attrs()}
+		open = &phase{name: span.NamePull, service: kubelet, key: t.spec.Name, attempt: n, start: at, attrs: t.attrs()}
 	}
 	for _, e := range t.events {
 		switch {
 		case e.Reason == "Pulling":
-			if len(out) > 0 && out[len(out)-1].name == "backoff" && !out[len(out)-1].end.known() {
+			if len(out) > 0 && out[len(out)-1].name == span.NameBackoff && !out[len(out)-1].end.known() {
 				out[len(out)-1].end = e.at()
 			}
 			begin(e.at())
@@ -297,7 +297,7 @@ func (t *track) pulls() []phase {
 			open.failed, open.message = true, e.Note
 			closeAt(e)
 			out = append(out, phase{
-				name: "backoff", service: kubelet, key: t.spec.Name + "/image", attempt: n, start: e.at(), failed: true, message: e.Note,
+				name: span.NameBackoff, service: kubelet, key: t.spec.Name + "/image", attempt: n, start: e.at(), failed: true, message: e.Note,
 				attrs: append(t.attrs(), span.KeyReason.String("ImagePullBackOff")),
 			})
 		}

@@ -115,7 +115,7 @@ func (s *podStory) schedule() (*phase, moment) {
 	if first.Pod.Node != "" && s.r.first().verb == created && !first.baseline && !first.listed {
 		return nil, made
 	}
-	p := &phase{name: "schedule", service: scheduler, start: made}
+	p := &phase{name: span.NameSchedule, service: scheduler, start: made}
 	if name := first.Pod.Scheduler; name != "" && name != "default-scheduler" {
 		p.service = span.Bound(name)
 	}
@@ -129,7 +129,7 @@ func (s *podStory) schedule() (*phase, moment) {
 		}
 		if c != nil && c.Status == "False" && (i == 0 || !equal(s.versions[i-1].Condition(podScheduled), c)) {
 			p.message = c.Message
-			p.events = append(p.events, span.Event{Time: arrival(v).at().Time, Name: "scheduling failed", Attributes: []attribute.KeyValue{
+			p.events = append(p.events, span.Event{Time: arrival(v).at().Time, Name: span.EventUnschedulable, Attributes: []attribute.KeyValue{
 				span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
 			}})
 		}
@@ -177,7 +177,7 @@ func (s *podStory) unschedulable() bool {
 // volumes and network included. Its condition often arrives late, with the next
 // status: that an image was pulled or a container was made proves it earlier.
 func (s *podStory) sandbox(bound moment, tracks []*track) phase {
-	p := phase{name: "sandbox", service: kubelet, start: bound}
+	p := phase{name: span.NameSandbox, service: kubelet, start: bound}
 	for i := range s.versions {
 		v := s.versions[i]
 		if c := v.Condition(podSandboxReady); c != nil && c.Status == "True" {
@@ -193,7 +193,7 @@ func (s *podStory) sandbox(bound moment, tracks []*track) phase {
 		}
 	}
 	if n := s.latest().Volumes; n > 0 {
-		p.attrs = append(p.attrs, attribute.Int("k8s.pod.volume.count", n))
+		p.attrs = append(p.attrs, span.KeyVolumes.Int(n))
 	}
 	for _, e := range s.events {
 		switch e.Reason {
@@ -214,7 +214,7 @@ func (s *podStory) readiness(tracks []*track) *phase {
 	if s.latest().Phase == "Succeeded" || s.latest().Phase == "Failed" {
 		return nil
 	}
-	p := &phase{name: "readiness", service: kubelet}
+	p := &phase{name: span.NameReadiness, service: kubelet}
 	for _, t := range tracks {
 		if t.init && !t.spec.Sidecar {
 			continue
@@ -251,12 +251,12 @@ func (s *podStory) readiness(tracks []*track) *phase {
 
 // endPhases is the deletion of a Pod: from the request to gone.
 func (d *derivation) endPhases(r *reconciliation) []phase {
-	p := phase{name: "terminate", service: kubelet, start: d.start(r)}
+	p := phase{name: span.NameTerminate, service: kubelet, start: d.start(r)}
 	if r.t.removal != nil {
 		p.end = d.goneAt(r.t)
 	}
 	if v := r.first().v; v != nil && !v.Deleting.IsZero() {
-		p.attrs = append(p.attrs, attribute.Int64("k8s.pod.deletion_grace_period_seconds", v.GraceSeconds))
+		p.attrs = append(p.attrs, span.KeyGrace.Int64(v.GraceSeconds))
 	}
 	if last := r.t.last(); last != nil && last.Pod != nil {
 		if last.Pod.Node == "" {
@@ -264,7 +264,7 @@ func (d *derivation) endPhases(r *reconciliation) []phase {
 		}
 		for _, c := range last.Pod.Containers {
 			if c.PreStop {
-				p.attrs = append(p.attrs, attribute.Bool("k8s.pod.pre_stop", true))
+				p.attrs = append(p.attrs, span.KeyPreStop.Bool(true))
 				break
 			}
 		}
@@ -283,10 +283,10 @@ func occurred(e *event) span.Event {
 	attrs := []attribute.KeyValue{
 		span.KeyReason.String(span.Bound(e.Reason)),
 		span.KeyMessage.String(span.Bound(e.Note)),
-		attribute.String("k8s.event.type", span.Bound(e.Type)),
+		span.KeyEventType.String(span.Bound(e.Type)),
 	}
 	if e.Count > 1 {
-		attrs = append(attrs, attribute.Int("lifeline.event.count", int(e.Count)))
+		attrs = append(attrs, span.KeyEventCount.Int(int(e.Count)))
 	}
-	return span.Event{Time: e.at().at().Time, Name: "event " + span.Bound(e.Reason), Attributes: attrs}
+	return span.Event{Time: e.at().at().Time, Name: span.EventPrefix + span.Bound(e.Reason), Attributes: attrs}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -22,9 +20,6 @@ const (
 	maxRefusals = 16
 	maxAlike    = 4
 )
-
-// keyRepeats counts refused writes that were like the one that is told.
-const keyRepeats = attribute.Key("lifeline.write.repeats")
 
 // refusals are the writes to one object that the API server refused, by kind.
 type refusals struct {
@@ -242,7 +237,7 @@ func (r refused) span(l *lineage) *span.Span {
 	s := auditSpan(l, r.Write)
 	s.Status, s.Outcome = span.StatusError, span.Failed
 	if r.repeats > 0 {
-		s.Attributes = append(s.Attributes, keyRepeats.Int(r.repeats))
+		s.Attributes = append(s.Attributes, span.KeyRepeats.Int(r.repeats))
 	}
 	return s
 }

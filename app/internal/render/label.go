@@ -3,22 +3,18 @@
 package render
 
 import (
+	"cmp"
 	"strings"
-
-	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// nameRun is the name of the span of a command under lifeline run.
-const nameRun = "run"
-
 // what describes the work of s. It omits the object's name if the span above has the same object,
 // and the namespace if qualified is false.
 func what(s *span.Span, above object.Ref, qualified bool) string {
-	if s.Name == nameRun {
+	if s.Name == span.NameRun {
 		if command := insight.Attribute(s, span.KeyCommand); command != "" {
 			return escape(command)
 		}
@@ -33,18 +29,9 @@ func what(s *span.Span, above object.Ref, qualified bool) string {
 	return join(words, " ")
 }
 
-// keyCondition is the attribute of the condition that a phase waits for.
-const keyCondition = attribute.Key("k8s.object.condition.type")
-
 // detail distinguishes a phase from others of its object.
 func detail(s *span.Span) string {
-	switch s.Name {
-	case "pull image":
-		return insight.Attribute(s, span.KeyImage)
-	case "condition":
-		return insight.Attribute(s, keyCondition)
-	}
-	return insight.Attribute(s, span.KeyContainer)
+	return insight.Attribute(s, cmp.Or(s.Detail(), span.KeyContainer))
 }
 
 // ownsName reports whether the span's name ends with the kind of its object, as for reconciliations

@@ -17,11 +17,7 @@ import (
 const maxNotes = 3
 
 // Attributes of events, as the engine sets them.
-const (
-	keyEventType  = attribute.Key("k8s.event.type")
-	keyEventCount = attribute.Key("lifeline.event.count")
-	keyExitCode   = attribute.Key("lifeline.container.exit_code")
-)
+const ()
 
 // annotate sets the notes of n and its descendants, and adds their texts to told. It does not
 // repeat a text, and a span that waits for its children leaves the reason to them. It reports
@@ -60,7 +56,7 @@ func eventNotes(events []span.Event, reason string) []piece {
 	var texts []string
 	count := map[string]int{}
 	for _, e := range events {
-		if !matters(e) || e.Name == "container exited" && reason != "" {
+		if !matters(e) || e.Name == span.EventExited && reason != "" {
 			continue
 		}
 		text := eventText(e)
@@ -70,7 +66,7 @@ func eventNotes(events []span.Event, reason string) []piece {
 		if count[text] == 0 {
 			texts = append(texts, text)
 		}
-		n, err := strconv.Atoi(value(e.Attributes, keyEventCount))
+		n, err := strconv.Atoi(value(e.Attributes, span.KeyEventCount))
 		if err != nil || n < 1 {
 			n = 1
 		}
@@ -103,13 +99,13 @@ func matters(e span.Event) bool {
 	if code, err := strconv.Atoi(value(e.Attributes, span.KeyStatusCode)); err == nil {
 		return code >= 400
 	}
-	if code := value(e.Attributes, keyExitCode); code != "" {
+	if code := value(e.Attributes, span.KeyExit); code != "" {
 		return code != "0"
 	}
 	if e.Name == span.EventWrite {
 		return false
 	}
-	if value(e.Attributes, keyEventType) == "Warning" {
+	if value(e.Attributes, span.KeyEventType) == "Warning" {
 		return true
 	}
 	name := strings.ToLower(e.Name + " " + value(e.Attributes, span.KeyReason))
@@ -128,7 +124,7 @@ func eventText(e span.Event) string {
 	if reason == name || reason == "Unschedulable" {
 		reason = ""
 	}
-	if code := value(e.Attributes, keyExitCode); code != "" {
+	if code := value(e.Attributes, span.KeyExit); code != "" {
 		message = "exit code " + escape(code)
 	}
 	name = join([]string{name, escape(value(e.Attributes, span.KeyContainer))}, " ")

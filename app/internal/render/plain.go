@@ -74,7 +74,7 @@ func (p *Plain) Close() error { return nil }
 func (p *Plain) news(t *span.Trace) []*span.Span {
 	var out []*span.Span
 	for _, s := range t.Spans {
-		if s.Open() || p.told[s.ID] || s.Name == nameRun {
+		if s.Open() || p.told[s.ID] || s.Name == span.NameRun {
 			continue
 		}
 		p.told[s.ID] = true

@@ -32,7 +32,7 @@ func Tree(w io.Writer, traces []*span.Trace, o Options) error {
 // treeLines returns the lines of one trace's tree.
 func treeLines(t *span.Trace, o Options, d density) []line {
 	tree := &node{children: forest(t)}
-	if root := t.Root(); root != nil && root.Name == nameRun {
+	if root := t.Root(); root != nil && root.Name == span.NameRun {
 		tree.hoist(root)
 	}
 	var left leftOut

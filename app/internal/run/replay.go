@@ -5,13 +5,9 @@ package run
 import (
 	"context"
 	"errors"
-	"io"
-	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/replay"
 )
 
 // Replay feeds a recording to the engine and prints the traces in it: `lifeline
@@ -37,32 +33,11 @@ func (r *Replay) Run(ctx context.Context) (code int, err error) {
 		return CodeError, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	last := file.Header().Started
-	var runs []trace.TraceID
-	var damage error
-	seen := map[trace.TraceID]bool{}
-	for ctx.Err() == nil {
-		o, err := file.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			damage = err
-			break
-		}
-		p.observe(o)
-		last = later(last, o.Seen)
-		if o.Run != nil {
-			if id := traceOf(o.Run.TraceParent); !seen[id] {
-				seen[id] = true
-				runs = append(runs, id)
-			}
-		}
+	result, damage := replay.Traces(ctx, file.Reader)
+	if ctx.Err() != nil {
+		return CodeInterrupted, damage
 	}
-	if err := ctx.Err(); err != nil {
-		return CodeInterrupted, err
-	}
-	if err := r.print(p, runs, last); err != nil {
+	if err := r.print(p, result); err != nil {
 		return CodeError, err
 	}
 	if damage != nil {
@@ -71,25 +46,11 @@ func (r *Replay) Run(ctx context.Context) (code int, err error) {
 	return CodeOK, nil
 }
 
-func (r *Replay) print(p *pipeline, runs []trace.TraceID, now time.Time) error {
-	var traces []*span.Trace
-	for _, id := range runs {
-		traces = append(traces, p.engine.Related(id, now)...)
-	}
-	if len(runs) == 0 {
-		traces = p.engine.Traces(now)
-	}
-	if len(traces) == 0 && !r.machine() {
+func (r *Replay) print(p *pipeline, result replay.Result) error {
+	if len(result.Traces) == 0 && !r.machine() {
 		p.say("%s holds no change", r.File)
 		return nil
 	}
-	p.export(traces, now)
-	return p.print(traces, now)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	p.export(result.Traces, result.End)
+	return p.print(result.Traces, result.End)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
@@ -173,4 +174,11 @@ func touch(target Target, n int, more bool) string {
 		return fmt.Sprintf("1 other trace touches %s", target)
 	}
 	return fmt.Sprintf("%d other traces touch %s", n, target)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -32,9 +32,3 @@ func traceParent(sc trace.SpanContext) string {
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), carrier)
 	return carrier["traceparent"]
 }
-
-// traceOf gives the trace that a context belongs to; zero for none.
-func traceOf(traceparent string) trace.TraceID {
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
-	return trace.SpanContextFromContext(ctx).TraceID()
-}

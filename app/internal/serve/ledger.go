@@ -187,11 +187,11 @@ func (l *ledger) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	return l.store().List(ctx, q)
 }
 
-// Between implements api.Finder, with what the engine of the store can.
+// Between implements api.Finder.
 func (l *ledger) Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error) {
 	finder, ok := l.store().(api.Finder)
 	if !ok {
-		return nil, nil
+		return nil, errors.ErrUnsupported
 	}
 	return finder.Between(ctx, low, high, limit)
 }

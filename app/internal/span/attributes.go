@@ -44,9 +44,19 @@ const (
 	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
 	KeyAttempt       = attribute.Key("lifeline.attempt")
 	KeyPart          = attribute.Key("lifeline.write.part")
-	KeyVerb          = attribute.Key("lifeline.write.verb")
-	KeyReason        = attribute.Key("lifeline.reason")
-	KeyMessage       = attribute.Key("lifeline.message")
+	// KeyRepeats counts the refused writes equal to this one.
+	KeyRepeats = attribute.Key("lifeline.write.repeats")
+	// KeyAuditMatch is how the request in the audit log was matched with the write.
+	KeyAuditMatch = attribute.Key("lifeline.audit.match")
+	// KeyConvention is the convention of the context on the object.
+	KeyConvention = attribute.Key("lifeline.context.convention")
+	// KeyExit is the exit code of a container.
+	KeyExit = attribute.Key("lifeline.container.exit_code")
+	// KeyEventCount is how often a Kubernetes Event occurred.
+	KeyEventCount = attribute.Key("lifeline.event.count")
+	KeyVerb       = attribute.Key("lifeline.write.verb")
+	KeyReason     = attribute.Key("lifeline.reason")
+	KeyMessage    = attribute.Key("lifeline.message")
 	// KeyLink is a link's attribute for its reason.
 	KeyLink = attribute.Key("lifeline.link")
 
@@ -69,16 +79,19 @@ const (
 	KeyRV          = attribute.Key("k8s.object.resource_version")
 	KeySubresource = attribute.Key("k8s.object.subresource")
 	KeyAuditID     = attribute.Key("k8s.audit_id")
-	KeyStatusCode  = attribute.Key("http.response.status_code")
-	KeyUserAgent   = attribute.Key("user_agent.original")
+	KeyCondition   = attribute.Key("k8s.object.condition.type")
+	KeyEventType   = attribute.Key("k8s.event.type")
+	KeyVolumes     = attribute.Key("k8s.pod.volume.count")
+	// KeyGrace is the grace period of a deletion, in seconds.
+	KeyGrace      = attribute.Key("k8s.pod.deletion_grace_period_seconds")
+	KeyPreStop    = attribute.Key("k8s.pod.pre_stop")
+	KeyStatusCode = attribute.Key("http.response.status_code")
+	KeyUserAgent  = attribute.Key("user_agent.original")
 
 	KeyContainer = attribute.Key("k8s.container.name")
 	KeyImage     = attribute.Key("container.image.name")
 	KeyNode      = attribute.Key("k8s.node.name")
 )
-
-// EventWrite is the name of the span event that records one stored write.
-const EventWrite = "write"
 
 // Bound applies object.Bound to texts of spans.
 func Bound(s string) string { return object.Bound(s) }

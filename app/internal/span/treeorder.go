@@ -5,7 +5,6 @@ package span
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -108,18 +107,5 @@ func order(a, b bool) int {
 
 // compare orders siblings.
 func compare(a, b *Span) int {
-	return cmp.Or(a.Start.Compare(b.Start.Time), cmp.Compare(rank(a), rank(b)), slices.Compare(a.ID[:], b.ID[:]))
-}
-
-// phaseOrder breaks ties between spans that start at the same moment.
-var phaseOrder = map[string]int{
-	"schedule": 1, "sandbox": 2, "pull image": 3, "init container": 4, "start container": 5, "backoff": 6,
-	"readiness": 7, "terminate": 8,
-}
-
-func rank(s *Span) int {
-	if strings.HasPrefix(s.Name, "reconcile") {
-		return 9
-	}
-	return phaseOrder[s.Name]
+	return cmp.Or(a.Start.Compare(b.Start.Time), cmp.Compare(a.order(), b.order()), slices.Compare(a.ID[:], b.ID[:]))
 }

@@ -4,7 +4,6 @@ package stitch
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -191,13 +190,12 @@ func (s *Stitcher) knowStays(c *change, t *span.Trace) {
 	var now []stay
 	ending := map[trace.SpanID]bool{}
 	for _, own := range t.Spans {
-		if own.Name == "terminate" {
+		if own.Name == span.NameTerminate {
 			ending[own.Parent] = true
 		}
 	}
 	for _, own := range t.Spans {
-		if own.Object.Kind.Kind == "Pod" && own.Object.Group == "" && own.Object.UID != "" &&
-			strings.HasPrefix(own.Name, "reconcile ") {
+		if own.Object.Kind.Kind == "Pod" && own.Object.Group == "" && own.Object.UID != "" && own.IsReconciliation() {
 			now = append(now, stay{
 				change: c, at: own.ID, pod: string(own.Object.UID),
 				named: podNamed(own.Object.Namespace, own.Object.Name), start: own.Start, end: own.End.Time,

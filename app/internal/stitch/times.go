@@ -44,30 +44,15 @@ func (j *joint) improve() []*span.Span {
 		if s := j.answered(out[i], tops); s != nil {
 			out[i] = s
 		}
-		if out[i].Name == reconcilePod && len(phases[id]) > 0 {
+		if out[i].Name == span.ReconcileName("Pod") && len(phases[id]) > 0 {
 			j.pod(out, i, phases[id], tops)
 		}
 	}
 	return out
 }
 
-const reconcilePod = "reconcile Pod"
-
-// Phases of a Pod, as the engine names them.
-const (
-	phaseSandbox = "sandbox"
-	phasePull    = "pull image"
-	phaseInit    = "init container"
-	phaseStart   = "start container"
-)
-
-func isPhase(s *span.Span) bool {
-	switch s.Name {
-	case phaseSandbox, phasePull, phaseInit, phaseStart, "readiness", "backoff", "schedule":
-		return true
-	}
-	return false
-}
+// isPhase reports whether s is a phase of a Pod's way to Ready.
+func isPhase(s *span.Span) bool { return s.IsPodPhase() && s.Name != span.NameTerminate }
 
 // answered returns a copy of our write with the times of the API server's span. It returns nil if
 // the times are exact already.
@@ -185,7 +170,7 @@ func (b *better) named(name string) []int {
 
 // sandbox: the sandbox is ready at the end of the call that created it.
 func (b *better) sandbox(runs []call) {
-	phases := b.named(phaseSandbox)
+	phases := b.named(span.NameSandbox)
 	runs = slices.DeleteFunc(slices.Clone(runs), func(c call) bool { return c.failed })
 	if len(phases) == 1 && len(runs) > 0 {
 		b.set[phases[0]] = edges{end: runs[0].end}
@@ -195,7 +180,7 @@ func (b *better) sandbox(runs []call) {
 // pulls: pulls of the same image match in order, if both sides have the same number. A pull without
 // an image matches only a single phase.
 func (b *better) pulls(pulls []call) {
-	phases := b.named(phasePull)
+	phases := b.named(span.NamePull)
 	if len(phases) == 1 && len(pulls) == 1 && pulls[0].image == "" {
 		b.set[phases[0]] = edges{pulls[0].start, pulls[0].end}
 		return
@@ -234,7 +219,7 @@ func familiar(image string) string {
 // containers: containers match by name and attempt, if the runtime reports them. Otherwise only a
 // single container matches.
 func (b *better) containers(creates, starts []call) {
-	phases := append(b.named(phaseInit), b.named(phaseStart)...)
+	phases := append(b.named(span.NameInit), b.named(span.NameStart)...)
 	for _, i := range phases {
 		var create, start *call
 		if len(phases) == 1 && len(creates) == 1 && len(starts) == 1 && creates[0].container == "" {
@@ -248,7 +233,7 @@ func (b *better) containers(creates, starts []call) {
 			continue
 		}
 		e := edges{start: create.start}
-		if start != nil && b.out[i].Name == phaseStart {
+		if start != nil && b.out[i].Name == span.NameStart {
 			e.end = start.end
 		}
 		b.set[i] = e

@@ -5,6 +5,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -21,6 +22,16 @@ const startPatience = 30 * time.Minute
 
 // endPatience is how long goroutines may take to end that have no more to do.
 const endPatience = time.Minute
+
+// MainSlow is Main for a package whose tests on the cluster are all Slow. Under
+// -short it starts no cluster.
+func MainSlow(m *testing.M, opts lab.Options, bench **Bench) int {
+	flag.Parse()
+	if testing.Short() {
+		return m.Run()
+	}
+	return Main(m, opts, bench)
+}
 
 // Main runs the tests of a package on one cluster, which it puts into bench
 // and which ends with them, and returns the code to exit with. Where the

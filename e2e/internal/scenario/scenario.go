@@ -31,7 +31,10 @@ func All(t *testing.T, bench *harness.Bench) {
 		{"name reused", nameReused},
 		{"unrelated changes stay apart", unrelatedChangesStayApart},
 	} {
-		t.Run(s.name, func(t *testing.T) { s.run(t, bench) })
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel() // each in a namespace of its own, and most of it is waiting
+			s.run(t, bench)
+		})
 	}
 }
 

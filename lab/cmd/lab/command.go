@@ -55,9 +55,13 @@ func versionFlag(cmd *cobra.Command, opts *lab.Options) {
 		fmt.Sprintf("minor version of Kubernetes: %s (default: $%s, or else the first)", strings.Join(lab.Versions(), ", "), lab.VersionEnv))
 }
 
+// errNotBuilt is the answer of lab build --check.
+var errNotBuilt = errors.New("the programs of such a cluster are not built yet: lab build builds them")
+
 func buildCommand(talk io.Writer) *cobra.Command {
 	var (
 		nodes string
+		check bool
 		opts  lab.Options
 	)
 	cmd := &cobra.Command{
@@ -66,11 +70,19 @@ func buildCommand(talk io.Writer) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Nodes, opts.Progress = lab.NodeMode(nodes), talk
-			return lab.Build(cmd.Context(), opts)
+			if !check {
+				return lab.Build(cmd.Context(), opts)
+			}
+			built, err := lab.Built(cmd.Context(), opts)
+			if err == nil && !built {
+				err = errNotBuilt
+			}
+			return err
 		},
 	}
 	versionFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
+	cmd.Flags().BoolVar(&check, "check", false, "build nothing; fail if something is not built")
 	return cmd
 }
 

@@ -13,6 +13,11 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
+// exampleRegistry is the registry in the image names of the project's examples.
+// A node pulls those images from the lab's registry. The domain .example is
+// reserved (RFC 2606): no real registry is hidden.
+const exampleRegistry = "registry.example"
+
 // writeContainerd writes containerd's configuration and how it reaches the
 // registry.
 func (n *Node) writeContainerd() error {
@@ -66,22 +71,28 @@ func (n *Node) writeContainerd() error {
 		return fmt.Errorf("cannot write containerd's configuration: %w", err)
 	}
 
-	dir := filepath.Join(l.hostsDir(), n.cfg.Registry)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
-	}
-	url := "http://" + n.cfg.Registry
-	hosts, err := toml.Marshal(table{
-		"server": url,
-		"host":   table{url: table{"capabilities": []string{"pull", "resolve"}}},
-	})
-	if err != nil {
-		return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "hosts.toml"), hosts, 0o600); err != nil {
-		return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
+	for _, name := range []string{n.cfg.Registry, exampleRegistry} {
+		if err := writeHosts(filepath.Join(l.hostsDir(), name), "http://"+n.cfg.Registry); err != nil {
+			return fmt.Errorf("cannot write containerd's registry configuration: %w", err)
+		}
 	}
 	return nil
+}
+
+// writeHosts sends the pulls from one registry to url. The last element of dir
+// is the registry's name.
+func writeHosts(dir, url string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	hosts, err := toml.Marshal(map[string]any{
+		"server": url,
+		"host":   map[string]any{url: map[string]any{"capabilities": []string{"pull", "resolve"}}},
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "hosts.toml"), hosts, 0o600)
 }
 
 func (n *Node) containerdSpec() process.Spec {

@@ -78,7 +78,11 @@ func TestHTTP(t *testing.T) {
 		"web page":       {reason: "a page that had its name lead to loopback", header: map[string]string{"Content-Type": typeProto, "Origin": "http://evil.example"}, body: wire, status: 403, code: codes.PermissionDenied, counts: "foreign"},
 		"logs":           {reason: "another signal", path: "/v1/logs", header: map[string]string{"Content-Type": typeProto}, body: wire, status: 404, code: codes.NotFound, counts: "foreign"},
 		"large":          {reason: "OTLP: 413, not to be repeated", header: map[string]string{"Content-Type": typeProto}, body: make([]byte, 1<<20+1), status: 413, code: codes.ResourceExhausted, counts: "large"},
-		"bomb":           {reason: "small on the wire", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"}, body: zipped(t, make([]byte, 100<<20)), status: 413, code: codes.ResourceExhausted, counts: "large"},
+		"large, json": {
+			reason: "the decoder of JSON takes more memory", header: map[string]string{"Content-Type": typeJSON},
+			body: []byte("{" + strings.Repeat(" ", 256<<10) + "}"), status: 413, code: codes.ResourceExhausted, counts: "large",
+		},
+		"bomb": {reason: "small on the wire", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"}, body: zipped(t, make([]byte, 100<<20)), status: 413, code: codes.ResourceExhausted, counts: "large"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
@@ -20,6 +21,8 @@ type Receiver struct {
 	// turns has a token for each request under way.
 	turns    chan struct{}
 	counters counters
+	// json is held while a request in JSON is decoded.
+	json sync.Mutex
 
 	// grpc and http are nil for nowhere.
 	grpc, http net.Listener

@@ -46,7 +46,7 @@ func (r *Receiver) take(ctx context.Context, how transport, body []byte) (answer
 	b := newBatch(r.opts.Clock, spread*r.opts.MaxBytes)
 	read := b.readProto
 	if how == overHTTPJSON {
-		read = b.readJSON
+		read = func(body []byte) error { return r.takeJSON(b, body) }
 	}
 	if err := read(body); err != nil {
 		return nil, refuseError(err)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// Job is the kind Job.batch.
+var Job = Kind{
+	Kind:       object.Kind{Group: "batch", Version: "v1", Kind: "Job"},
+	Resource:   "jobs",
+	Controller: "job-controller",
+	Owner:      true,
+	Effects:    []*Kind{&Pod},
+	Progress:   true,
+	Attributes: "k8s.job.",
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kind holds what Lifeline knows about Kubernetes' own kinds of objects:
+// one file per kind. Rules about the course of changes are in package lifecycle.
+package kind
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// Kind describes one kind. The zero value stands for an unknown kind.
+type Kind struct {
+	object.Kind
+	// Resource is the name in API paths: "deployments".
+	Resource string
+	// Short is the short name in kubectl: "deploy". It may be empty.
+	Short string
+	// ClusterScoped is true for objects without a namespace.
+	ClusterScoped bool
+
+	// Controller is the component that reconciles the kind. It is needed because
+	// all controllers of kube-controller-manager share one field manager.
+	Controller string
+	// Owner is true if other objects have controllers of this kind.
+	Owner bool
+	// Effects are the kinds of the objects, in the same namespace, that show the
+	// effects of a write.
+	Effects []*Kind
+
+	// Filled names fields that the cluster fills in, by the field above them
+	// ("" for the top level). They are not part of the desired state.
+	Filled map[string][]string
+	// FilledLabels is the prefix of labels that the cluster adds.
+	FilledLabels string
+	// FilledTaints is the prefix of taints that the cluster adds and removes.
+	FilledTaints string
+	// MetadataOnly is true for kinds whose content is never read.
+	MetadataOnly bool
+	// Replicas is the place of the replica counts in the status.
+	Replicas Replicas
+	// Progress is true if the status shows, without observedGeneration, that the
+	// controller has handled a change.
+	Progress bool
+
+	// Attributes is the prefix of the kind's name and UID in the semantic
+	// conventions of OpenTelemetry: "k8s.deployment.". It is empty if the
+	// conventions have none.
+	Attributes string
+}
+
+// Replicas says which fields hold the replica counts of a kind.
+type Replicas string
+
+const (
+	// NoReplicas is for a kind that does not run Pods by number.
+	NoReplicas Replicas = ""
+	// ReplicaCounts are spec.replicas, status.replicas, status.readyReplicas …
+	ReplicaCounts Replicas = "replicas"
+	// NodeCounts are status.desiredNumberScheduled, status.numberReady … of a
+	// DaemonSet.
+	NodeCounts Replicas = "nodes"
+)
+
+// Is reports whether an object is of this kind, in any version.
+func (k *Kind) Is(of object.Kind) bool { return k.Kind.Kind == of.Kind && k.Group == of.Group }
+
+// GroupVersionResource returns the resource of the kind.
+func (k *Kind) GroupVersionResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource}
+}
+
+// GroupKind returns the group and name of the kind.
+func (k *Kind) GroupKind() schema.GroupKind {
+	return schema.GroupKind{Group: k.Group, Kind: k.Kind.Kind}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "slices"
+
+// Components that reconcile more than one kind, or work on Pods.
+const (
+	Kubelet   = "kubelet"
+	APIServer = "kube-apiserver"
+)
+
+// all are the known kinds: those of Pods and their owners first.
+var all = []*Kind{
+	&Deployment,
+	&ReplicaSet,
+	&StatefulSet,
+	&DaemonSet,
+	&ControllerRevision,
+	&Job,
+	&CronJob,
+	&Pod,
+	&Node,
+	&Namespace,
+	&Service,
+	&ConfigMap,
+	&Secret,
+	&ServiceAccount,
+	&PersistentVolumeClaim,
+	&PersistentVolume,
+	&ReplicationController,
+	&ResourceQuota,
+	&HorizontalPodAutoscaler,
+	&PodDisruptionBudget,
+	&Ingress,
+	&NetworkPolicy,
+	&CustomResourceDefinition,
+	&APIService,
+}
+
+type id struct{ group, name string }
+
+var (
+	unknown    Kind
+	byKind     = map[id]*Kind{}
+	byResource = map[id]*Kind{}
+)
+
+func init() {
+	for _, k := range all {
+		byKind[id{k.Group, k.Kind.Kind}] = k
+		byResource[id{k.Group, k.Resource}] = k
+	}
+}
+
+// All returns the known kinds.
+func All() []*Kind { return slices.Clone(all) }
+
+// Of returns the kind of that group and name, or the zero Kind.
+func Of(group, name string) *Kind { return orUnknown(byKind[id{group, name}]) }
+
+// OfResource returns the kind of a resource such as "deployments" in a group, or
+// the zero Kind.
+func OfResource(group, resource string) *Kind { return orUnknown(byResource[id{group, resource}]) }
+
+func orUnknown(k *Kind) *Kind {
+	if k == nil {
+		return &unknown
+	}
+	return k
+}

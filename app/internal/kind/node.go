@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// Node is the kind Node. Its cloud and its controllers fill in addresses,
+// its provider's ID, and the taints that follow its conditions.
+var Node = Kind{
+	Kind:          object.Kind{Version: "v1", Kind: "Node"},
+	Resource:      "nodes",
+	Short:         "no",
+	ClusterScoped: true,
+	Controller:    Kubelet,
+	Owner:         true,
+	Filled:        map[string][]string{"spec": {"podCIDR", "podCIDRs", "providerID", "taints"}},
+	FilledTaints:  "node.kubernetes.io/",
+	Attributes:    "k8s.node.",
+}

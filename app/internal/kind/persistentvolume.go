@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// PersistentVolume is the kind PersistentVolume. Binding fills in the claim.
+var PersistentVolume = Kind{
+	Kind:          object.Kind{Version: "v1", Kind: "PersistentVolume"},
+	Resource:      "persistentvolumes",
+	Short:         "pv",
+	ClusterScoped: true,
+	Controller:    "persistentvolume-binder",
+	Filled:        map[string][]string{"spec": {"claimRef"}},
+	Attributes:    "k8s.persistentvolume.",
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// PersistentVolumeClaim is the kind PersistentVolumeClaim. Binding fills in the volume.
+var PersistentVolumeClaim = Kind{
+	Kind:       object.Kind{Version: "v1", Kind: "PersistentVolumeClaim"},
+	Resource:   "persistentvolumeclaims",
+	Short:      "pvc",
+	Controller: "persistentvolume-binder",
+	Filled:     map[string][]string{"spec": {"volumeName"}},
+	Attributes: "k8s.persistentvolumeclaim.",
+}

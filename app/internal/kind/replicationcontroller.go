@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// ReplicationController is the kind ReplicationController.
+var ReplicationController = Kind{
+	Kind:       object.Kind{Version: "v1", Kind: "ReplicationController"},
+	Resource:   "replicationcontrollers",
+	Short:      "rc",
+	Controller: "replication-controller",
+	Effects:    []*Kind{&Pod},
+	Attributes: "k8s.replicationcontroller.",
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package span
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// Names of spans. Part of a name stands for a kind where vocabulary.go shows
+// <Kind>. To change one, read docs/span-names.md.
+const (
+	NameRun   = "run"
+	NameAmend = "amend"
+
+	NameSchedule  = "schedule"
+	NameSandbox   = "sandbox"
+	NamePull      = "pull image"
+	NameInit      = "init container"
+	NameStart     = "start container"
+	NameBackoff   = "backoff"
+	NameReadiness = "readiness"
+	NameTerminate = "terminate"
+	NameCondition = "condition"
+
+	reconcile = "reconcile "
+)
+
+// Names of span events.
+const (
+	// EventWrite records one stored write.
+	EventWrite = "write"
+	// EventExited records the exit of a container.
+	EventExited = "container exited"
+	// EventUnschedulable records a failed attempt to schedule a Pod.
+	EventUnschedulable = "scheduling failed"
+	// EventPrefix begins the name of a span event for a Kubernetes Event. The
+	// reason follows.
+	EventPrefix = "event "
+)
+
+// phase describes the spans of one phase in the life of an object.
+type phase struct {
+	// order ranks spans that start at the same moment.
+	order int
+	// ofPod is true for the phases of a Pod.
+	ofPod bool
+	// detail is the attribute that distinguishes spans of this name in labels.
+	detail attribute.Key
+}
+
+var phases = map[string]phase{
+	NameSchedule:  {order: 1, ofPod: true},
+	NameSandbox:   {order: 2, ofPod: true},
+	NamePull:      {order: 3, ofPod: true, detail: KeyImage},
+	NameInit:      {order: 4, ofPod: true},
+	NameStart:     {order: 5, ofPod: true},
+	NameBackoff:   {order: 6, ofPod: true},
+	NameReadiness: {order: 7, ofPod: true},
+	NameTerminate: {order: 8, ofPod: true},
+	NameCondition: {detail: KeyCondition},
+}
+
+// orderOfReconciliations ranks reconciliations after all phases.
+const orderOfReconciliations = 9
+
+// ReconcileName is the name of the reconciliation of an object of a kind:
+// "reconcile Deployment".
+func ReconcileName(kind string) string { return reconcile + kind }
+
+// IsReconciliation reports whether s is the reconciliation of an object.
+func (s *Span) IsReconciliation() bool { return strings.HasPrefix(s.Name, reconcile) }
+
+// IsPodPhase reports whether s has the name of a phase of a Pod.
+func (s *Span) IsPodPhase() bool { return phases[s.Name].ofPod }
+
+// Detail is the attribute that distinguishes spans of this name in labels:
+// the image of a pull, the type of a condition. It is empty for other names.
+func (s *Span) Detail() attribute.Key { return phases[s.Name].detail }
+
+// order ranks spans that start at the same moment.
+func (s *Span) order() int {
+	if s.IsReconciliation() {
+		return orderOfReconciliations
+	}
+	return phases[s.Name].order
+}

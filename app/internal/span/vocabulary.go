@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package span
+
+// Term is one name in spans that a backend, an alert or a dashboard may rely on.
+type Term struct {
+	// Sort is what has the name: SpanName, EventName, AttributeKey or LinkReason.
+	Sort Sort
+	Name string
+	// On names the spans with that attribute or event; for a span, its start and
+	// end.
+	On      string
+	Meaning string
+	// Was is the name of the last release, if that was another. Spans carry it
+	// beside Name until the next release.
+	Was string
+}
+
+// Sort is a sort of name.
+type Sort string
+
+// The sorts of names.
+const (
+	SpanName     Sort = "span"
+	EventName    Sort = "event"
+	AttributeKey Sort = "attribute"
+	LinkReason   Sort = "link"
+)
+
+// Vocabulary returns every name in the spans of Lifeline and of the operator kit,
+// sort by sort. docs/span-names.md is generated from it.
+func Vocabulary() []Term {
+	terms := []Term{}
+	for _, list := range [][]Term{spanTerms, eventTerms, attributeTerms, linkTerms} {
+		terms = append(terms, list...)
+	}
+	return terms
+}
+
+var spanTerms = []Term{
+	{SpanName, NameRun, "start of the command → settled", "a command under `lifeline run`", ""},
+	{SpanName, reconcile + "<Kind>", "first write → outcome", "the reconciliation of an object", ""},
+	{SpanName, "create <Kind>", "request received → answered", "a write; likewise `update`, `patch`, `apply`, `delete`", ""},
+	{SpanName, NameAmend, "no length", "facts that came after the trace had ended", ""},
+	{SpanName, NameSchedule, "Pod created → bound", "scheduling of a Pod", ""},
+	{SpanName, NameSandbox, "bound → PodReadyToStartContainers", "volumes, network and sandbox of a Pod", ""},
+	{SpanName, NamePull, "start of the pull → image present", "the pull of one image", ""},
+	{SpanName, NameInit, "started → finished", "one init container", ""},
+	{SpanName, NameStart, "created → started", "the start of one container", ""},
+	{SpanName, NameBackoff, "exit or failed pull → next attempt", "a wait that the kubelet imposed", ""},
+	{SpanName, NameReadiness, "last container started → Ready", "probes and readiness gates of a Pod", ""},
+	{SpanName, NameTerminate, "deletion requested → gone", "the end of a Pod", ""},
+	{SpanName, NameCondition, "condition false → true", "a condition of any other kind", ""},
+	{SpanName, "<controller> reconcile", "dequeued → returned", "one call of an operator's reconciler (operator kit)", ""},
+	{SpanName, "queue wait", "due → dequeued", "the wait in an operator's queue (operator kit)", ""},
+	{SpanName, "watch lag", "object written → delivered", "the delay of an operator's watch (operator kit)", ""},
+	{SpanName, "get <Kind>", "request sent → answered", "a read without informer; likewise `list` (operator kit)", ""},
+	{SpanName, "admission <Kind>", "review received → answered", "a call of an operator's webhook (operator kit)", ""},
+}
+
+var eventTerms = []Term{
+	{EventName, EventWrite, "a reconciliation", "one stored write whose request was not seen", ""},
+	{EventName, EventExited, "`start container`, `init container`, `backoff`", "the exit of a container", ""},
+	{EventName, EventUnschedulable, "`schedule`", "a failed attempt to schedule the Pod", ""},
+	{EventName, EventPrefix + "<reason>", "a phase or a reconciliation", "a Kubernetes Event", ""},
+}
+
+var attributeTerms = []Term{
+	{AttributeKey, string(KeyOutcome), "a reconciliation", "`converged`, `superseded`, `failed`, `deleted` or `unfinished`", ""},
+	{AttributeKey, string(KeyEvidence), "every span but a root", "the evidence for the parent: `annotation`, `request`, `identity`, `owner`, `relation`, `event`, `time` or `unverified`", ""},
+	{AttributeKey, string(KeyTimeEnd), "every span", "the source of the end's time", ""},
+	{AttributeKey, string(KeyTimeStart), "every span", "the source of the start's time, if it differs", ""},
+	{AttributeKey, string(KeyActor), "a write", "the program that wrote", ""},
+	{AttributeKey, string(KeyActorUser), "a write, a reconciliation", "the user of the request, from the audit log", ""},
+	{AttributeKey, string(KeyUserSource), "beside `lifeline.actor.user`", "`audit` (a log file, or a webhook that authenticates its senders) or `audit_unauthenticated`", ""},
+	{AttributeKey, string(KeyImpersonator), "beside `lifeline.actor.user`", "the user who impersonated that one", ""},
+	{AttributeKey, string(KeyCriticalPath), "a span on the critical path", "true", ""},
+	{AttributeKey, string(KeyCommand), "`run`", "the command line, without words that may be secret", ""},
+	{AttributeKey, string(KeyExitCode), "`run`", "the exit code of the command", ""},
+	{AttributeKey, string(KeyHeals), "the root of a healing trace", "the object whose loss is repaired", ""},
+	{AttributeKey, string(KeyParentSampled), "a span whose parent is in another system", "whether that parent was sampled", ""},
+	{AttributeKey, string(KeyAttempt), "a repeated phase", "the number of the attempt, from 1", ""},
+	{AttributeKey, string(KeyVerb), "a write", "the verb of the request, or the effect of the write", ""},
+	{AttributeKey, string(KeyPart), "a write", "the part of the object that changed: `desired`, `observed`, `bookkeeping` or `ownership`", ""},
+	{AttributeKey, string(KeyRepeats), "a refused write", "how many equal refusals followed", ""},
+	{AttributeKey, string(KeyAuditMatch), "a write", "how the request in the audit log was matched with the write", ""},
+	{AttributeKey, string(KeyConvention), "a reconciliation with evidence `annotation`", "the convention of the context on the object", ""},
+	{AttributeKey, string(KeyReason), "a phase, an event", "the machine-readable reason", ""},
+	{AttributeKey, string(KeyMessage), "a failed or waiting span, an event", "the message, without text that may quote values", ""},
+	{AttributeKey, string(KeyLink), "a link", "why the link is there; see below", ""},
+	{AttributeKey, string(KeyExit), "`backoff`, `container exited`", "the exit code of the container", ""},
+	{AttributeKey, string(KeyEventCount), "`event <reason>`", "how often the Event occurred, if more than once", ""},
+	{AttributeKey, string(KeyOriginTrace), "a joined span of another component", "the trace in which it was made", ""},
+	{AttributeKey, string(KeyOriginSpan), "a joined span of another component", "its first ID, if that changed", ""},
+	{AttributeKey, string(KeyOriginParent), "a joined span of another component", "its first parent, if that changed", ""},
+	{AttributeKey, string(KeyCorrection), "a joined span of another component", "seconds by which it was moved, for a wrong clock", ""},
+	{AttributeKey, "lifeline.controller", "`<controller> reconcile`, `queue wait`, `watch lag`", "the controller's name (operator kit)", ""},
+	{AttributeKey, "lifeline.result", "`<controller> reconcile`", "`done`, `requeue`, `error` or `terminal` (operator kit)", ""},
+	{AttributeKey, "lifeline.requeue_after", "`<controller> reconcile`", "seconds until the requested next call (operator kit)", ""},
+	{AttributeKey, "lifeline.triggers.dropped", "`<controller> reconcile`", "triggers beyond the eight that are kept (operator kit)", ""},
+	{AttributeKey, "lifeline.writes.dropped", "`<controller> reconcile`", "writes beyond those that are kept (operator kit)", ""},
+	{AttributeKey, "lifeline.queue.adds", "`queue wait`", "the adds that one turn answers (operator kit)", ""},
+	{AttributeKey, "lifeline.conflict", "an operator's write", "true if the object had changed meanwhile (operator kit)", ""},
+	{AttributeKey, "lifeline.operation", "`admission <Kind>`", "the operation of the request (operator kit)", ""},
+	{AttributeKey, "lifeline.allowed", "`admission <Kind>`", "the webhook's answer (operator kit)", ""},
+	{AttributeKey, string(KeyGroup), "every span of an object", "the API group; absent for the core group", ""},
+	{AttributeKey, string(KeyVersion), "every span of an object", "the API version", ""},
+	{AttributeKey, string(KeyKind), "every span of an object", "the kind", ""},
+	{AttributeKey, string(KeyNamespace), "every span of a namespaced object", "the namespace", ""},
+	{AttributeKey, string(KeyName), "every span of an object", "the name", ""},
+	{AttributeKey, string(KeyUID), "every span of an object", "the UID", ""},
+	{AttributeKey, string(KeyGeneration), "a reconciliation, a write", "metadata.generation", ""},
+	{AttributeKey, string(KeyRV), "a write", "metadata.resourceVersion after the write", ""},
+	{AttributeKey, string(KeySubresource), "a write", "the subresource", ""},
+	{AttributeKey, string(KeyCondition), "`condition`", "the type of the condition", ""},
+	{AttributeKey, string(KeyAuditID), "a write", "the ID of the request in the audit log", ""},
+	{AttributeKey, string(KeyEventType), "`event <reason>`", "`Normal` or `Warning`", ""},
+	{AttributeKey, string(KeyVolumes), "`sandbox`", "the number of volumes", ""},
+	{AttributeKey, string(KeyGrace), "`terminate`", "the grace period in seconds", ""},
+	{AttributeKey, string(KeyPreStop), "`terminate`", "true if a container has a preStop hook", ""},
+}
+
+var linkTerms = []Term{
+	{LinkReason, "annotation", "", "a context on the object, from another trace than its write's", ""},
+	{LinkReason, "deletion", "", "the context of an object under deletion (operator kit)", ""},
+	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
+	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},
+	{LinkReason, "heals", "", "the reconciliation of the object that the write replaces", ""},
+	{LinkReason, "joined", "", "a span of another component, in link mode", ""},
+	{LinkReason, "object", "", "the object's context where it is not the parent (operator kit)", ""},
+	{LinkReason, "owner", "", "the last reconciliation of the owner, from a healing trace", ""},
+	{LinkReason, "pod", "", "the last trace of the Pod of a session such as exec", ""},
+	{LinkReason, "previous", "", "the reconciliation before this one, in another trace", ""},
+	{LinkReason, LinkServer, "", "the API server's span of the request, in another trace", ""},
+	{LinkReason, "stale", "", "a context of a finished trace, of another object or of too long ago", ""},
+	{LinkReason, "stream", "", "the kubelet's or API server's part of a long session", ""},
+	{LinkReason, "superseded", "", "a context for a desired state that was replaced", ""},
+	{LinkReason, "trigger", "", "the context of a further object that asked for this reconcile (operator kit)", ""},
+	{LinkReason, "unverified", "", "a context of an open trace that has nothing to do with the object", ""},
+}
