@@ -41,7 +41,6 @@ spec:
 
 func TestImageAlreadyThere(t *testing.T) {
 	t.Parallel()
-	t.Parallel()
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, pod(ns, "first", ""), "apply", "-f", "-")
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/first", "--timeout=4m")
@@ -68,7 +67,6 @@ run converged
 }
 
 func TestInitAndSidecarContainers(t *testing.T) {
-	t.Parallel()
 	t.Parallel()
 	ns := bench.Namespace(t)
 	o := bench.Oracle(t, ns)
@@ -161,7 +159,6 @@ func slowPull(t *testing.T) (ours, theirs *harness.Span) {
 
 func TestFailedRollouts(t *testing.T) {
 	t.Parallel()
-	t.Parallel()
 	tests := map[string]struct {
 		reason string
 		spec   string
@@ -252,7 +249,6 @@ func TestUnschedulableThenScheduled(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	t.Parallel()
 	t.Parallel()
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, deployment(ns, `
