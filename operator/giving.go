@@ -37,7 +37,7 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 			Annotations: carries, Desired: supply.State(sent.Object).Desired(), Generation: sent.GetGeneration(),
 		},
 		Controlled: owner != nil,
-		Copied:     w.kind.Group == "apps" && w.kind.Kind == "ReplicaSet" && owner != nil && owner.Kind == "Deployment",
+		Copied:     owner != nil && supply.Copied(w.kind.Group, w.kind.Kind, owner.Kind),
 		Request:    w.parent, Now: w.start,
 	}
 	switch {

@@ -187,6 +187,12 @@ func (s Rules) says(before, sent Content) bool {
 	return false
 }
 
+// Copied reports whether the controller of an object copies its own annotations
+// onto it, as a Deployment does with its ReplicaSets. The controller is its kind.
+func Copied(group, kind, controller string) bool {
+	return group == "apps" && kind == "ReplicaSet" && controller == "Deployment"
+}
+
 // IsDeployment reports whether an object is a Deployment, whose context is only
 // changed where its controller writes the ReplicaSet anyway (P3e).
 func IsDeployment(id lifeline.Identity) bool {

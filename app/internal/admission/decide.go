@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/internal/supply"
@@ -95,7 +96,7 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	sent := a.Sent.Annotations
 	owner := controller(r.Object)
 	a.Controlled = owner != nil
-	a.Copied = owner != nil && r.Kind.Group == "apps" && r.Kind.Kind == "ReplicaSet" && owner.Kind == "Deployment"
+	a.Copied = owner != nil && supply.Copied(r.Kind.Group, r.Kind.Kind, owner.Kind)
 	// What a Deployment carries was decided when that was admitted: its controller
 	// would copy it again at each look.
 	trusted := d.opts.Trusts(r.User)
@@ -193,7 +194,7 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 		return o
 	case owner != nil:
 		above, open := d.opts.Open(r.Namespace, owner.UID)
-		if !open && owner.Kind != "CronJob" { // whose runs come by the clock
+		if !open && owner.Kind != kind.CronJob.Kind.Kind { // whose runs come by the clock
 			above, open = d.recent.of(named(owner, r.Namespace), now)
 		}
 		if open {

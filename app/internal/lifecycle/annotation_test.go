@@ -64,7 +64,7 @@ func madeFor(kind, name string) *lifeline.Claim {
 // it has converged.
 func custom(k string) func(*observation.State) {
 	return func(st *observation.State) {
-		kind("example.com", k)(st)
+		ofKind("example.com", k)(st)
 		st.Progress = observation.ProgressInProgress
 		st.Managers = []observation.Manager{{Name: "kubectl-create", Operation: "Update", Fields: 1}}
 	}

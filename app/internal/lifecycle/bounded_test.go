@@ -37,7 +37,7 @@ func TestBounded(t *testing.T) {
 		return fmt.Sprintf("%d objects with %d versions, %d active, %d dependants of %d, %d taken, %d runs, %d refused, %d nodes, %d late",
 			len(e.objects), versions, len(e.active), things, len(e.dependants), len(e.taken), len(e.runs), len(e.refused), len(e.nodes), len(e.late))
 	}
-	s.write("lock", kind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })
+	s.write("lock", ofKind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })
 	s.write("stuck", deployment(1))
 	s.write("stuck", deleting, func(st *observation.State) { st.Finalizers = []string{"never"} })
 	s.write("twin", deployment(0))
@@ -51,7 +51,7 @@ func TestBounded(t *testing.T) {
 		s.write(name+"-rs", replicaSet(name, 0))
 		s.write(name+"-rs", arrived)
 		s.write(name, arrived)
-		s.write("node-"+name, kind("", "Node"), func(st *observation.State) { st.Node = &observation.Node{Zone: "z"} })
+		s.write("node-"+name, ofKind("", "Node"), func(st *observation.State) { st.Node = &observation.Node{Zone: "z"} })
 		stranger := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Node"}, Name: "node", UID: "node"}
 		for _, uid := range []types.UID{"node", "", types.UID(name + "-never-seen")} {
 			stranger.UID = uid

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -159,7 +160,7 @@ func (d *derivation) phases(r *reconciliation) []phase {
 		return d.endPhases(r)
 	case last.Pod != nil && r.verb == created:
 		return d.podPhases(r)
-	case last.Pod != nil || last.Is("apps", "Deployment") || last.Is("apps", "ReplicaSet"):
+	case last.Pod != nil || kind.Deployment.Is(last.Kind) || kind.ReplicaSet.Is(last.Kind):
 		return nil // what they wait for are their dependants
 	}
 	return d.conditionPhases(r)

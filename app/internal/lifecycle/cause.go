@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -273,7 +274,7 @@ func (d *derivation) byController(w *write) bool {
 // to fewer. Only a ReplicaSet says how many it wants; a StatefulSet's or a Job's
 // open reconciliation explains any deletion.
 func (d *derivation) surplus(w *write, owner *reconciliation) bool {
-	if !owner.t.ref.Is("apps", "ReplicaSet") {
+	if !kind.ReplicaSet.Is(owner.t.ref.Kind) {
 		return true
 	}
 	var want int32 = -1
@@ -288,7 +289,7 @@ func (d *derivation) surplus(w *write, owner *reconciliation) bool {
 
 // idle reports whether w removes a ReplicaSet that was scaled to nothing.
 func idle(w *write) bool {
-	return w.prev != nil && w.prev.Is("apps", "ReplicaSet") && w.prev.Workload != nil &&
+	return w.prev != nil && kind.ReplicaSet.Is(w.prev.Kind) && w.prev.Workload != nil &&
 		w.prev.Workload.Replicas == 0 && w.prev.Workload.Total == 0
 }
 

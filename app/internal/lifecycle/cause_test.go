@@ -222,7 +222,7 @@ trace 0 converged
 		"namespace": {
 			"a Namespace takes all that is in it; owners come before it (C3b)",
 			func(s *story) {
-				s.write("default", kind("", "Namespace"), func(st *observation.State) { st.Namespace = "" }, arrived)
+				s.write("default", ofKind("", "Namespace"), func(st *observation.State) { st.Namespace = "" }, arrived)
 				s.rollout()
 				s.before()
 				s.write("default", deleting)
@@ -292,7 +292,7 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
 			func(s *story) {
 				says := func(ready string, p observation.Progress) func(*observation.State) {
 					return func(st *observation.State) {
-						kind("example.com", "Head")(st)
+						ofKind("example.com", "Head")(st)
 						st.ObservedGeneration, st.Progress = -1, p
 						if ready != "" {
 							st.Conditions = []observation.Condition{{Type: "Ready", Status: ready}}
@@ -300,7 +300,7 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
 					}
 				}
 				s.write("head", says("", observation.ProgressCurrent))
-				s.write("child", kind("example.com", "Child"), arrived, func(st *observation.State) {
+				s.write("child", ofKind("example.com", "Child"), arrived, func(st *observation.State) {
 					st.Owners = []object.Owner{{Kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Head"}, Name: "head", UID: "uid-head", Controller: true}}
 				})
 				s.write("head", says("False", observation.ProgressInProgress))

@@ -124,7 +124,7 @@ func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
 func TestForget(t *testing.T) {
 	s := newStory()
 	s.rollout()
-	s.write("lock", kind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })
+	s.write("lock", ofKind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })
 	for range 100 {
 		s.write("lock", func(st *observation.State) { st.Desired++ })
 	}

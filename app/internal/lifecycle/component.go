@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -12,38 +13,15 @@ import (
 // Components that appear by name.
 const (
 	scheduler = "kube-scheduler"
-	kubelet   = "kubelet"
+	kubelet   = kind.Kubelet
 	manager   = "kube-controller-manager"
 	collector = "garbage-collector"
 )
 
-// controllers are the components of Kubernetes that reconcile its own kinds;
-// they all write under one manager name.
-var controllers = map[string]string{
-	"Deployment.apps":                          "deployment-controller",
-	"ReplicaSet.apps":                          "replicaset-controller",
-	"StatefulSet.apps":                         "statefulset-controller",
-	"DaemonSet.apps":                           "daemonset-controller",
-	"ControllerRevision.apps":                  "daemonset-controller",
-	"Job.batch":                                "job-controller",
-	"CronJob.batch":                            "cronjob-controller",
-	"ReplicationController":                    "replication-controller",
-	"HorizontalPodAutoscaler." + "autoscaling": "horizontal-pod-autoscaler",
-	"PodDisruptionBudget.policy":               "disruption-controller",
-	"Namespace":                                "namespace-controller",
-	"Service":                                  "service-controller",
-	"Node":                                     kubelet,
-	"Pod":                                      kubelet,
-	"PersistentVolumeClaim":                    "persistentvolume-binder",
-	"PersistentVolume":                         "persistentvolume-binder",
-	"CustomResourceDefinition.apiextensions.k8s.io": "kube-apiserver",
-	"APIService.apiregistration.k8s.io":             "kube-apiserver",
-}
-
 // reconciler names the component that works on objects of t's kind: a known
 // controller, or whoever writes its status.
 func reconciler(t *timeline) string {
-	if c, ok := controllers[t.ref.Kind.String()]; ok {
+	if c := kind.Of(t.ref.Group, t.ref.Kind.Kind).Controller; c != "" {
 		return c
 	}
 	for i := len(t.versions) - 1; i >= 0; i-- {
@@ -63,7 +41,7 @@ func (w *write) actor() string {
 		return clientOf(w.req.UserAgent)
 	case w.manager == manager && (w.part == desired || w.part == ownership):
 		if o := object.ControllerOf(w.t.owners()); o != nil {
-			if c, ok := controllers[o.Kind.String()]; ok {
+			if c := kind.Of(o.Group, o.Kind.Kind).Controller; c != "" {
 				return c
 			}
 		}

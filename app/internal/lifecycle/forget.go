@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -48,7 +49,7 @@ func (e *Engine) Forget(drop func(object.Ref) bool) {
 // forgetNode forgets what a Node's Pods name of it, unless another Node has
 // its name now.
 func (e *Engine) forgetNode(t *timeline) {
-	if !t.ref.Is("", "Node") || e.nodes[t.ref.Name] == nil {
+	if !kind.Node.Is(t.ref.Kind) || e.nodes[t.ref.Name] == nil {
 		return
 	}
 	for _, other := range e.objects {

@@ -57,7 +57,7 @@ func TestForgetObjects(t *testing.T) {
 	s.write("db-1-a", deleting)
 	s.write("db-1-b", pod("db-1"), elsewhere("db-1-b"))
 	s.emit(observation.Observation{Write: &observation.Write{Ref: object.Ref{Namespace: "elsewhere", Name: "bad"}, Code: 403, AuditID: "x"}})
-	s.write("node-1", kind("", "Node"), func(st *observation.State) {
+	s.write("node-1", ofKind("", "Node"), func(st *observation.State) {
 		st.Namespace, st.Node = "elsewhere", &observation.Node{Zone: "z"} // as if a Node had one
 	})
 	moved := func(r object.Ref) bool { return r.Namespace == "elsewhere" }

@@ -2,6 +2,8 @@
 
 package lifecycle
 
+import "github.com/kube-lifeline/lifeline/app/internal/kind"
+
 // place finds the reconciliation that w belongs to, or begins one.
 func (d *derivation) place(w *write) {
 	switch {
@@ -67,7 +69,7 @@ func (d *derivation) placeDesired(w *write) {
 		}
 	}
 	d.recs[w.t.ref.UID] = append(d.history(w.t.ref.UID), r)
-	if w.verb == deleted && w.t.ref.Is("", "Namespace") {
+	if w.verb == deleted && kind.Namespace.Is(w.t.ref.Kind) {
 		d.namespaces[w.t.ref.Name] = w.t.ref.UID
 	}
 	d.stir(r, w)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -24,7 +25,7 @@ func podConverged(s *version) bool {
 	if s.Pod.Phase == "Succeeded" {
 		return true
 	}
-	if o := object.ControllerOf(s.Owners); o != nil && o.Is("batch", "Job") {
+	if o := object.ControllerOf(s.Owners); o != nil && kind.Job.Is(o.Kind) {
 		return false
 	}
 	return holds(s, podReady) && s.Pod.Phase != "Failed"

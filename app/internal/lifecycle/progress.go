@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"fmt"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -20,9 +21,9 @@ func converged(s *version) bool {
 	switch {
 	case s.Pod != nil:
 		return podConverged(s)
-	case s.Is("apps", "Deployment") && s.Workload != nil:
+	case kind.Deployment.Is(s.Kind) && s.Workload != nil:
 		return deploymentConverged(s)
-	case s.Is("apps", "ReplicaSet") && s.Workload != nil:
+	case kind.ReplicaSet.Is(s.Kind) && s.Workload != nil:
 		w := s.Workload
 		return s.ObservedGeneration >= s.Generation && w.Total == w.Replicas && w.Available >= w.Replicas
 	}
@@ -55,12 +56,12 @@ func failure(s *version) string {
 		return ""
 	case s.ObservedGeneration >= 0 && s.ObservedGeneration < s.Generation:
 		return ""
-	case s.Is("apps", "Deployment"):
+	case kind.Deployment.Is(s.Kind):
 		if c := s.Condition("Progressing"); c != nil && c.Status == "False" && c.Reason == "ProgressDeadlineExceeded" {
 			return "progress deadline exceeded"
 		}
 		return ""
-	case s.Is("apps", "ReplicaSet"):
+	case kind.ReplicaSet.Is(s.Kind):
 		return ""
 	}
 	if s.Progress == observation.ProgressFailed {
@@ -88,7 +89,7 @@ func waitsFor(s *version) string {
 		return c.Message
 	}
 	if w := s.Workload; w != nil {
-		if s.Is("apps", "Deployment") && w.Total > w.Updated {
+		if kind.Deployment.Is(s.Kind) && w.Total > w.Updated {
 			return fmt.Sprintf("%d of %d replicas available, %d old still there", w.Available, w.Replicas, w.Total-w.Updated)
 		}
 		return fmt.Sprintf("%d of %d replicas available", w.Available, w.Replicas)
@@ -108,7 +109,7 @@ func opaque(t *timeline) bool {
 		return true
 	}
 	switch {
-	case v.Pod != nil, v.Workload != nil, v.Is("batch", "Job"), v.Is("batch", "CronJob"):
+	case v.Pod != nil, v.Workload != nil, kind.Of(v.Group, v.Kind.Kind).Progress:
 		return false
 	case v.Group == "" || v.Is("events.k8s.io", "Event"):
 		return false // the core kinds answer at once or say so

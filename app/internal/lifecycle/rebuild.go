@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -58,7 +59,7 @@ func (t *timeline) rebuildable() bool {
 }
 
 func scaledToNothing(v *version) bool {
-	return v.Is("apps", "ReplicaSet") && v.Workload != nil && v.Workload.Replicas == 0 && v.Workload.Total == 0
+	return kind.ReplicaSet.Is(v.Kind) && v.Workload != nil && v.Workload.Replicas == 0 && v.Workload.Total == 0
 }
 
 func (d *derivation) rebuild(t *timeline, owner *rebuild) *rebuild {
@@ -114,7 +115,7 @@ func (d *derivation) begin(r *rebuild, v *version) {
 	r.verb, r.start = created, v.Created
 	switch {
 	case v.Generation <= 1, v.Pod != nil, r.owner != nil && !v.Created.Before(r.owner.start),
-		v.Is("apps", "Deployment") && v.Workload != nil && v.Workload.Revision == "1":
+		kind.Deployment.Is(v.Kind) && v.Workload != nil && v.Workload.Revision == "1":
 		return
 	}
 	effect := d.firstPod(r.t, 0)
@@ -133,7 +134,7 @@ func (d *derivation) begin(r *rebuild, v *version) {
 		r.verb, r.start = updated, at
 	case r.owner != nil && !last.Before(r.owner.start):
 		r.verb, r.start = updated, r.owner.start // it was written again since
-	case r.owner == nil && v.Is("apps", "Deployment"):
+	case r.owner == nil && kind.Deployment.Is(v.Kind):
 		// Whoever rolled it out has written it again since, a label perhaps:
 		// what it made then tells.
 		for _, dep := range d.madeBy(r.t) {

@@ -123,13 +123,13 @@ func (s *story) ran(id, command string) {
 	}})
 }
 
-func kind(group, k string) func(*observation.State) {
+func ofKind(group, k string) func(*observation.State) {
 	return func(s *observation.State) { s.Group, s.Version, s.Kind.Kind = group, "v1", k }
 }
 
 func deployment(replicas int32) func(*observation.State) {
 	return func(s *observation.State) {
-		kind("apps", "Deployment")(s)
+		ofKind("apps", "Deployment")(s)
 		s.Workload = &observation.Workload{Replicas: replicas}
 		s.Managers = []observation.Manager{{Name: "kubectl-create", Operation: "Update", Fields: 1}}
 	}
@@ -137,7 +137,7 @@ func deployment(replicas int32) func(*observation.State) {
 
 func replicaSet(owner string, replicas int32) func(*observation.State) {
 	return func(s *observation.State) {
-		kind("apps", "ReplicaSet")(s)
+		ofKind("apps", "ReplicaSet")(s)
 		s.Workload = &observation.Workload{Replicas: replicas}
 		s.Owners = []object.Owner{{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Name: owner, UID: types.UID("uid-" + owner), Controller: true}}
 		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
@@ -146,7 +146,7 @@ func replicaSet(owner string, replicas int32) func(*observation.State) {
 
 func pod(owner string) func(*observation.State) {
 	return func(s *observation.State) {
-		kind("", "Pod")(s)
+		ofKind("", "Pod")(s)
 		s.ObservedGeneration = -1
 		s.Pod = &observation.Pod{Containers: []observation.Container{{Name: "app", Image: "registry/app:1"}}}
 		if owner != "" {

@@ -7,62 +7,24 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
-// builtIn are Kubernetes' own kinds that have lives worth a look, by the names
-// that kubectl has for them beside the kind itself and its plural.
-var builtIn = []struct {
-	group, kind, short string
-	cluster            bool
-}{
-	{"", "Pod", "po", false},
-	{"", "Service", "svc", false},
-	{"", "ConfigMap", "cm", false},
-	{"", "Secret", "", false},
-	{"", "ServiceAccount", "sa", false},
-	{"", "PersistentVolumeClaim", "pvc", false},
-	{"", "ReplicationController", "rc", false},
-	{"", "PersistentVolume", "pv", true},
-	{"", "Namespace", "ns", true},
-	{"", "Node", "no", true},
-	{"apps", "Deployment", "deploy", false},
-	{"apps", "ReplicaSet", "rs", false},
-	{"apps", "StatefulSet", "sts", false},
-	{"apps", "DaemonSet", "ds", false},
-	{"batch", "Job", "", false},
-	{"batch", "CronJob", "cj", false},
-	{"autoscaling", "HorizontalPodAutoscaler", "hpa", false},
-	{"networking.k8s.io", "Ingress", "ing", false},
-	{"networking.k8s.io", "NetworkPolicy", "netpol", false},
-	{"policy", "PodDisruptionBudget", "pdb", false},
-	{"apiextensions.k8s.io", "CustomResourceDefinition", "crd", true},
-}
-
 // known resolves a kind without a cluster.
-func known(kind, name string) (Target, bool) {
-	plain, group, qualified := strings.Cut(kind, ".")
+func known(named, name string) (Target, bool) {
+	plain, group, qualified := strings.Cut(named, ".")
 	lower := strings.ToLower(plain)
-	for _, b := range builtIn {
-		if qualified && group != b.group {
+	for _, k := range kind.All() {
+		if qualified && group != k.Group {
 			continue
 		}
-		singular := strings.ToLower(b.kind)
-		if lower == singular || lower == plural(singular) || lower == b.short && b.short != "" {
-			return Target{Kind: schema.GroupKind{Group: b.group, Kind: b.kind}, Name: name, Namespaced: !b.cluster}, true
+		if lower == strings.ToLower(k.Kind.Kind) || lower == k.Resource || lower == k.Short && k.Short != "" {
+			return Target{Kind: k.GroupKind(), Name: name, Namespaced: !k.ClusterScoped}, true
 		}
 	}
-	if !unicode.IsUpper(rune(kind[0])) {
+	if !unicode.IsUpper(rune(named[0])) {
 		return Target{}, false
 	}
 	return Target{Kind: schema.GroupKind{Group: group, Kind: plain}, Name: name, Namespaced: true}, true
-}
-
-func plural(kind string) string {
-	switch {
-	case strings.HasSuffix(kind, "s"):
-		return kind + "es"
-	case strings.HasSuffix(kind, "y"):
-		return strings.TrimSuffix(kind, "y") + "ies"
-	}
-	return kind + "s"
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/shard"
 )
@@ -263,7 +264,7 @@ func (h *shards) oldest() uint64 {
 func namespaces(r *recorder) []string {
 	var out []string
 	for ref := range r.engine.Objects() {
-		if ref.Is("", "Namespace") {
+		if kind.Namespace.Is(ref.Kind) {
 			out = append(out, ref.Name)
 		}
 	}

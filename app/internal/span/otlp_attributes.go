@@ -8,28 +8,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
-
-// namedKinds are the kinds with a name and a UID in OpenTelemetry's semantic conventions, and their
-// prefix there.
-var namedKinds = map[object.Kind]string{
-	{Kind: "Namespace"}:                                     "k8s.namespace.",
-	{Kind: "Node"}:                                          "k8s.node.",
-	{Kind: "Pod"}:                                           "k8s.pod.",
-	{Kind: "Service"}:                                       "k8s.service.",
-	{Kind: "PersistentVolume"}:                              "k8s.persistentvolume.",
-	{Kind: "PersistentVolumeClaim"}:                         "k8s.persistentvolumeclaim.",
-	{Kind: "ReplicationController"}:                         "k8s.replicationcontroller.",
-	{Kind: "ResourceQuota"}:                                 "k8s.resourcequota.",
-	{Group: "apps", Kind: "Deployment"}:                     "k8s.deployment.",
-	{Group: "apps", Kind: "ReplicaSet"}:                     "k8s.replicaset.",
-	{Group: "apps", Kind: "StatefulSet"}:                    "k8s.statefulset.",
-	{Group: "apps", Kind: "DaemonSet"}:                      "k8s.daemonset.",
-	{Group: "batch", Kind: "Job"}:                           "k8s.job.",
-	{Group: "batch", Kind: "CronJob"}:                       "k8s.cronjob.",
-	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: "k8s.hpa.",
-}
 
 // spanAttributes returns the span's attributes, then its fields as attributes. An attribute takes
 // precedence over a field with the same key. No key is repeated.
@@ -84,12 +65,12 @@ func (a *attributeSet) object(ref object.Ref) {
 	a.text(KeyName, ref.Name)
 	a.text(KeyUID, string(ref.UID))
 	a.text("k8s.namespace.name", ref.Namespace)
-	prefix, named := namedKinds[object.Kind{Group: ref.Group, Kind: ref.Kind.Kind}]
-	if !named {
+	prefix := kind.Of(ref.Group, ref.Kind.Kind).Attributes
+	if prefix == "" {
 		return
 	}
 	a.text(attribute.Key(prefix+"name"), ref.Name)
-	if prefix != "k8s.namespace." { // the conventions have no UID for it
+	if prefix != kind.Namespace.Attributes { // the conventions have no UID for it
 		a.text(attribute.Key(prefix+"uid"), string(ref.UID))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -35,13 +36,12 @@ func TestNamedKinds(t *testing.T) {
 		KeyGroup: true, KeyVersion: true, KeyKind: true, KeyNamespace: true, KeyName: true, KeyUID: true,
 		semconv.K8SNamespaceNameKey: true,
 	}
-	for kind := range namedKinds {
-		kind.Version = "v1"
+	for _, k := range kind.All() {
 		set := attributeSet{at: map[attribute.Key]int{}}
-		set.object(object.Ref{Kind: kind, Namespace: "n", Name: "o", UID: "u"})
+		set.object(object.Ref{Kind: k.Kind, Namespace: "n", Name: "o", UID: "u"})
 		for _, kv := range set.list {
 			if !own[kv.Key] && !known[kv.Key] {
-				t.Errorf("%s: the semantic conventions have no key %s", kind, kv.Key)
+				t.Errorf("%s: the semantic conventions have no key %s", k.Kind, kv.Key)
 			}
 			delete(known, kv.Key)
 		}

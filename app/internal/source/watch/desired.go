@@ -6,32 +6,17 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
-// filledIn names, by kind, what the cluster itself writes into a place that is
-// otherwise desired state: binding, allocation, bookkeeping.
-var filledIn = map[schema.GroupKind]map[string][]string{
-	{Kind: "Pod"}:                   {"spec": {"nodeName"}},
-	{Kind: "PersistentVolumeClaim"}: {"spec": {"volumeName"}},
-	{Kind: "PersistentVolume"}:      {"spec": {"claimRef"}},
-	{Kind: "Namespace"}:             {"spec": {"finalizers"}},
-	{Kind: "Node"}:                  {"spec": {"podCIDR", "podCIDRs", "providerID", "taints"}},
-	{Kind: "ServiceAccount"}:        {"": {"secrets"}},
-}
-
-// boundLabels begin the labels that binding copies from a Node onto its Pod.
-const boundLabels = "topology.kubernetes.io/"
-
-// nodeTaints begin the taints that Kubernetes' own controllers put on a Node
-// and take away, as its conditions change.
-const nodeTaints = "node.kubernetes.io/"
-
 // desired is the digest of an object's desired state: all of it but status,
-// metadata other than labels, and what filledIn names. A part that is empty
-// counts as one that is missing.
+// metadata other than labels, and the fields that the cluster fills in. An empty
+// part counts as a missing one.
 func desired(obj fields, gk schema.GroupKind) uint64 {
 	d := newDigest()
-	filled := filledIn[gk]
+	k := kind.Of(gk.Group, gk.Kind)
+	filled := k.Filled
 	top := func(key string) bool {
 		switch key {
 		case "apiVersion", "kind", "metadata", "status":
@@ -45,12 +30,11 @@ func desired(obj fields, gk schema.GroupKind) uint64 {
 			d.part(part, sub(obj, part), func(key string) bool { return has(keys, key) })
 		}
 	}
-	isPod := gk == schema.GroupKind{Kind: "Pod"}
 	d.part("labels", sub(sub(obj, "metadata"), "labels"), func(key string) bool {
-		return isPod && strings.HasPrefix(key, boundLabels)
+		return k.FilledLabels != "" && strings.HasPrefix(key, k.FilledLabels)
 	})
-	if gk == (schema.GroupKind{Kind: "Node"}) {
-		d.taints(items(sub(obj, "spec"), "taints"))
+	if k.FilledTaints != "" {
+		d.taints(items(sub(obj, "spec"), "taints"), k.FilledTaints)
 	}
 	return d.sum()
 }
@@ -66,9 +50,10 @@ func (d *digest) part(name string, m fields, skip func(string) bool) {
 	}
 }
 
-func (d *digest) taints(taints []any) {
+// taints hashes all taints but those with a prefix.
+func (d *digest) taints(taints []any, prefix string) {
 	for _, taint := range taints {
-		if t, _ := taint.(fields); !strings.HasPrefix(raw(t, "key"), nodeTaints) {
+		if t, _ := taint.(fields); !strings.HasPrefix(raw(t, "key"), prefix) {
 			d.value(taint)
 		}
 	}

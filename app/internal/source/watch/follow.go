@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -44,8 +45,8 @@ func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint6
 
 // startEffects watches what can hold the effects of a write to gr.
 func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, namespace string, since uint64) {
-	for _, effect := range effects[gr] {
-		w.start(ctx, plan{resource: effect, namespace: namespace, since: since, seen: w.follower(ctx)})
+	for _, effect := range kind.OfResource(gr.Group, gr.Resource).Effects {
+		w.start(ctx, plan{resource: effect.GroupVersionResource(), namespace: namespace, since: since, seen: w.follower(ctx)})
 	}
 	if !mayCauseAnything(gr) {
 		return
@@ -97,13 +98,13 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 	if s.resource.GroupResource() == crds {
 		w.kinds.note(o)
 	}
-	if o.Gone != nil && o.Gone.Is("", "Namespace") {
+	if o.Gone != nil && kind.Namespace.Is(o.Gone.Kind) {
 		delete(s.emptied, o.Gone.Name)
 	}
 	if o.Baseline || o.State == nil {
 		return
 	}
-	if o.State.Is("", "Namespace") && !o.State.Deleting.IsZero() && !s.emptied[o.State.Name] {
+	if kind.Namespace.Is(o.State.Kind) && !o.State.Deleting.IsZero() && !s.emptied[o.State.Name] {
 		// A Namespace that goes takes all that is in it.
 		if s.emptied == nil {
 			s.emptied = map[string]bool{}
@@ -128,7 +129,7 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 }
 
 // startOwners watches a kind that owns what the stream shows.
-func (w *Watcher) startOwners(ctx context.Context, s *stream, kind object.Kind) {
+func (w *Watcher) startOwners(ctx context.Context, s *stream, of object.Kind) {
 	begin := func(r resource) {
 		p := plan{resource: r.GroupVersionResource, since: s.since, seen: w.follower(ctx)}
 		if r.namespaced {
@@ -138,12 +139,12 @@ func (w *Watcher) startOwners(ctx context.Context, s *stream, kind object.Kind) 
 			w.start(ctx, p)
 		}
 	}
-	if r, ok := builtInOwners[groupKind(kind)]; ok {
-		begin(r)
+	if k := kind.Of(of.Group, of.Kind); k.Owner {
+		begin(resource{k.GroupVersionResource(), k.Kind.Kind, !k.ClusterScoped})
 		return
 	}
 	w.background(ctx, func(asking context.Context) {
-		is := func(r resource) bool { return r.Group == kind.Group && r.kind == kind.Kind }
+		is := func(r resource) bool { return r.Group == of.Group && r.kind == of.Kind }
 		if r, ok := w.find(asking, is); ok {
 			begin(r)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -25,13 +26,13 @@ func Normalize(u *unstructured.Unstructured) *observation.State {
 	if err != nil || raw(meta, "uid") == "" {
 		return nil
 	}
-	kind := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
-	gk := schema.GroupKind{Group: kind.Group, Kind: kind.Kind}
+	of := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
+	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
 	status := sub(obj, "status")
 	_, hasStatus := obj["status"]
 	s := &observation.State{
 		Ref: object.Ref{
-			Kind:      kind,
+			Kind:      of,
 			Namespace: word(meta, "namespace"),
 			Name:      text(meta, "name"),
 			UID:       types.UID(text(meta, "uid")),
@@ -56,9 +57,9 @@ func Normalize(u *unstructured.Unstructured) *observation.State {
 	}
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
-	case schema.GroupKind{Kind: "Pod"}:
+	case kind.Pod.GroupKind():
 		s.Pod = pod(obj)
-	case schema.GroupKind{Kind: "Node"}:
+	case kind.Node.GroupKind():
 		s.Node = node(obj)
 	default:
 		s.Workload = workload(obj, gk)

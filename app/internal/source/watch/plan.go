@@ -5,7 +5,6 @@ package watch
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -61,11 +60,4 @@ var (
 	crds       = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 	events     = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 	coreEvents = schema.GroupVersionResource{Version: "v1", Resource: "events"}
-	nodes      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 )
-
-// metadataOnly are the kinds whose content is nobody's business.
-var metadataOnly = map[schema.GroupResource]object.Kind{
-	{Resource: "secrets"}:    {Version: "v1", Kind: "Secret"},
-	{Resource: "configmaps"}: {Version: "v1", Kind: "ConfigMap"},
-}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
@@ -19,9 +20,9 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		return observation.ProgressTerminating, ""
 	}
 	switch gk {
-	case schema.GroupKind{Kind: "Pod"}:
+	case kind.Pod.GroupKind():
 		return podProgress(s)
-	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case kind.Job.GroupKind():
 		return jobProgress(s)
 	}
 	result, err := status.Compute(u)

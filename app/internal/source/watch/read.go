@@ -14,6 +14,7 @@ import (
 	selector "k8s.io/apimachinery/pkg/fields"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -37,7 +38,7 @@ func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, e
 
 func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	s.selectName(&opts)
-	if _, ok := metadataOnly[s.resource.GroupResource()]; ok {
+	if s.kind().MetadataOnly {
 		list, err := s.link.metadata.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
 		if err != nil {
 			return page{}, err
@@ -86,11 +87,14 @@ func (s *stream) openInTime(ctx context.Context, cancel context.CancelCauseFunc)
 
 func (s *stream) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
 	s.selectName(&opts)
-	if _, ok := metadataOnly[s.resource.GroupResource()]; ok {
+	if s.kind().MetadataOnly {
 		return s.link.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 	}
 	return s.link.dynamic.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 }
+
+// kind is the known kind of the stream's objects, or the zero Kind.
+func (s *stream) kind() *kind.Kind { return kind.OfResource(s.resource.Group, s.resource.Resource) }
 
 func (s *stream) selectName(opts *metav1.ListOptions) {
 	if s.name != "" {
@@ -103,7 +107,7 @@ func (s *stream) observe(obj metav1.Object) *observation.Observation {
 	o := &observation.Observation{Seen: s.w.now(), Source: observation.SourceWatch}
 	switch obj := obj.(type) {
 	case *metav1.PartialObjectMetadata:
-		o.State = NormalizeMetadata(metadataOnly[s.resource.GroupResource()], obj)
+		o.State = NormalizeMetadata(s.kind().Kind, obj)
 	case *unstructured.Unstructured:
 		if s.isEvents() {
 			o.Event = NormalizeEvent(obj)

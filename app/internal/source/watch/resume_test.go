@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -198,7 +199,7 @@ func TestPositionText(t *testing.T) {
 		fails  bool
 	}{
 		"Core":       {reason: "a core resource has no group", text: "/v1/pods///12", want: Position{Resource: pods, Version: "12"}, key: "pods//"},
-		"Namespaced": {reason: "a namespace stands in it", text: "apps/v1/deployments/shop//7", want: Position{Resource: deployments, Namespace: "shop", Version: "7"}, key: "deployments.apps/shop/"},
+		"Namespaced": {reason: "a namespace stands in it", text: "apps/v1/deployments/shop//7", want: Position{Resource: kind.Deployment.GroupVersionResource(), Namespace: "shop", Version: "7"}, key: "deployments.apps/shop/"},
 		"Named":      {reason: "so does a name", text: "/v1/nodes//n1/7", want: Position{Resource: nodes, Name: "n1", Version: "7"}, key: "nodes//n1"},
 		"Other": {
 			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7", key: "deployments.apps/shop/",

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -189,7 +190,7 @@ func TestFollowShowsExactlyWhatCameAfter(t *testing.T) {
 	f.put(eventsPath, "default", "e", "reason", "Scheduled")
 	f.remove(deploymentsPath, "default", "old")
 	wd := watching(t, f)
-	wd.Follow(t.Context(), deployments, "default", uint64(written-1))
+	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", uint64(written-1))
 	wd.sync()
 	wd.awaitLine("gone Deployment/old 107")
 	wd.awaitLine("ReplicaSet/web-1 104")
@@ -334,7 +335,7 @@ func TestForbiddenIsSaidOnceAndTheRestGoesOn(t *testing.T) {
 	}
 	wd.sync()
 	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
-	wd.Follow(t.Context(), deployments, "default", 0)
+	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", 0)
 	wd.sync()
 	wd.want("the rest is seen", "baseline Deployment/web 101")
 	wd.wantWarnings("not permitted to watch in namespace default: pods, replicasets.apps, secrets; going on without")
@@ -454,7 +455,7 @@ func TestUnreachable(t *testing.T) {
 	if _, err := Identity(t.Context(), f.config()); err == nil {
 		t.Error("a cluster that cannot be asked has no identity")
 	}
-	wd.Follow(t.Context(), deployments, "default", 0)
+	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", 0)
 	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -474,7 +475,7 @@ func TestNothingAfterClose(t *testing.T) {
 	wd.sync()
 	wd.Close()
 	f.put(podsPath, "default", "late")
-	wd.Follow(t.Context(), deployments, "default", 0)
+	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", 0)
 	wd.Close()
 	wd.want("nothing is emitted after Close")
 }

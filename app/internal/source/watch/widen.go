@@ -7,44 +7,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Kubernetes' own resources that edges lead to.
+// Resources that are watched in ways of their own.
 var (
-	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	claims      = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	replicaSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
-	revisions   = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "controllerrevisions"}
-	jobs        = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+	pods  = kind.Pod.GroupVersionResource()
+	nodes = kind.Node.GroupVersionResource()
 )
-
-// effects names, for each built-in resource that has any, the resources that
-// hold what a write to it causes. They are in the namespace of the cause.
-var effects = map[schema.GroupResource][]schema.GroupVersionResource{
-	{Group: "apps", Resource: "deployments"}:                     {replicaSets, pods},
-	{Group: "apps", Resource: "replicasets"}:                     {pods},
-	{Group: "apps", Resource: "statefulsets"}:                    {pods, claims, revisions},
-	{Group: "apps", Resource: "daemonsets"}:                      {pods, revisions},
-	{Resource: "replicationcontrollers"}:                         {pods},
-	{Group: "batch", Resource: "jobs"}:                           {pods},
-	{Group: "batch", Resource: "cronjobs"}:                       {jobs, pods},
-	{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: {deployments, replicaSets, pods},
-}
-
-// builtInOwners maps the built-in kinds that own others to their resources, so
-// that following them needs no discovery.
-var builtInOwners = map[schema.GroupKind]resource{
-	{Group: "apps", Kind: "Deployment"}:  {deployments, "Deployment", true},
-	{Group: "apps", Kind: "ReplicaSet"}:  {replicaSets, "ReplicaSet", true},
-	{Group: "apps", Kind: "StatefulSet"}: {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, "StatefulSet", true},
-	{Group: "apps", Kind: "DaemonSet"}:   {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}, "DaemonSet", true},
-	{Group: "batch", Kind: "Job"}:        {jobs, "Job", true},
-	{Group: "batch", Kind: "CronJob"}:    {schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}, "CronJob", true},
-	{Kind: "Pod"}:                        {pods, "Pod", true},
-	{Kind: "Node"}:                       {nodes, "Node", false},
-}
 
 // builtInGroups are the API groups of Kubernetes itself: what their kinds cause
 // is known. Of any other kind it is not, so everything must be looked at.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -48,7 +49,7 @@ func TestWidening(t *testing.T) {
 		want      []string
 	}{
 		"Deployment": {
-			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: deployments, namespace: "default",
+			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: kind.Deployment.GroupVersionResource(), namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "deployments",
 				"/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",

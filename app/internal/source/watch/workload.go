@@ -5,6 +5,7 @@ package watch
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -21,12 +22,9 @@ const annotationRevision = "deployment.kubernetes.io/revision"
 // workload reads how far a controller of Pods has come, or returns nil for
 // another kind.
 func workload(obj fields, gk schema.GroupKind) *observation.Workload {
-	if gk.Group != "apps" {
-		return nil
-	}
 	spec, status := sub(obj, "spec"), sub(obj, "status")
-	switch gk.Kind {
-	case "Deployment", "ReplicaSet", "StatefulSet":
+	switch kind.Of(gk.Group, gk.Kind).Replicas {
+	case kind.ReplicaCounts:
 		return &observation.Workload{
 			Replicas:  count(numberOr(spec, "replicas", 1)),
 			Paused:    truth(spec, "paused"),
@@ -36,7 +34,7 @@ func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 			Available: count(number(status, "availableReplicas")),
 			Revision:  word(sub(sub(obj, "metadata"), "annotations"), annotationRevision),
 		}
-	case "DaemonSet":
+	case kind.NodeCounts:
 		return &observation.Workload{
 			Replicas:  count(number(status, "desiredNumberScheduled")),
 			Total:     count(number(status, "currentNumberScheduled")),
