@@ -137,8 +137,7 @@ func requests(t *testing.T, user string) {
 	}
 }
 
-// Without any rights there is nothing to see: the server is not ready, and says
-// what to do.
+// TestNoRights: without any right to watch, the server ends with one sentence.
 func TestNoRights(t *testing.T) {
 	own := bench.Namespace(t)
 	nobody := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: own}}
@@ -148,15 +147,13 @@ func TestNoRights(t *testing.T) {
 	bearer := token(t, own, time.Hour)
 	s := bench.Server(t, harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.Token = bearer })})
 	s.Begin(t)
-	harness.Eventually(t, "it saying what to do", func() bool {
-		ready, said := s.Readiness(t)
-		if ready {
-			t.Fatal("it says that it is ready")
-		}
-		return strings.Contains(said, "lifeline rbac")
-	})
-	s.AwaitLog(t, "not permitted to watch in the whole cluster")
-	s.Stop(t)
+	r := s.Ended(t)
+	if r.Code != 1 || !strings.Contains(r.Stderr, "nothing may be watched: give ") || !strings.Contains(r.Stderr, "`lifeline rbac`") {
+		t.Errorf("exit code %d: %s", r.Code, r.Stderr)
+	}
+	if strings.Contains(s.Log(), "watching the cluster") {
+		t.Errorf("it claims to watch:\n%s", s.Log())
+	}
 }
 
 // A token that is replaced on disk is taken up: the server outlives the one that

@@ -246,7 +246,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	}
 	up.start("retention", s.retain)
 	up.start("configuration", s.followConfig)
-	up.start("watch", func(ctx context.Context) error { s.watch(ctx); return nil })
+	up.start("watch", s.watch)
 
 	<-ctx.Done()
 	s.log.Info("lifeline serve stops: what was seen is being stored")

@@ -34,24 +34,27 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 	return err
 }
 
-// watch begins to watch, for as long as it takes, and tells when everything has
-// been seen once.
-func (s *server) watch(ctx context.Context) {
+// watch watches the cluster until ctx ends. It returns errBlind if the first lists
+// show that nothing may be watched.
+func (s *server) watch(ctx context.Context) error {
 	scope := watch.Scope{}
 	if names := s.conf.Load().Watch.Namespaces; len(names) > 0 {
 		scope.Namespaces = names
 	}
 	shards, listed, ok := s.awaitShare(ctx)
 	if !ok {
-		return // ctx has ended
+		return nil // ctx has ended
 	}
 	begin := func(ctx context.Context) error { return s.watcher.Watch(ctx, scope) }
 	if again(ctx, s.log, "watch the cluster", begin) != nil {
-		return // ctx has ended
+		return nil // ctx has ended
 	}
 	s.waitFor("the first lists")
 	if s.listed(ctx, catchUp) != nil {
-		return // ctx has ended
+		return nil // ctx has ended
+	}
+	if blind(s.watcher.Stats()) {
+		return errBlind
 	}
 	s.member.came.CompareAndSwap(math.MaxInt64, s.clock.Now().UnixNano())
 	s.behind.synced.Store(true)
@@ -67,6 +70,7 @@ func (s *server) watch(ctx context.Context) {
 		shards.follow(ctx, listed)
 	}
 	<-ctx.Done()
+	return nil
 }
 
 // awaitShare waits until it is known which namespaces to watch, if there are

@@ -120,10 +120,14 @@ func (s *server) watching() (err error) {
 		}
 	})
 	if err == nil && s.running.Load() && blind(s.watcher.Stats()) {
-		return errors.New("nothing may be watched: give the user of the kubeconfig, or the ServiceAccount, the rights that `lifeline rbac` prints")
+		return errBlind
 	}
 	return err
 }
+
+// errBlind is the lack of every right to watch.
+var errBlind = errors.New("nothing may be watched: give the user of the kubeconfig, or the ServiceAccount, " +
+	"the rights that `lifeline rbac` prints")
 
 // blind reports whether there is something to watch and none of it may be read.
 func blind(stats watch.Stats) bool {
