@@ -176,7 +176,7 @@ run converged
 	t.Run("only reads", func(t *testing.T) {
 		r := bench.Exec(t, "run", "--", "sh", "-c", "kubectl get namespaces >/dev/null")
 		ends(t, r, 0)
-		says(t, r, `lifeline: nothing changed: the command stored nothing`)
+		says(t, r, `lifeline: nothing changed: the command wrote nothing`)
 	})
 	t.Run("changes nothing", func(t *testing.T) {
 		ns := bench.Namespace(t)
@@ -184,7 +184,7 @@ run converged
 		bench.MustKubectl(t, "", "apply", "-f", manifest)
 		r := bench.Exec(t, "run", "--", "sh", "-c", "kubectl apply -f "+manifest+" >/dev/null")
 		ends(t, r, 0)
-		says(t, r, `lifeline: nothing changed: what was written was there already|lifeline: nothing changed: the command stored nothing`)
+		says(t, r, `lifeline: nothing changed: what was written was there already|lifeline: nothing changed: the command wrote nothing`)
 	})
 }
 

@@ -26,7 +26,7 @@ spec:
 `, name, namespace, bench.Image("app:v1"), env)
 }
 
-const nothingChanged = "lifeline: nothing changed: the command stored nothing\n"
+const nothingChanged = "lifeline: nothing changed: the command wrote nothing\n"
 
 func TestStreams(t *testing.T) {
 	harness.Slow(t)

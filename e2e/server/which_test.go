@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		"watch of another cluster": {[]string{"watch", "--server", here}, "", other.Kubeconfig(), `the server that --server names watches cluster .*`},
 		"trace of another cluster": {[]string{"trace", "deploy/web"}, here, other.Kubeconfig(), `the server that LIFELINE_SERVER names watches cluster .*`},
 		"unknown trace":            {[]string{"trace", "00000000"}, here, "", `cannot get trace 00000000: there is no such trace: .*`},
-		"too few digits":           {[]string{"trace", "0123abc"}, here, "", `"0123abc" is neither KIND/NAME nor a trace ID, of which 8 digits or more will do`},
+		"too few digits":           {[]string{"trace", "0123abc"}, here, "", `"0123abc" is neither KIND/NAME nor a trace ID \(at least 8 hexadecimal digits\)`},
 		"unknown object":           {[]string{"trace", "deploy/none", "-n", ns}, here, "", `the server at ` + here + ` has no trace of Deployment none in namespace ` + ns + `\nlifeline: there is no Deployment none in namespace ` + ns + `, as far as you may read`},
 		"hostile name":             {[]string{"trace", "deploy/\x1b[31m$(reboot)\n\u202e", "-n", ns, "--direct"}, here, "", `there is no Deployment \\x1b\[31m\$\(reboot\)\\n\\u202e in namespace ` + ns + `, .*`},
 		"unknown kind":             {[]string{"trace", "certificates.cert-manager.io/x"}, here, "", `cannot trace .*: the cluster has no kind or resource "certificates.cert-manager.io"`},

@@ -79,7 +79,7 @@ func TestCommandLine(t *testing.T) {
 		},
 		"TraceName": {
 			"", "lifeline", "trace web", 1, "",
-			"lifeline: \"web\" is neither KIND/NAME nor a trace ID, of which 8 digits or more will do\n",
+			"lifeline: \"web\" is neither KIND/NAME nor a trace ID (at least 8 hexadecimal digits)\n",
 		},
 		"TraceNothing": {
 			"neither server nor cluster", "lifeline", "trace deployment/web --direct", 1, "",

@@ -85,7 +85,7 @@ func newCommon(streams genericiooptions.IOStreams) *common {
 func (c *common) addOutput(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.output, "output", "o", run.OutputTree, "how to print: "+strings.Join(run.Outputs(), ", "))
 	flags.BoolVar(&c.full, "full", false,
-		"draw every span of the tree: also many alike, updates of a status, and what is short of other components'")
+		"show every span; nothing is folded")
 }
 
 func (c *common) addEverywhere(flags *pflag.FlagSet) {

@@ -87,7 +87,7 @@ func checkClock(f *Facts) Check {
 	case !is.Clock.Is():
 		c.Status, c.Found = Unknown, "not compared with the API server's: "+is.Clock.Unknown
 	case skew.Low <= 0 && skew.High >= 0:
-		c.Found = "goes as the API server's, as far as whole seconds tell"
+		c.Found = "in step with the API server, to the second"
 	case skew.Low > 0:
 		c.Found = fmt.Sprintf("this machine's is at least %.1f s behind the API server's", skew.Low)
 	default:

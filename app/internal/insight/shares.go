@@ -5,6 +5,7 @@ package insight
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -89,14 +90,26 @@ func round(shares []Share, total time.Duration) {
 func percent(part, total time.Duration) float64 { return 100 * float64(part) / float64(total) }
 
 // Label returns the name of a span's work: its name, with the image of a pull or the type of a
-// condition.
+// condition. For the span of a run that is "kubectl itself".
 func Label(s *span.Span) string {
+	if program := program(s); program != "" {
+		return program + " itself"
+	}
 	if k := s.Detail(); k != "" {
 		if detail := Attribute(s, k); detail != "" {
 			return s.Name + " " + detail
 		}
 	}
 	return s.Name
+}
+
+// program is the name of the program under lifeline run, for the span of a run.
+func program(s *span.Span) string {
+	if s.Name != span.NameRun {
+		return ""
+	}
+	path, _, _ := strings.Cut(Attribute(s, span.KeyCommand), " ")
+	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
 // Attribute returns the value of the span's attribute k as text, or "".

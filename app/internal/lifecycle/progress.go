@@ -95,7 +95,7 @@ func waitsFor(s *version) string {
 		return fmt.Sprintf("%d of %d replicas available", w.Available, w.Replicas)
 	}
 	if s.ProgressMessage == "" {
-		return "its controller has not said that it is done"
+		return "its controller has not reported completion"
 	}
 	return s.ProgressMessage
 }

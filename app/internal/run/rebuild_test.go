@@ -109,7 +109,7 @@ func TestTraceWithoutServer(t *testing.T) {
 		"JSON":   {"a document has nothing else in it", "pod/p", OutputJSON, Server{Direct: true}, []string{`^{"resourceSpans"`, `"lifeline.time.source.start","value":{"stringValue":"object"}`}, []string{rebuiltMark}, ""},
 		"Server": {"a server that does not know it", "pod/p", OutputTree, Server{URL: empty.URL, Named: true}, []string{"^" + rebuiltMark}, []string{"has no trace of Pod p in namespace shop"}, ""},
 		"None":   {"there is none", "pod/none", OutputTree, Server{Direct: true}, nil, nil, "there is no Pod none in namespace shop, as far as you may read"},
-		"Silent": {"nobody reconciles it", "configmap/c", OutputTree, Server{Direct: true}, nil, nil, "ConfigMap c in namespace shop tells nothing of how it came about"},
+		"Silent": {"nobody reconciles it", "configmap/c", OutputTree, Server{Direct: true}, nil, nil, "no history can be rebuilt from ConfigMap c in namespace shop: "},
 		"Kind":   {"the cluster has no such kind", "frob/x", OutputTree, Server{Direct: true}, nil, nil, "cannot trace frob/x: the cluster has no kind"},
 	}
 	for name, tc := range cases {

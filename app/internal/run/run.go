@@ -211,7 +211,7 @@ func (x *execution) explainSilence() {
 	case x.proxy.Requests() == 0:
 		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
 	default:
-		x.say("nothing changed: the command stored nothing")
+		x.say("nothing changed: the command wrote nothing")
 	}
 }
 

@@ -39,7 +39,7 @@ type Trace struct {
 // Validate reports what is wrong with t before anything is asked.
 func (t *Trace) Validate() error {
 	if !strings.Contains(t.Name, "/") && !isTraceID(t.Name) {
-		return fmt.Errorf("%q is neither KIND/NAME nor a trace ID, of which %d digits or more will do", t.Name, minPrefix)
+		return fmt.Errorf("%q is neither KIND/NAME nor a trace ID (at least %d hexadecimal digits)", t.Name, minPrefix)
 	}
 	if isTraceID(t.Name) {
 		return nil
