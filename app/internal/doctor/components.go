@@ -300,7 +300,7 @@ func checkRuntime(f *Facts) Check {
 			default:
 				return Check{
 					Name: "runtime", Status: Unknown,
-					Found: fmt.Sprintf("doctor has no advice for the runtime %s", runtimes[0]),
+					Found: "doctor has no advice for the runtime " + runtimes[0],
 				}
 			}
 		}

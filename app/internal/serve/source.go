@@ -46,12 +46,12 @@ func (s *server) watch(ctx context.Context) error {
 		return nil // ctx has ended
 	}
 	begin := func(ctx context.Context) error { return s.watcher.Watch(ctx, scope) }
-	if again(ctx, s.log, "watch the cluster", begin) != nil {
-		return nil // ctx has ended
+	if err := again(ctx, s.log, "watch the cluster", begin); err != nil {
+		return err // ctx has ended
 	}
 	s.waitFor("the first lists")
-	if s.listed(ctx, catchUp) != nil {
-		return nil // ctx has ended
+	if err := s.listed(ctx, catchUp); err != nil {
+		return err // ctx has ended
 	}
 	if blind(s.watcher.Stats()) {
 		return errBlind
