@@ -53,12 +53,18 @@ func TestEveryConventionIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc := trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36},
-		SpanID:  trace.SpanID{0, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7}, TraceFlags: trace.FlagsSampled, TraceState: state,
+		TraceID: trace.TraceID{
+			0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36,
+		},
+		SpanID: trace.SpanID{
+			0, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7,
+		}, TraceFlags: trace.FlagsSampled, TraceState: state,
 	})
 	for _, c := range lifeline.Conventions() {
 		t.Run(c.String(), func(t *testing.T) {
-			annotations := map[string]any{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("topsecret", 100)}
+			annotations := map[string]any{
+				"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("topsecret", 100),
+			}
 			for k, v := range c.Encode(sc, baggage.Baggage{}) {
 				annotations[k] = v
 			}
@@ -102,7 +108,9 @@ func TestContextOnAnObject(t *testing.T) {
 			reason: "values may be of any length",
 			annotations: map[string]any{
 				lifeline.ContextKey: parent, lifeline.StateKey: "a=" + strings.Repeat("b", 1<<20),
-				"tekton.dev/taskrunSpanContext": strings.Repeat("{", 1<<20), "uber-trace-id": strings.Repeat(":", 1<<20),
+				"tekton.dev/taskrunSpanContext": strings.Repeat(
+					"{", 1<<20,
+				), "uber-trace-id": strings.Repeat(":", 1<<20),
 			},
 			want: told{Parent: parent, Convention: "default", GenerateName: "head-"},
 		},

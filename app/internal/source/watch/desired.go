@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// filledIn names, by kind, what the cluster itself writes into a place that is
-// otherwise desired state: binding, allocation, bookkeeping.
+// filledIn names, by kind, the fields of the desired state that the cluster itself fills in: by
+// binding, allocation or bookkeeping.
 var filledIn = map[schema.GroupKind]map[string][]string{
 	{Kind: "Pod"}:                   {"spec": {"nodeName"}},
 	{Kind: "PersistentVolumeClaim"}: {"spec": {"volumeName"}},
@@ -19,16 +19,15 @@ var filledIn = map[schema.GroupKind]map[string][]string{
 	{Kind: "ServiceAccount"}:        {"": {"secrets"}},
 }
 
-// boundLabels begin the labels that binding copies from a Node onto its Pod.
+// boundLabels is the prefix of the labels that binding copies from a Node to its Pod.
 const boundLabels = "topology.kubernetes.io/"
 
-// nodeTaints begin the taints that Kubernetes' own controllers put on a Node
-// and take away, as its conditions change.
+// nodeTaints is the prefix of the taints that Kubernetes' own controllers set and remove as a
+// Node's conditions change.
 const nodeTaints = "node.kubernetes.io/"
 
-// desired is the digest of an object's desired state: all of it but status,
-// metadata other than labels, and what filledIn names. A part that is empty
-// counts as one that is missing.
+// desired returns the digest of an object's desired state. It leaves out status, metadata other
+// than labels, and the fields in filledIn. An empty part counts as a missing one.
 func desired(obj fields, gk schema.GroupKind) uint64 {
 	d := newDigest()
 	filled := filledIn[gk]
@@ -55,7 +54,7 @@ func desired(obj fields, gk schema.GroupKind) uint64 {
 	return d.sum()
 }
 
-// part hashes an object under a name, unless nothing of it is left.
+// part hashes an object under a name, unless all its keys are skipped.
 func (d *digest) part(name string, m fields, skip func(string) bool) {
 	for key := range m {
 		if !skip(key) {

@@ -64,9 +64,13 @@ type write struct {
 func newFakeAPI(tb testing.TB) *fakeAPI {
 	tb.Helper()
 	f := &fakeAPI{
-		tb: tb, changed: make(chan struct{}), hangUps: make(chan struct{}), refuse: map[string]int{}, stuck: map[string]int{}, version: 100,
+		tb: tb, changed: make(
+			chan struct{},
+		), hangUps: make(chan struct{}), refuse: map[string]int{}, stuck: map[string]int{}, version: 100,
 		kinds: map[string][]kindOffered{
-			"v1":                      {{"pods", "Pod", true}, {"secrets", "Secret", true}, {"events", "Event", true}, {"nodes", "Node", false}, {"endpoints", "Endpoints", true}},
+			"v1": {{"pods", "Pod", true}, {
+				"secrets", "Secret", true,
+			}, {"events", "Event", true}, {"nodes", "Node", false}, {"endpoints", "Endpoints", true}},
 			"apps/v1":                 {{"deployments", "Deployment", true}, {"replicasets", "ReplicaSet", true}},
 			"events.k8s.io/v1":        {{"events", "Event", true}},
 			"apiextensions.k8s.io/v1": {{"customresourcedefinitions", "CustomResourceDefinition", false}},
@@ -241,7 +245,9 @@ func (f *fakeAPI) stop() (start func()) {
 	return func() {
 		listener, err := net.Listen("tcp", address)
 		// Another program's connection may have been given the port meanwhile.
-		for began := time.Now(); errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
+		for began := time.Now(); errors.Is(
+			err, syscall.EADDRINUSE,
+		) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
 			listener, err = net.Listen("tcp", address)
 		}
 		if err != nil {
@@ -382,7 +388,9 @@ func (f *fakeAPI) discovery(w http.ResponseWriter, path string) bool {
 		for _, k := range f.kinds[gv] {
 			resources = append(resources, map[string]any{"name": k.resource, "kind": k.kind, "namespaced": k.namespaced, "verbs": []string{"list", "watch", "get"}})
 		}
-		reply(w, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": gv, "resources": resources})
+		reply(w, map[string]any{
+			"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": gv, "resources": resources,
+		})
 	default:
 		return false
 	}
@@ -394,7 +402,9 @@ func (f *fakeAPI) shaped(r *http.Request, object map[string]any) map[string]any 
 	if !partial(r) {
 		return object
 	}
-	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"]}
+	return map[string]any{
+		"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"],
+	}
 }
 
 func partial(r *http.Request) bool {

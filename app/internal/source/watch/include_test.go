@@ -99,7 +99,9 @@ func TestInclude(t *testing.T) {
 			})
 			wd.awaitLine("listed gone Pod/q 114")
 			wd.want("what was left is neither told of nor told to be gone",
-				slices.Concat(mine, tc.want, []string{"Pod/live 110", "Pod/r 112", "listed Pod/s 113", "listed gone Pod/q 114"})...)
+				slices.Concat(
+					mine, tc.want, []string{"Pod/live 110", "Pod/r 112", "listed Pod/s 113", "listed gone Pod/q 114"},
+				)...)
 		})
 	}
 }
@@ -143,7 +145,9 @@ func TestRelistAfterInclude(t *testing.T) {
 func TestEventsOfClusterScopedObjectsAreWanted(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(eventsPath, "default", "n", "reason", "NodeReady", "regarding", map[string]any{"kind": "Node", "name": "n"})
-	f.put(eventsPath, "default", "p", "reason", "Pulled", "regarding", map[string]any{"kind": "Pod", "namespace": "default", "name": "p"})
+	f.put(eventsPath, "default", "p", "reason", "Pulled", "regarding", map[string]any{
+		"kind": "Pod", "namespace": "default", "name": "p",
+	})
 	wd := watchingAs(t, f, func(c *Config) { c.Wanted = func(string) bool { return false } })
 	wd.watch(all)
 	wd.sync()

@@ -138,7 +138,9 @@ func (wd *watched) await(what string, is func() bool) {
 		case <-deadline:
 			wd.mu.Lock()
 			defer wd.mu.Unlock()
-			wd.t.Fatalf("%s did not happen; seen:\n%s\nwarned:\n%s", what, strings.Join(wd.lines, "\n"), strings.Join(wd.warns, "\n"))
+			wd.t.Fatalf("%s did not happen; seen:\n%s\nwarned:\n%s", what, strings.Join(
+				wd.lines, "\n",
+			), strings.Join(wd.warns, "\n"))
 		}
 	}
 }
@@ -394,7 +396,9 @@ func TestEverythingOfTheCluster(t *testing.T) {
 	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot watch the API broken.example.com/v1: ") {
 		t.Errorf("want one warning of the API that does not answer, got %q", wd.warns)
 	}
-	if asked := f.asked("/events", "watch"); slices.ContainsFunc(asked, func(s string) bool { return strings.HasPrefix(s, "/api/v1") }) {
+	if asked := f.asked("/events", "watch"); slices.ContainsFunc(
+		asked, func(s string) bool { return strings.HasPrefix(s, "/api/v1") },
+	) {
 		t.Errorf("Events are watched twice: %v", asked)
 	}
 }

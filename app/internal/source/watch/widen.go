@@ -10,7 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Kubernetes' own resources that edges lead to.
+// Built-in resources at the end of an edge.
 var (
 	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	claims      = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
@@ -20,8 +20,8 @@ var (
 	jobs        = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 )
 
-// effects names, for each built-in resource that has any, the resources that
-// hold what a write to it causes. They are in the namespace of the cause.
+// effects names the resources that may hold the effects of a write to a built-in resource. They are
+// in the same namespace as the cause.
 var effects = map[schema.GroupResource][]schema.GroupVersionResource{
 	{Group: "apps", Resource: "deployments"}:                     {replicaSets, pods},
 	{Group: "apps", Resource: "replicasets"}:                     {pods},
@@ -33,21 +33,27 @@ var effects = map[schema.GroupResource][]schema.GroupVersionResource{
 	{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: {deployments, replicaSets, pods},
 }
 
-// builtInOwners maps the built-in kinds that own others to their resources, so
-// that following them needs no discovery.
+// builtInOwners maps built-in owner kinds to their resources, so that following them needs no
+// discovery.
 var builtInOwners = map[schema.GroupKind]resource{
-	{Group: "apps", Kind: "Deployment"}:  {deployments, "Deployment", true},
-	{Group: "apps", Kind: "ReplicaSet"}:  {replicaSets, "ReplicaSet", true},
-	{Group: "apps", Kind: "StatefulSet"}: {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, "StatefulSet", true},
-	{Group: "apps", Kind: "DaemonSet"}:   {schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}, "DaemonSet", true},
-	{Group: "batch", Kind: "Job"}:        {jobs, "Job", true},
-	{Group: "batch", Kind: "CronJob"}:    {schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}, "CronJob", true},
-	{Kind: "Pod"}:                        {pods, "Pod", true},
-	{Kind: "Node"}:                       {nodes, "Node", false},
+	{Group: "apps", Kind: "Deployment"}: {deployments, "Deployment", true},
+	{Group: "apps", Kind: "ReplicaSet"}: {replicaSets, "ReplicaSet", true},
+	{Group: "apps", Kind: "StatefulSet"}: {
+		schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, "StatefulSet", true,
+	},
+	{Group: "apps", Kind: "DaemonSet"}: {
+		schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}, "DaemonSet", true,
+	},
+	{Group: "batch", Kind: "Job"}: {jobs, "Job", true},
+	{Group: "batch", Kind: "CronJob"}: {
+		schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}, "CronJob", true,
+	},
+	{Kind: "Pod"}:  {pods, "Pod", true},
+	{Kind: "Node"}: {nodes, "Node", false},
 }
 
-// builtInGroups are the API groups of Kubernetes itself: what their kinds cause
-// is known. Of any other kind it is not, so everything must be looked at.
+// builtInGroups are the API groups of Kubernetes itself. The effects of their kinds are known. A
+// write to any other kind may affect every resource.
 var builtInGroups = []string{
 	"", "apps", "batch", "autoscaling", "policy", "extensions",
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -57,14 +63,14 @@ var builtInGroups = []string{
 	"storage.k8s.io", "storagemigration.k8s.io",
 }
 
-// mayCauseAnything reports whether what a write to gr causes is unknown.
+// mayCauseAnything reports whether the effects of a write to gr are unknown.
 func mayCauseAnything(gr schema.GroupResource) bool {
 	return !slices.Contains(builtInGroups, gr.Group)
 }
 
-// mayHoldEffect reports whether r may hold what a kind of unknown effects
-// causes: anything namespaced, if the cause is in a namespace; else the other
-// custom kinds of cluster scope.
+// mayHoldEffect reports whether r may hold an effect of a kind with unknown effects. For a cause in
+// a namespace, it holds for every namespaced resource. For a cluster-scoped cause, it holds for
+// cluster-scoped custom resources.
 func mayHoldEffect(r resource, namespace string) bool {
 	if r.GroupResource() == events.GroupResource() || r.GroupResource() == coreEvents.GroupResource() {
 		return false // watched anyway
@@ -75,7 +81,7 @@ func mayHoldEffect(r resource, namespace string) bool {
 	return !r.namespaced && mayCauseAnything(r.GroupResource())
 }
 
-// maxNamedNodes is how many Nodes are watched by name before all are.
+// maxNamedNodes is the number of Nodes watched by name. Above it, all Nodes are watched.
 const maxNamedNodes = 50
 
 func groupKind(k object.Kind) schema.GroupKind {

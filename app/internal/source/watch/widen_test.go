@@ -55,7 +55,9 @@ func TestWidening(t *testing.T) {
 			},
 		},
 		"Secret": {
-			reason: "a Secret causes nothing by itself", follow: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace: "default",
+			reason: "a Secret causes nothing by itself", follow: schema.GroupVersionResource{
+				Version: "v1", Resource: "secrets",
+			}, namespace: "default",
 			want: []string{"/api/v1" + inNamespace + "secrets", "/apis/events.k8s.io/v1" + inNamespace + "events"},
 		},
 		"Node": {
@@ -73,8 +75,12 @@ func TestWidening(t *testing.T) {
 		"Owner": {
 			reason: "what is owned leads to its owner, and that to its own effects", follow: pods, namespace: "default",
 			happen: func(f *fakeAPI) {
-				f.put(podsPath, "default", "p", "ownerReferences", []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": true}})
-				f.put(replicaSetsPath, "default", "r", "ownerReferences", []any{map[string]any{"apiVersion": "example.com/v1", "kind": "Brain", "name": "b", "uid": "b", "controller": true}})
+				f.put(podsPath, "default", "p", "ownerReferences", []any{map[string]any{
+					"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": true,
+				}})
+				f.put(replicaSetsPath, "default", "r", "ownerReferences", []any{map[string]any{
+					"apiVersion": "example.com/v1", "kind": "Brain", "name": "b", "uid": "b", "controller": true,
+				}})
 				f.put("/apis/example.com/v1/brains", "", "b")
 			},
 			last: "Brain/b 103",
@@ -126,7 +132,9 @@ func TestManyNodesAreWatchedTogether(t *testing.T) {
 	wd := watching(t, f)
 	wd.Follow(t.Context(), pods, "default", 100)
 	for i := range maxNamedNodes + 10 {
-		f.put(podsPath, "default", "p"+string(rune('A'+i)), "spec", map[string]any{"nodeName": "n" + string(rune('A'+i))})
+		f.put(
+			podsPath, "default", "p"+string(rune('A'+i)), "spec", map[string]any{"nodeName": "n" + string(rune('A'+i))},
+		)
 	}
 	f.put(nodesPath, "", "last")
 	wd.awaitLine("Node/last 161")
@@ -144,7 +152,9 @@ func TestScopeOfSomeResources(t *testing.T) {
 	f.put(eventsPath, "b", "e", "reason", "Started")
 	f.put(secretsPath, "b", "s")
 	wd := watching(t, f)
-	if err := wd.Watch(t.Context(), Scope{Resources: []schema.GroupResource{{Group: "apps", Resource: "deployments"}}}); err != nil {
+	if err := wd.Watch(
+		t.Context(), Scope{Resources: []schema.GroupResource{{Group: "apps", Resource: "deployments"}}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	wd.sync()
