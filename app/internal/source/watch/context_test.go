@@ -20,15 +20,14 @@ import (
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-// told is what an observation says of the context on an object.
+// told is the context of an object in an observation.
 type told struct{ Parent, State, Convention, GenerateName string }
 
 func toldOf(s *observation.State) told {
 	return told{Parent: s.TraceParent, State: s.TraceState, Convention: s.TraceConvention, GenerateName: s.GenerateName}
 }
 
-// both normalizes an object that carries the annotations, read whole and as
-// metadata.
+// both normalizes an object with the annotations, from the whole object and from its metadata.
 func both(t *testing.T, annotations map[string]any) (whole, metadata told) {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{
@@ -70,7 +69,7 @@ func TestEveryConventionIsRead(t *testing.T) {
 			}
 			want := told{Parent: parent, State: state.String(), Convention: c.String(), GenerateName: "head-"}
 			if c == lifeline.Jaeger {
-				want.State = "" // it has no place for one
+				want.State = "" // metadata has no field for it
 			}
 			whole, metadata := both(t, annotations)
 			if diff := cmp.Diff(want, whole); diff != "" {

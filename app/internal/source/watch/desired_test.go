@@ -65,8 +65,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// TestDigestIsStable holds the digest to its form: IDs of traces are derived
-// from it, and two observers, or two releases, must derive the same.
+// TestDigestIsStable fixes the digest: trace IDs derive from it, and all observers and releases
+// must agree.
 func TestDigestIsStable(t *testing.T) {
 	u := parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1","labels":{"a":"b"}},
 		"spec":{"s":"text","i":-7,"f":1.5,"b":true,"n":null,"l":[1,"x",{}],"o":{"z":1,"a":2}}}`)

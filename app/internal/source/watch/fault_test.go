@@ -125,7 +125,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	f.put(podsPath, "default", "a")
 	f.with(func() { f.stuck["/api/v1/namespaces/default/pods"] = 2 }) // the list, twice
 	wd := watching(t, f)
-	wd.pace.slow = 2 * time.Second // longer than those take that are answered
+	wd.pace.slow = 2 * time.Second // longer than a successful response takes
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.present()
 	f.with(func() { f.stuck["/api/v1/namespaces/default/pods"] = 1 }) // the watch

@@ -106,8 +106,8 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// What has come to be wanted before a relist shows it stood already: it is no
-// news, whichever of the relist and Include comes first.
+// Objects of a newly wanted namespace existed before the relist, so they are not changes. The order
+// of relist and Include does not matter.
 func TestRelistBeforeInclude(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "theirs", "a")
@@ -124,8 +124,8 @@ func TestRelistBeforeInclude(t *testing.T) {
 	wd.want("only what was stored meanwhile is news", "baseline Pod/a 101", "listed Pod/changed 103")
 }
 
-// A relist after Include knows what Include showed: it neither repeats it as
-// news nor misses that it is gone.
+// A relist after Include knows the objects from Include: it neither repeats them nor misses their
+// removal.
 func TestRelistAfterInclude(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "theirs", "a")
@@ -154,8 +154,8 @@ func TestEventsOfClusterScopedObjectsAreWanted(t *testing.T) {
 	wd.want("an Event stands for what it regards", "baseline event NodeReady 101")
 }
 
-// Namespaces come and go while objects change; at the end the last thing told of
-// each object of a namespace that is ours is what there is.
+// Namespaces come and go while objects change. At the end, the last observation of each wanted
+// object matches the server.
 func TestNothingIsLostWhileNamespacesChange(t *testing.T) {
 	f := newFakeAPI(t)
 	f.with(func() { f.bookmarks = true })

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestMessagesAreCleaned: no source of a message passes a value on.
+// TestMessagesAreCleaned: no source of a message keeps a confidential value.
 func TestMessagesAreCleaned(t *testing.T) {
 	const (
 		secret = "cNrYhunter2"

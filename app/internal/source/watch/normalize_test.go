@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// read returns an object of testdata, as a real API server gave it.
+// read returns an object of testdata, recorded from a real API server.
 func read(tb testing.TB, name string) *unstructured.Unstructured {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -35,7 +35,7 @@ func read(tb testing.TB, name string) *unstructured.Unstructured {
 	return u
 }
 
-// parse decodes an object given as text.
+// parse decodes an object from JSON.
 func parse(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	u := &unstructured.Unstructured{}

@@ -27,12 +27,12 @@ func (wd *watched) watch(scope Scope) {
 	}
 }
 
-// definitions is the key of the stream of CustomResourceDefinitions. Removed kinds are
-// found by its position.
+// definitions is the key of the stream of CustomResourceDefinitions. Its position reveals removed
+// kinds.
 const definitions = "customresourcedefinitions.apiextensions.k8s.io//"
 
-// awaitPosition waits until a stream has come to a version, and returns where
-// all of them are.
+// awaitPosition waits until a stream has reached a version, and returns the positions of all
+// streams.
 func (wd *watched) awaitPosition(key, version string) []Position {
 	wd.t.Helper()
 	wd.await(key+" at "+version, func() bool {
@@ -44,7 +44,7 @@ func (wd *watched) awaitPosition(key, version string) []Position {
 	return slices.Collect(maps.Values(wd.reached))
 }
 
-// known gives objects of the fake API server as an engine would know them.
+// known returns the objects of the fake API server as an engine would know them.
 func known(objects map[string]uint64) iter.Seq2[object.Ref, uint64] {
 	return func(yield func(object.Ref, uint64) bool) {
 		for text, version := range objects {
@@ -72,8 +72,8 @@ func TestResume(t *testing.T) {
 		between func(f *fakeAPI)
 		last    string
 		want    []string
-		lists   int        // of Pods, whole ones
-		left    []Position // further ones, of what is gone
+		lists   int        // complete lists of Pods
+		left    []Position // further positions, of removed resources
 	}{
 		"Nothing": {
 			reason: "where nothing happened, nothing is said", known: map[string]uint64{

@@ -29,15 +29,15 @@ const (
 	crdsPath        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
-// patience bounds every wait for something that must come.
+// patience bounds every wait.
 const patience = 2 * time.Minute
 
-// watched is a Watcher under test, and what it emitted and warned of.
+// watched is a Watcher under test, with its observations and warnings.
 type watched struct {
 	*Watcher
 	t  *testing.T
 	mu sync.Mutex
-	// news is closed and replaced whenever something was emitted or warned of.
+	// news is closed and replaced after each observation or warning.
 	news  chan struct{}
 	lines []string
 	warns []string
@@ -50,7 +50,7 @@ func watching(t *testing.T, f *fakeAPI, exclude ...schema.GroupResource) *watche
 	return watchingAs(t, f, func(c *Config) { c.Exclude = exclude })
 }
 
-// watchingAs is watching with another configuration.
+// watchingAs is watching with a changed configuration.
 func watchingAs(t *testing.T, f *fakeAPI, change func(*Config)) *watched {
 	t.Helper()
 	wd := &watched{t: t, news: make(chan struct{}), reached: map[string]Position{}}
@@ -86,7 +86,7 @@ func (wd *watched) add(to *[]string, line string) {
 	wd.news = make(chan struct{})
 }
 
-// ping lets await look again soon, at what emits nothing.
+// ping makes await check again after a change without an observation.
 func (wd *watched) ping() {
 	time.AfterFunc(5*time.Millisecond, func() {
 		wd.mu.Lock()
@@ -122,7 +122,7 @@ func brief(o *observation.Observation) string {
 	}
 }
 
-// await waits until something is so.
+// await waits for a condition.
 func (wd *watched) await(what string, is func() bool) {
 	wd.t.Helper()
 	deadline := time.After(patience)
@@ -159,7 +159,7 @@ func (wd *watched) sync() {
 	}
 }
 
-// want compares all that was emitted, in any order.
+// want compares all observations, in any order.
 func (wd *watched) want(reason string, lines ...string) {
 	wd.t.Helper()
 	wd.mu.Lock()
@@ -413,8 +413,7 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	wd.sync()
 	f.put(crdsPath, "", "heads.example.com")
 	wd.awaitLine("CustomResourceDefinition/heads.example.com 101")
-	// Discovery comes late, and so does the watch: what was created in
-	// between is seen to happen none the less.
+	// Discovery and the watch start late; objects created in between still count as live.
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
 	f.put(heads, "default", "first")
 	wd.awaitLine("Head/first 102")
@@ -424,10 +423,10 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	wd.awaitLine("gone Head/first 104")
 	f.with(func() { delete(f.kinds, "example.com/v1") })
 	f.remove(crdsPath, "", "heads.example.com")
-	// The server need not have told of every object's end by now.
+	// The server may not have sent every removal by now.
 	wd.awaitLine("gone CustomResourceDefinition/heads.example.com 105")
 	wd.awaitLine("listed gone Head/other 105")
-	wd.awaitPosition("heads.example.com//", "") // nothing is there to go on from
+	wd.awaitPosition("heads.example.com//", "") // there is no position to resume from
 	f.remove(heads, "default", "other")
 	f.put(crdsPath, "", "heads.example.com")
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// watchedPaths returns what the fake API server was asked to list.
+// watchedPaths returns the paths listed on the fake API server.
 func watchedPaths(t *testing.T, f *fakeAPI) []string {
 	t.Helper()
 	var paths []string
@@ -162,14 +162,14 @@ func TestScopeOfSomeResources(t *testing.T) {
 		"baseline Deployment/d 101", "baseline Pod/p 102", "baseline event Started 103")
 }
 
-// TestNamespacesThatGo are remembered only while they go: others follow for as long
-// as the watcher runs.
+// TestNamespacesThatGo: a deleted Namespace is remembered only until it is gone, because others
+// follow while the watcher runs.
 func TestNamespacesThatGo(t *testing.T) {
 	w, err := New(Config{REST: &rest.Config{Host: "http://127.0.0.1:1"}, Emit: func(*observation.Observation) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Close() // nothing is to be asked
+	w.Close() // without any request
 	s := w.newStream(plan{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}})
 	ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Namespace"}, Name: "brief", UID: "u"}
 	w.followed(t.Context(), s, &observation.Observation{State: &observation.State{Ref: ref, Deleting: time.Unix(1, 0)}})
