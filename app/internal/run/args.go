@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// reading is what a command's arguments say of the clusters that it will use.
+// reading is the result of parsing a command's arguments for clusters.
 type reading struct {
-	// servers are API servers that it names itself.
+	// servers are the API servers named in the arguments.
 	servers []string
-	// notes tell the user of what goes around the proxy.
+	// notes warn the user of requests that bypass the proxy.
 	notes []string
 }
 
-// readArgs looks for what would lead a command around the temporary kubeconfig.
-// It knows kubectl's flags, which most programs of the field share.
+// readArgs finds arguments that bypass the temporary kubeconfig. It supports kubectl's flags, which
+// most programs in this field share.
 func readArgs(args []string) reading {
 	var r reading
 	for i := 1; i < len(args); i++ {

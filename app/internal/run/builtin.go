@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtIn are Kubernetes' own kinds that have lives worth a look, by the names
-// that kubectl has for them beside the kind itself and its plural.
+// builtIn are Kubernetes' own kinds with a useful lifecycle, with the short names of kubectl.
 var builtIn = []struct {
 	group, kind, short string
 	cluster            bool
@@ -48,7 +47,9 @@ func known(kind, name string) (Target, bool) {
 		}
 		singular := strings.ToLower(b.kind)
 		if lower == singular || lower == plural(singular) || lower == b.short && b.short != "" {
-			return Target{Kind: schema.GroupKind{Group: b.group, Kind: b.kind}, Name: name, Namespaced: !b.cluster}, true
+			return Target{
+				Kind: schema.GroupKind{Group: b.group, Kind: b.kind}, Name: name, Namespaced: !b.cluster,
+			}, true
 		}
 	}
 	if !unicode.IsUpper(rune(kind[0])) {

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// newRoot makes the context of the run's own span: in the trace that
-// TRACEPARENT names, below the span it names, or in a new trace.
+// newRoot returns the context of the run's own span. It is a child of the span in TRACEPARENT, or
+// starts a new trace.
 func newRoot(traceparent, tracestate string) (root trace.SpanContext, parent string) {
 	carrier := propagation.MapCarrier{"traceparent": traceparent, "tracestate": tracestate}
 	outer := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
@@ -26,14 +26,14 @@ func newRoot(traceparent, tracestate string) (root trace.SpanContext, parent str
 	return trace.NewSpanContext(cfg), parent
 }
 
-// traceParent writes a context as W3C text.
+// traceParent returns a context as W3C text.
 func traceParent(sc trace.SpanContext) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), carrier)
 	return carrier["traceparent"]
 }
 
-// traceOf gives the trace that a context belongs to; zero for none.
+// traceOf returns the trace ID of a context; zero if it is invalid.
 func traceOf(traceparent string) trace.TraceID {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
 	return trace.SpanContextFromContext(ctx).TraceID()
