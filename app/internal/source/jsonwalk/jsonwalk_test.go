@@ -74,12 +74,27 @@ func TestWalk(t *testing.T) {
 				"x", "y",
 			}, Inner: "b", Raw: `{"k":[1, 2]}`, Ended: true},
 		},
-		"nothing":      {"what is not there stays what it was", `{}`, read{Ended: true}},
-		"no object":    {"it is another value", `["text","a"]`, read{Ended: true}},
-		"unwanted":     {"nothing is made of it, however large", `{"data":{"text":"a","list":[[[{}]]]},"text":"b","spec":{"inner":{"text":"c"}}}`, read{Text: "b", Ended: true}},
-		"other shapes": {"a member of the name is not always the one", `{"text":1,"number":"7","truth":"true","list":{"a":1},"inner":[1],"raw":"a"}`, read{Raw: `"a"`, Ended: true}},
-		"nulls":        {"nothing is said", `{"text":"a","number":7,"truth":true,"text":null,"number":null,"truth":null,"list":null,"inner":null}`, read{Text: "a", Number: 7, Truth: true, Ended: true}},
-		"twice":        {"the last of two members counts, as for Kubernetes", `{"text":"a","truth":true,"text":"b","truth":false}`, read{Text: "b", Ended: true}},
+		"nothing":   {"what is not there stays what it was", `{}`, read{Ended: true}},
+		"no object": {"it is another value", `["text","a"]`, read{Ended: true}},
+		"unwanted": {
+			"nothing is made of it, however large",
+			`{"data":{"text":"a","list":[[[{}]]]},"text":"b","spec":{"inner":{"text":"c"}}}`,
+			read{Text: "b", Ended: true},
+		},
+		"other shapes": {
+			"a member of the name is not always the one",
+			`{"text":1,"number":"7","truth":"true","list":{"a":1},"inner":[1],"raw":"a"}`,
+			read{Raw: `"a"`, Ended: true},
+		},
+		"nulls": {
+			"nothing is said",
+			`{"text":"a","number":7,"truth":true,"text":null,"number":null,"truth":null,"list":null,"inner":null}`,
+			read{Text: "a", Number: 7, Truth: true, Ended: true},
+		},
+		"twice": {
+			"the last of two members counts, as for Kubernetes",
+			`{"text":"a","truth":true,"text":"b","truth":false}`, read{Text: "b", Ended: true},
+		},
 		"twice, other": {"if it has the shape", `{"text":"a","truth":true,"text":[],"truth":0}`, read{
 			Text: "a", Truth: true, Ended: true,
 		}},

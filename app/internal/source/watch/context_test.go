@@ -32,7 +32,10 @@ func both(t *testing.T, annotations map[string]any) (whole, metadata told) {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Head",
-		"metadata": map[string]any{"uid": "u", "resourceVersion": "7", "generateName": "head-", "name": "head-x7k2p", "annotations": annotations},
+		"metadata": map[string]any{
+			"uid": "u", "resourceVersion": "7", "generateName": "head-", "name": "head-x7k2p",
+			"annotations": annotations,
+		},
 	}}
 	whole = toldOf(Normalize(u))
 	text, err := json.Marshal(u.Object["metadata"])

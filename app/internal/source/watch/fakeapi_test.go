@@ -337,7 +337,10 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, path, namespace,
 			at = h.version
 			if h.path != path || (namespace != "" && h.namespace != namespace) || (name != "" && h.name != name) {
 				if bookmarks {
-					send(out, "BOOKMARK", f.shaped(r, map[string]any{"apiVersion": "v1", "kind": "Any", "metadata": map[string]any{"resourceVersion": strconv.Itoa(at)}}))
+					send(out, "BOOKMARK", f.shaped(r, map[string]any{
+						"apiVersion": "v1", "kind": "Any",
+						"metadata": map[string]any{"resourceVersion": strconv.Itoa(at)},
+					}))
 				}
 				continue
 			}
@@ -383,7 +386,10 @@ func (f *fakeAPI) discovery(w http.ResponseWriter, path string) bool {
 	case f.kinds[gv] != nil:
 		resources := []any{}
 		for _, k := range f.kinds[gv] {
-			resources = append(resources, map[string]any{"name": k.resource, "kind": k.kind, "namespaced": k.namespaced, "verbs": []string{"list", "watch", "get"}})
+			resources = append(resources, map[string]any{
+				"name": k.resource, "kind": k.kind, "namespaced": k.namespaced,
+				"verbs": []string{"list", "watch", "get"},
+			})
 		}
 		reply(w, map[string]any{
 			"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": gv, "resources": resources,
@@ -438,5 +444,8 @@ func fail(w http.ResponseWriter, code int) {
 func failure(code int) map[string]any {
 	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound",
 		http.StatusUnauthorized: "Unauthorized", http.StatusTooManyRequests: "TooManyRequests"}[code]
-	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": http.StatusText(code)}
+	return map[string]any{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+		"message": http.StatusText(code),
+	}
 }

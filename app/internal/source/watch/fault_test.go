@@ -83,10 +83,13 @@ func TestRetryAfterIsBounded(t *testing.T) {
 		patient, kept  bool
 		want           time.Duration
 	}{
-		"Seconds":     {reason: "a few seconds are waited", header: "7", code: 429, want: 7 * time.Second},
-		"Hours":       {reason: "hours are not", header: "86400", code: 429, want: maxRetryAfter},
-		"Words":       {reason: "what is no number is nothing", header: "Wed, 21 Oct 2015 07:28:00 GMT", code: 503},
-		"Patient":     {reason: "a server that has not come to a version is client-go's to wait for", header: "1", code: 504, patient: true, kept: true},
+		"Seconds": {reason: "a few seconds are waited", header: "7", code: 429, want: 7 * time.Second},
+		"Hours":   {reason: "hours are not", header: "86400", code: 429, want: maxRetryAfter},
+		"Words":   {reason: "what is no number is nothing", header: "Wed, 21 Oct 2015 07:28:00 GMT", code: 503},
+		"Patient": {
+			reason: "a server that has not come to a version is client-go's to wait for", header: "1", code: 504,
+			patient: true, kept: true,
+		},
 		"PatientBusy": {reason: "but not one that is busy", header: "1", code: 429, patient: true, want: time.Second},
 	}
 	for name, tc := range cases {

@@ -63,7 +63,10 @@ func (w *Watcher) startAll(ctx, asking context.Context, namespace string, since 
 	}
 	for _, r := range all {
 		if mayHoldEffect(r, namespace) {
-			w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.follower(ctx)})
+			w.start(ctx, plan{
+				resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true,
+				seen: w.follower(ctx),
+			})
 		}
 	}
 }

@@ -54,7 +54,10 @@ func TestInclude(t *testing.T) {
 		"WatchGone": {
 			reason: "a past of which only the list is to be had still tells what differs", since: 104,
 			before: func(f *fakeAPI) { f.with(func() { f.gone = f.version }) },
-			want:   []string{"baseline Pod/changed 103", "baseline Deployment/d 104", "listed Pod/changed 105", "listed event Pulled 108"},
+			want: []string{
+				"baseline Pod/changed 103", "baseline Deployment/d 104", "listed Pod/changed 105",
+				"listed event Pulled 108",
+			},
 		},
 	}
 	for name, tc := range cases {

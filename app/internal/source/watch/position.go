@@ -39,7 +39,10 @@ func (p Position) String() string {
 func ParsePosition(text string) (Position, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 6 || parts[1] == "" || parts[2] == "" || parts[5] == "" {
-		return Position{}, fmt.Errorf("cannot read %.200q as the position of a watch: want group/version/resource/namespace/name/resourceVersion", text)
+		return Position{}, fmt.Errorf(
+			"cannot read %.200q as the position of a watch: want group/version/resource/namespace/name/resourceVersion",
+			text,
+		)
 	}
 	return Position{
 		Resource:  schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]},

@@ -152,7 +152,10 @@ func TestCertificateFilesRenewed(t *testing.T) {
 	f.server.TLS = &tls.Config{
 		ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{serving.Load().tls}}, nil
+			return &tls.Config{
+				ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12,
+				Certificates: []tls.Certificate{serving.Load().tls},
+			}, nil
 		},
 	}
 	f.server.StartTLS()

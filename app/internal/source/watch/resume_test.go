@@ -86,19 +86,28 @@ func TestResume(t *testing.T) {
 				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
 			},
 			between: changesOfPods, last: "Pod/after 110",
-			want: []string{"listed Pod/changed 104", "listed Pod/changed 105", "listed gone Pod/removed 106", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+			want: []string{
+				"listed Pod/changed 104", "listed Pod/changed 105", "listed gone Pod/removed 106",
+				"listed Pod/new 107", "listed event Pulled 109", "Pod/after 110",
+			},
 		},
 		"Forgotten": {
 			reason: "what the server has forgotten is compared", known: map[string]uint64{
 				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
 			},
 			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
-			want: []string{"listed Pod/changed 105", "listed gone Pod/removed 109", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+			want: []string{
+				"listed Pod/changed 105", "listed gone Pod/removed 109", "listed Pod/new 107",
+				"listed event Pulled 109", "Pod/after 110",
+			},
 		},
 		"ForgottenAndUnknown": {
 			reason:  "whoever knows no objects is told of all, and of none as how things stood",
 			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
-			want: []string{"listed Pod/same 101", "listed Pod/changed 105", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+			want: []string{
+				"listed Pod/same 101", "listed Pod/changed 105", "listed Pod/new 107", "listed event Pulled 109",
+				"Pod/after 110",
+			},
 		},
 		"SetBack": {
 			reason: "a storage that is older than what was seen is compared, not waited for", known: map[string]uint64{
@@ -131,7 +140,11 @@ func TestResume(t *testing.T) {
 				f.remove(crdsPath, "", "heads.example.com")
 			},
 			last: "listed gone Head/h 105", left: []Position{heads},
-			want: []string{"listed CustomResourceDefinition/heads.example.com 104", "listed gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/h 105", "Pod/after 106"},
+			want: []string{
+				"listed CustomResourceDefinition/heads.example.com 104",
+				"listed gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/h 105",
+				"Pod/after 106",
+			},
 		},
 	}
 	for name, tc := range cases {

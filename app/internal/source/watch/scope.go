@@ -88,7 +88,10 @@ func (w *Watcher) watchAll(ctx context.Context, scope Scope, all []resource) {
 			continue
 		}
 		for _, namespace := range scope.namespaces(r) {
-			w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, old: since != 0 && since == w.past.kindsFrom, seen: w.follower(ctx)})
+			w.start(ctx, plan{
+				resource: gvr, namespace: namespace, since: since, old: since != 0 && since == w.past.kindsFrom,
+				seen: w.follower(ctx),
+			})
 		}
 	}
 }

@@ -230,7 +230,10 @@ func TestFollowWhenThePastIsGone(t *testing.T) {
 	wd.sync()
 	f.put(podsPath, "default", "c")
 	wd.awaitLine("Pod/c 103")
-	wd.want("the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102", "Pod/c 103")
+	wd.want(
+		"the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102",
+		"Pod/c 103",
+	)
 	wd.wantWarnings()
 }
 
@@ -241,7 +244,10 @@ func TestFollowAcrossStorages(t *testing.T) {
 	wd := watching(t, f)
 	wd.Follow(t.Context(), pods, "default", 5000)
 	wd.sync()
-	wd.want("a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101", "baseline event Pulled 102")
+	wd.want(
+		"a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101",
+		"baseline event Pulled 102",
+	)
 	wd.wantWarnings()
 	if asked := f.asked("/events", "Exact"); asked != nil {
 		t.Errorf("the storage of Events must not be asked for a version that it may never reach: %v", asked)
