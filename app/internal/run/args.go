@@ -36,10 +36,16 @@ func readArgs(args []string) reading {
 				r.servers = append(r.servers, value)
 			}
 		case "--certificate-authority", "--client-certificate":
-			r.notes = append(r.notes, fmt.Sprintf("%s does not hold under lifeline run; give it to lifeline instead: lifeline run %s %s -- …", name, name, value))
+			r.notes = append(r.notes, fmt.Sprintf(
+				"%s does not hold under lifeline run; give it to lifeline instead: lifeline run %s %s -- …", name,
+				name, value,
+			))
 		default:
 			if strings.Contains(args[i], "KUBECONFIG=") || strings.Contains(args[i], "--kubeconfig") {
-				r.notes = append(r.notes, "the command sets a kubeconfig of its own: lifeline will not see what it changes with that")
+				r.notes = append(
+					r.notes,
+					"the command sets a kubeconfig of its own: lifeline will not see what it changes with that",
+				)
 			}
 		}
 	}

@@ -112,7 +112,11 @@ func TestRun(t *testing.T) {
 		"BadOTLP": {"a wrong flag is said before anything runs", func(c *Command) {
 			c.OTLP = "ftp://x"
 		}, []string{"show=HOME"}, 1, "ftp", nil, nil},
-		"DeadOTLP": {"a backend that is down costs nothing but a line", func(c *Command) { c.OTLP = "http://127.0.0.1:1" }, []string{"create=ConfigMap/a"}, 0, "", []string{"create ConfigMap a"}, []string{"2 of 2 spans could not be sent"}},
+		"DeadOTLP": {
+			"a backend that is down costs nothing but a line", func(c *Command) { c.OTLP = "http://127.0.0.1:1" },
+			[]string{"create=ConfigMap/a"}, 0, "", []string{"create ConfigMap a"},
+			[]string{"2 of 2 spans could not be sent"},
+		},
 		"Around": {"a command that goes around the proxy is noticed", nil, []string{
 			"--kubeconfig=/x",
 		}, 0, "", nil, []string{"--kubeconfig /x leads the command around lifeline"}},

@@ -99,5 +99,8 @@ func (o *Options) mapped(kind, name string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	return Target{Resource: found, Kind: gvk.GroupKind(), Name: name, Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace}, nil
+	return Target{
+		Resource: found, Kind: gvk.GroupKind(), Name: name,
+		Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace,
+	}, nil
 }

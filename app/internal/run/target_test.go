@@ -46,7 +46,10 @@ func TestTarget(t *testing.T) {
 		"Down":      {"", down, "deployment/web", true, Target{}, "the cluster is down"},
 		"BuiltIn":   {"", down, "deploy/web", false, deployment, ""},
 		"Qualified": {"", nil, "deployments.apps/web", false, deployment, ""},
-		"Other":     {"another group's", nil, "deployments.example.com/web", false, Target{}, "there is no cluster to ask for its kinds"},
+		"Other": {
+			"another group's", nil, "deployments.example.com/web", false, Target{},
+			"there is no cluster to ask for its kinds",
+		},
 		"Ingress": {"", nil, "ingresses/i", false, Target{
 			Kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, Name: "i", Namespaced: true,
 		}, ""},
