@@ -30,7 +30,9 @@ func readArgs(args []string) reading {
 		}
 		switch name {
 		case "--kubeconfig":
-			r.notes = append(r.notes, fmt.Sprintf("--kubeconfig %s leads the command around lifeline, which will not see what it changes; give it to lifeline instead: lifeline run --kubeconfig %s -- …", value, value))
+			r.notes = append(r.notes, fmt.Sprintf("--kubeconfig %s leads the command around lifeline, which will "+
+				"not see what it changes; give it to lifeline instead: lifeline run --kubeconfig %s -- …", value,
+				value))
 		case "--server", "-s":
 			if u, err := url.Parse(value); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
 				r.servers = append(r.servers, value)

@@ -89,7 +89,8 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 		return CodeError, err
 	}
 	if server == nil {
-		return CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline serve\", or name one with --server or %s", EnvServer)
+		return CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline "+
+			"serve\", or name one with --server or %s", EnvServer)
 	}
 	defer server.Close()
 	q, err := l.query()

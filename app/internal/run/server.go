@@ -66,7 +66,9 @@ func (o *Options) server(ctx context.Context, s Server) (*session, error) {
 	var other *otherClusterError
 	switch {
 	case errors.As(err, &other):
-		return nil, fmt.Errorf("the server that %s names watches cluster %s, and your kubeconfig is for %s: choose its context with --context, or ask no server with --server \"\"", origin, shown(other.watched), shown(other.meant))
+		return nil, fmt.Errorf("the server that %s names watches cluster %s, and your kubeconfig is for %s: choose "+
+			"its context with --context, or ask no server with --server \"\"", origin, shown(other.watched),
+			shown(other.meant))
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%s did not answer within %s", shown(url), askPatience)
 	}

@@ -73,7 +73,8 @@ func (t *Trace) run(ctx context.Context) error {
 	}
 	if isTraceID(t.Name) {
 		if server == nil {
-			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name one with --server or %s, or give KIND/NAME", EnvServer)
+			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name "+
+				"one with --server or %s, or give KIND/NAME", EnvServer)
 		}
 		return t.fetch(ctx, server, strings.ToLower(t.Name))
 	}
