@@ -278,7 +278,8 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path, namespace, 
 	}
 	present := map[string]map[string]any{}
 	for _, h := range f.history {
-		if h.version <= at && h.path == path && (namespace == "" || h.namespace == namespace) && (name == "" || h.name == name) {
+		if h.version <= at && h.path == path && (namespace == "" || h.namespace == namespace) && (name == "" ||
+			h.name == name) {
 			present[h.namespace+"/"+h.name] = h.object
 		}
 	}
@@ -442,7 +443,8 @@ func fail(w http.ResponseWriter, code int) {
 }
 
 func failure(code int) map[string]any {
-	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound",
+	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden",
+		http.StatusNotFound:     "NotFound",
 		http.StatusUnauthorized: "Unauthorized", http.StatusTooManyRequests: "TooManyRequests"}[code]
 	return map[string]any{
 		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,

@@ -43,7 +43,8 @@ func TestInclude(t *testing.T) {
 			reason: "what stood is the baseline, and what came after it is told, however it ended", since: 104,
 			want: []string{
 				"baseline Pod/changed 103", "baseline Deployment/d 104",
-				"listed Pod/changed 105", "listed Pod/brief 106", "listed gone Pod/brief 107", "listed event Pulled 108",
+				"listed Pod/changed 105", "listed Pod/brief 106", "listed gone Pod/brief 107",
+				"listed event Pulled 108",
 			},
 		},
 		"PastGone": {

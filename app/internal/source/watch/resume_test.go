@@ -236,7 +236,8 @@ func TestPositionText(t *testing.T) {
 			Resource: nodes, Name: "n1", Version: "7",
 		}, key: "nodes//n1"},
 		"Other": {
-			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7", key: "deployments.apps/shop/",
+			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7",
+			key: "deployments.apps/shop/",
 			want: Position{Resource: schema.GroupVersionResource{
 				Group: "apps", Version: "v2", Resource: "deployments",
 			}, Namespace: "shop", Version: "7"},

@@ -198,7 +198,8 @@ func TestFollowShowsExactlyWhatCameAfter(t *testing.T) {
 	wd.awaitLine("Pod/web-1-a 105")
 	wd.awaitLine("event Scheduled 106")
 	wd.want("what stood before the write is the baseline, all else is seen to happen",
-		"baseline Deployment/old 101", "Deployment/web 103", "ReplicaSet/web-1 104", "Pod/web-1-a 105", "event Scheduled 106", "gone Deployment/old 107")
+		"baseline Deployment/old 101", "Deployment/web 103", "ReplicaSet/web-1 104", "Pod/web-1-a 105",
+		"event Scheduled 106", "gone Deployment/old 107")
 	wd.wantWarnings()
 }
 

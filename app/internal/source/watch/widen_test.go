@@ -48,7 +48,8 @@ func TestWidening(t *testing.T) {
 		want      []string
 	}{
 		"Deployment": {
-			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: deployments, namespace: "default",
+			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: deployments,
+			namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "deployments",
 				"/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",
@@ -65,7 +66,8 @@ func TestWidening(t *testing.T) {
 			want: []string{"/api/v1/nodes", "/apis/events.k8s.io/v1" + inNamespace + "events"},
 		},
 		"Custom": {
-			reason: "a kind of unknown effects may cause anything in its namespace", follow: heads, namespace: "default",
+			reason: "a kind of unknown effects may cause anything in its namespace", follow: heads,
+			namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/api/v1" + inNamespace + "secrets",
 				"/apis/apps/v1" + inNamespace + "deployments", "/apis/apps/v1" + inNamespace + "replicasets",
@@ -85,7 +87,8 @@ func TestWidening(t *testing.T) {
 			},
 			last: "Brain/b 103",
 			want: []string{
-				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",
+				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "replicasets",
+				"/apis/events.k8s.io/v1" + inNamespace + "events",
 				"/apis/example.com/v1/brains",
 			},
 		},
@@ -98,7 +101,8 @@ func TestWidening(t *testing.T) {
 			},
 			last: "Node/n1 103",
 			want: []string{
-				"/api/v1" + inNamespace + "pods", "/api/v1/nodes metadata.name=n1", "/apis/events.k8s.io/v1" + inNamespace + "events",
+				"/api/v1" + inNamespace + "pods", "/api/v1/nodes metadata.name=n1",
+				"/apis/events.k8s.io/v1" + inNamespace + "events",
 			},
 		},
 	}
