@@ -95,7 +95,7 @@ func (s *stream) run(ctx context.Context) {
 		s.count.failed(err)
 		n := s.judge(ctx, err)
 		if s.visiting && n == rarely {
-			return // the stream that it is for says so
+			return // the main stream warns of it
 		}
 		if s.worked && time.Since(began) > healthy {
 			retry.reset()
@@ -105,7 +105,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// step makes the request that is due, and follows a watch until it ends.
+// step makes the next request, and follows a watch until it ends.
 func (s *stream) step(ctx context.Context) error {
 	s.link, s.worked = s.w.link.Load(), false
 	if s.version == "" {
@@ -114,8 +114,7 @@ func (s *stream) step(ctx context.Context) error {
 	return s.watch(ctx)
 }
 
-// list reads the whole list, page by page, and hands on what differs from what
-// is known.
+// list reads the whole list, page by page, and emits the differences from the known state.
 func (s *stream) list(ctx context.Context) error {
 	select {
 	case s.w.lists <- struct{}{}:
@@ -149,7 +148,7 @@ func (s *stream) list(ctx context.Context) error {
 		}
 		if p.next == "" {
 			s.answered()
-			s.behind = s.behind && exact // what shows the present is not late
+			s.behind = s.behind && exact // a list of the present is not late
 			s.endList(p.version)
 			return nil
 		}
@@ -157,8 +156,8 @@ func (s *stream) list(ctx context.Context) error {
 	}
 }
 
-// vanish hands on that all objects are gone, if the resource itself is, and that
-// there is nothing to go on from.
+// vanish emits the removal of all objects if the resource itself was removed, and reports that no
+// stream can resume.
 func (s *stream) vanish() {
 	if version := s.vanished.Load(); version != 0 {
 		s.beginRound()
@@ -182,14 +181,14 @@ func (s *stream) listItem(item metav1.Object) {
 		return
 	}
 	o.Listed = true
-	// What this process could have seen, and was not stored since, has only come
-	// to be wanted.
+	// An object stored before stood, and not since, is not new: its namespace has only become
+	// wanted.
 	_, is := kept(o, 0)
 	o.Baseline = !s.listed || s.began.Load() < is.version && is.version <= s.stood
 	s.hand(o)
 }
 
-// watch follows the resource until the server ends the watch, or it breaks.
+// watch follows the resource until the watch ends or breaks.
 func (s *stream) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -261,10 +260,9 @@ func (s *stream) change(change apiwatch.Event) error {
 	return nil
 }
 
-// repeats reports whether a visit reads again what may have been seen, and told,
-// before: as a list does, so an Event of it adds nothing to what was told. Beyond
-// what an earlier process had seen it is news, since what this one has seen is
-// not handed on again.
+// repeats reports whether a visit reads an Event that may have been observed before. Such an Event
+// adds nothing, like one in a list. Events newer than the position of an earlier process are new,
+// because this process does not emit an Event twice.
 func (s *stream) repeats(o *observation.Observation) bool {
 	began := s.began.Load()
 	return s.visiting && o.Event != nil && (began == 0 || o.Event.ResourceVersion <= began)
@@ -286,13 +284,13 @@ func (s *stream) deleted(obj metav1.Object) {
 	s.hand(o)
 }
 
-// hand passes on what was seen.
+// hand emits an observation.
 func (s *stream) hand(o *observation.Observation) {
 	s.count.observed(s.w.now())
 	s.seen(s, o)
 }
 
-// what names what the stream watches: "deployments.apps in namespace default".
+// what returns the name of the watched resource: "deployments.apps in namespace default".
 func (s *stream) what() string {
 	what := s.resource.GroupResource().String()
 	if s.name != "" {
