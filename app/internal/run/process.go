@@ -47,8 +47,9 @@ func start(
 	path string, args []string, streams genericiooptions.IOStreams, env []string, now func() time.Time,
 ) (*child, error) {
 	c := &child{
-		cmd: exec.Command(path, args[1:]...), exited: make(chan struct{}),
-	} //nolint:noctx // signals end it, as they would without us
+		cmd:    exec.Command(path, args[1:]...), //nolint:noctx // signals end it, as they would without us
+		exited: make(chan struct{}),
+	}
 	c.cmd.Args[0] = args[0]
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = streams.In, streams.Out, streams.ErrOut
 	c.cmd.Env = env
