@@ -13,20 +13,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// lookEvery is how often the engine is asked how far things are, and how often
-// the drawing changes at most.
+// lookEvery is the interval of checks of the engine, and drawEvery the minimum interval of redraws.
 const (
 	lookEvery = 100 * time.Millisecond
 	drawEvery = 200 * time.Millisecond
-	// lostAfter is how long a failure must stand before nothing more is
-	// waited for.
+	// lostAfter is how long a failure must last before the wait ends.
 	lostAfter = time.Second
-	// quiesce bounds the wait for answers that the command has not waited for.
+	// quiesce bounds the wait for responses that the command did not wait for.
 	quiesce = 3 * time.Second
 )
 
-// await feeds the engine until the command has ended and what it caused has
-// settled, the timeout has passed or the user has had enough.
+// await feeds the engine until the command has ended and its effects have settled. The timeout or
+// an interrupt also ends it.
 func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run *observation.Run) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -41,7 +39,7 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 		case <-exited:
 			exited = nil
 			x.ended(run)
-			// Ctrl-C may have ended the command before we hear of it.
+			// Ctrl-C may have ended the command before its signal arrives here.
 			x.interrupted = x.interrupted || len(signals) > 0
 			if x.interrupted {
 				return
@@ -76,7 +74,7 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 	}
 }
 
-// ending is closed when the command has ended and all that it wrote has been
+// ending returns a channel that closes when the command has ended and all its writes have been
 // emitted.
 func (x *execution) ending(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
@@ -90,7 +88,7 @@ func (x *execution) ending(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// ended takes note of the command's end.
+// ended records the command's end.
 func (x *execution) ended(run *observation.Run) {
 	x.drain()
 	end := *run
@@ -101,15 +99,15 @@ func (x *execution) ended(run *observation.Run) {
 	x.observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
 }
 
-// look draws how far things are and reports whether they have settled. The
-// drawing must not disturb a command that writes to the same terminal.
+// look draws the progress and reports whether the effects have settled. It must not disturb a
+// command that writes to the same terminal.
 func (x *execution) look(ended, complete bool) bool {
 	now := x.now()
 	if now.Before(x.nextLook) {
 		return false
 	}
 	defer func() {
-		// A big trace takes long to derive: leave time for observations.
+		// Deriving a big trace takes long: leave time for observations.
 		x.nextLook = now.Add(4 * x.now().Sub(now))
 	}()
 	id := x.root.TraceID()
@@ -135,9 +133,8 @@ func (x *execution) look(ended, complete bool) bool {
 	return now.Sub(x.lost) >= lostAfter
 }
 
-// givenUp reports whether a trace has failed and nothing that the command
-// itself asked for is still under way: what goes on below (a Pod that is
-// restarted for ever) will not end it.
+// givenUp reports whether a trace has failed and none of the command's own requests is in progress.
+// Open spans below them, such as an endless crash loop, do not count.
 func givenUp(traces []*span.Trace) bool {
 	failed := false
 	for _, t := range traces {
@@ -155,8 +152,8 @@ func givenUp(traces []*span.Trace) bool {
 	return failed
 }
 
-// interrupts gives the signals that end the run. While they are taken, the
-// terminal's Ctrl-C reaches the command too: it is in the same process group.
+// interrupts returns the signals that end the run. During it, the terminal's Ctrl-C also reaches
+// the command, in the same process group.
 func (c *Command) interrupts() (<-chan os.Signal, func()) {
 	if c.Signals != nil {
 		return c.Signals, func() {}
@@ -166,7 +163,7 @@ func (c *Command) interrupts() (<-chan os.Signal, func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// synced is closed when all that is followed has been listed once.
+// synced returns a channel that closes when all followed resources have been listed once.
 func (f *followers) synced() <-chan struct{} {
 	done := make(chan struct{})
 	watchers := f.all()
@@ -175,7 +172,7 @@ func (f *followers) synced() <-chan struct{} {
 		ctx, cancel := context.WithTimeout(f.ctx, syncPatience)
 		defer cancel()
 		for _, w := range watchers {
-			_ = w.Synced(ctx) // what could not be listed was said by the watcher
+			_ = w.Synced(ctx) // the watcher has warned of missing lists
 		}
 	})
 	return done

@@ -16,8 +16,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
-// Ctrl-C reaches the command too, which may have ended before lifeline looks:
-// whichever it then hears of first, the user has interrupted.
+// Ctrl-C also reaches the command, which may end first. In either order, the run counts as
+// interrupted.
 func TestInterruptHeardOfWithTheEnd(t *testing.T) {
 	discard := genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}
 	program, err := os.Executable()

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
-// fakeAPI stores, lists and watches ConfigMaps and Pods. Nobody acts on them.
+// fakeAPI stores, lists and watches ConfigMaps and Pods. It runs no controllers.
 type fakeAPI struct {
 	*httptest.Server
 
@@ -37,12 +37,14 @@ type stored struct {
 	object  map[string]any
 }
 
-// as gives the object as the request wants it.
+// as returns the object in the requested form.
 func (s stored) as(r *http.Request) map[string]any {
 	if !onlyMetadata(r) {
 		return s.object
 	}
-	return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": s.object["metadata"]}
+	return map[string]any{
+		"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": s.object["metadata"],
+	}
 }
 
 func onlyMetadata(r *http.Request) bool {
@@ -54,7 +56,9 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{version: 100, changed: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/namespaces/kube-system", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-system", "uid": "cluster-1"}})
+		answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
+			"name": "kube-system", "uid": "cluster-1",
+		}})
 	})
 	mux.HandleFunc("GET /api", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"kind": "APIVersions", "versions": []string{"v1"}})
@@ -64,9 +68,13 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	})
 	mux.HandleFunc("GET /api/v1", func(w http.ResponseWriter, _ *http.Request) {
 		resource := func(name, kind string) map[string]any {
-			return map[string]any{"name": name, "kind": kind, "namespaced": true, "verbs": []string{"list", "watch", "create"}}
+			return map[string]any{
+				"name": name, "kind": kind, "namespaced": true, "verbs": []string{"list", "watch", "create"},
+			}
 		}
-		answer(w, http.StatusOK, map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("configmaps", "ConfigMap"), resource("pods", "Pod")}})
+		answer(w, http.StatusOK, map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{
+			resource("configmaps", "ConfigMap"), resource("pods", "Pod"),
+		}})
 	})
 	mux.HandleFunc("POST /api/v1/namespaces/{ns}/{resource}", f.create)
 	mux.HandleFunc("GET /api/v1/namespaces/{ns}/{resource}", f.list)
@@ -86,7 +94,8 @@ func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
 	}
 	meta := o["metadata"].(map[string]any)
 	if meta["name"] == "refused" {
-		answer(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "message": `deployments.apps "refused" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`, "code": 403})
+		answer(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure",
+			"reason": "Forbidden", "message": `deployments.apps "refused" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`, "code": 403})
 		return
 	}
 	f.mu.Lock()
@@ -102,7 +111,7 @@ func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, o)
 }
 
-// store adds an object of namespace shop that was there already.
+// store adds an existing object in namespace shop.
 func (f *fakeAPI) store(name, kind, text string) {
 	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -140,7 +149,9 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
 	if onlyMetadata(r) {
 		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
 	}
-	answer(w, http.StatusOK, map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]any{"resourceVersion": strconv.Itoa(at)}, "items": items})
+	answer(w, http.StatusOK, map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]any{
+		"resourceVersion": strconv.Itoa(at),
+	}, "items": items})
 }
 
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, since int) {
@@ -172,7 +183,7 @@ func answer(w http.ResponseWriter, code int, o any) {
 	_ = json.NewEncoder(w).Encode(o)
 }
 
-// kubeconfig is the user's, which leads to the fake.
+// kubeconfig returns the user's kubeconfig, for the fake API server.
 func (f *fakeAPI) kubeconfig(t *testing.T) *proxy.Kubeconfig {
 	t.Helper()
 	raw := clientcmdapi.NewConfig()

@@ -16,11 +16,11 @@ import (
 // syncPatience bounds the wait for the first lists after the command's end.
 const syncPatience = 30 * time.Second
 
-// followers watch the clusters that the command wrote to, as far as it wrote.
+// followers watch the parts of the clusters that the command wrote to.
 type followers struct {
 	ctx      context.Context
 	pipeline *pipeline
-	// config gives the client configuration of an upstream.
+	// config returns the client configuration of an upstream.
 	config func(upstream string) *rest.Config
 
 	mu       sync.Mutex
@@ -28,7 +28,7 @@ type followers struct {
 	waits    sync.WaitGroup
 }
 
-// wrote follows what a write may cause.
+// wrote follows the possible effects of a write.
 func (f *followers) wrote(w proxy.Written) {
 	if watcher := f.of(w.Upstream); watcher != nil {
 		watcher.Follow(f.ctx, w.Resource, w.Namespace, w.Since)
@@ -46,7 +46,7 @@ func (f *followers) of(upstream string) *watch.Watcher {
 	}
 	cfg := f.config(upstream)
 	if cfg == nil {
-		return nil // the command brought its own credential: nothing to watch with
+		return nil // the command used another credential; there is none for a watch
 	}
 	w, err := f.pipeline.watcher(cfg)
 	if err != nil {

@@ -18,34 +18,33 @@ import (
 // OutputWide is a table with more columns.
 const OutputWide = "wide"
 
-// pageLength is how many traces are asked for at once, at most.
+// pageLength is the maximum number of traces in one request.
 const pageLength = 500
 
-// ListOutputs are the forms of output of a list, the default first.
+// ListOutputs returns the output formats of a list, the default first.
 func ListOutputs() []string { return []string{OutputTable, OutputWide, OutputJSON} }
 
-// List prints which traces a server has, newest first: `lifeline ls`.
+// List prints the traces of a server, newest first: `lifeline ls`.
 type List struct {
 	Options
 	Server Server
-	// Namespaces limits it to traces that touch an object in this one; nil is
-	// every namespace. More than one is not possible.
+	// Namespaces limits the list to traces that touch an object in this namespace; nil means every
+	// namespace. More than one is an error.
 	Namespaces []string
-	// Name, KIND/NAME, limits it to traces that touch that object; may be
-	// empty.
+	// Name, KIND/NAME, limits the list to traces that touch that object. It may be empty.
 	Name string
 	// Since and Until bound the start: RFC 3339, or a duration back from now.
 	Since, Until string
 	Failed, Open bool
-	// Slow wants a duration of at least that much; 0 any.
+	// Slow is the minimum duration; 0 means any.
 	Slow time.Duration
-	// Limit is how many at most; 0 is all.
+	// Limit is the maximum number of traces; 0 means all.
 	Limit int
 	// Whole prints trace IDs and names at full length.
 	Whole bool
 }
 
-// Validate reports what is wrong with l before anything is asked.
+// Validate returns an error for invalid options. It sends no request.
 func (l *List) Validate() error {
 	if !slices.Contains(ListOutputs(), l.Output) {
 		return fmt.Errorf("unknown output %q: known are %s", l.Output, strings.Join(ListOutputs(), ", "))
@@ -67,7 +66,7 @@ func (l *List) Validate() error {
 	return errors.Join(checkMoment("--since", l.Since), checkMoment("--until", l.Until))
 }
 
-// checkMoment reports what is no time.
+// checkMoment returns an error for an invalid time.
 func checkMoment(flag, text string) error {
 	if text == "" {
 		return nil
@@ -78,18 +77,20 @@ func checkMoment(flag, text string) error {
 	if _, err := time.Parse(time.RFC3339, text); err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %q: it must be a duration back from now, such as 90m, or a time, such as 2026-03-01T12:00:00Z", flag, text)
+	return fmt.Errorf(
+		"%s %q: it must be a duration back from now, such as 90m, or a time, such as 2026-03-01T12:00:00Z", flag, text,
+	)
 }
 
-// Run prints the list. There is nothing to list without a server: that is an
-// error.
+// Run prints the list. It returns an error without a server.
 func (l *List) Run(ctx context.Context) (code int, err error) {
 	server, err := l.server(ctx, l.Server)
 	if err != nil {
 		return CodeError, err
 	}
 	if server == nil {
-		return CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline serve\", or name one with --server or %s", EnvServer)
+		return CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline "+
+			"serve\", or name one with --server or %s", EnvServer)
 	}
 	defer server.Close()
 	q, err := l.query()
@@ -130,8 +131,10 @@ func (l *List) query() (client.Query, error) {
 	return q, nil
 }
 
-// collect reads at most limit entries, and tells whether there are more.
-func collect(ctx context.Context, c *client.Client, q client.Query, limit int) (found []api.Summary, more bool, err error) {
+// collect reads at most limit entries, and reports whether there are more.
+func collect(
+	ctx context.Context, c *client.Client, q client.Query, limit int,
+) (found []api.Summary, more bool, err error) {
 	q.Limit = pageLength
 	if limit > 0 {
 		q.Limit = min(limit+1, pageLength)

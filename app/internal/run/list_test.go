@@ -22,18 +22,22 @@ func TestListGolden(t *testing.T) {
 		output string
 		list   List
 	}{
-		"ls":           {"all, newest first", OutputTable, List{}},
-		"ls-wide":      {"times, IDs and reasons whole", OutputWide, List{}},
-		"ls-no-trunc":  {"whole IDs", OutputTable, List{Whole: true, Limit: 2}},
-		"ls-json":      {"as the API has it, nothing a terminal would act upon", OutputJSON, List{Since: "31m"}},
-		"ls-limit":     {"that there is more is said", OutputTable, List{Limit: 2}},
-		"ls-failed":    {"only what failed", OutputTable, List{Failed: true}},
-		"ls-open":      {"only what is open", OutputTable, List{Open: true}},
-		"ls-slow":      {"only what took long", OutputTable, List{Slow: 12300 * time.Millisecond}},
-		"ls-time":      {"between two times", OutputTable, List{Since: "2026-03-01T12:15:00Z", Until: "29m"}},
-		"ls-object":    {"only what touches it", OutputTable, List{Name: "po/web-6cf-k2", Namespaces: []string{"default"}}},
+		"ls":          {"all, newest first", OutputTable, List{}},
+		"ls-wide":     {"times, IDs and reasons whole", OutputWide, List{}},
+		"ls-no-trunc": {"whole IDs", OutputTable, List{Whole: true, Limit: 2}},
+		"ls-json":     {"as the API has it, nothing a terminal would act upon", OutputJSON, List{Since: "31m"}},
+		"ls-limit":    {"that there is more is said", OutputTable, List{Limit: 2}},
+		"ls-failed":   {"only what failed", OutputTable, List{Failed: true}},
+		"ls-open":     {"only what is open", OutputTable, List{Open: true}},
+		"ls-slow":     {"only what took long", OutputTable, List{Slow: 12300 * time.Millisecond}},
+		"ls-time":     {"between two times", OutputTable, List{Since: "2026-03-01T12:15:00Z", Until: "29m"}},
+		"ls-object": {
+			"only what touches it", OutputTable, List{Name: "po/web-6cf-k2", Namespaces: []string{"default"}},
+		},
 		"ls-namespace": {"nothing is no error", OutputTable, List{Namespaces: []string{"shop"}}},
-		"ls-nothing":   {"nothing of an object", OutputTable, List{Name: "Certificate.cert-manager.io/none", Since: "10m"}},
+		"ls-nothing": {
+			"nothing of an object", OutputTable, List{Name: "Certificate.cert-manager.io/none", Since: "10m"},
+		},
 		"ls-json-none": {"an empty list, not null", OutputJSON, List{Name: "cm/none"}},
 	}
 	for name, tc := range cases {
@@ -71,7 +75,9 @@ func TestListFollowsPages(t *testing.T) {
 	for _, tc := range []struct {
 		limit, want int
 		more        bool
-	}{{0, many + len(finished()) + 1, false}, {pageLength, pageLength, true}, {pageLength + 1, pageLength + 1, true}, {many + 7, many + 7, false}} {
+	}{{
+		0, many + len(finished()) + 1, false,
+	}, {pageLength, pageLength, true}, {pageLength + 1, pageLength + 1, true}, {many + 7, many + 7, false}} {
 		o, out, log := asking(OutputJSON)
 		l := List{Options: o, Server: Server{URL: server.URL, Named: true}, Limit: tc.limit}
 		if code, err := l.Run(context.Background()); code != CodeOK || err != nil {
@@ -96,13 +102,15 @@ func TestListRefuses(t *testing.T) {
 		list   List
 		want   string
 	}{
-		"Output": {"", List{Options: Options{Output: OutputTree}}, `unknown output "tree": known are table, wide, json`},
-		"Since":  {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
-		"Until":  {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
-		"Limit":  {"", List{Limit: -1}, "--limit -1"},
-		"Slow":   {"", List{Slow: -1}, "--slow -1ns"},
-		"Name":   {"", List{Name: "web"}, `"web" is not KIND/NAME`},
-		"Split":  {"--slow 30s is two arguments", List{Name: "30s"}, "--slow=30s"},
+		"Output": {
+			"", List{Options: Options{Output: OutputTree}}, `unknown output "tree": known are table, wide, json`,
+		},
+		"Since": {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
+		"Until": {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
+		"Limit": {"", List{Limit: -1}, "--limit -1"},
+		"Slow":  {"", List{Slow: -1}, "--slow -1ns"},
+		"Name":  {"", List{Name: "web"}, `"web" is not KIND/NAME`},
+		"Split": {"--slow 30s is two arguments", List{Name: "30s"}, "--slow=30s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +130,10 @@ func TestListNeedsAServer(t *testing.T) {
 		list   List
 		want   string
 	}{
-		"None":    {"how to start one", List{Server: Server{Named: true}}, `start one with "lifeline serve"`},
-		"Down":    {"one that was named is tried", List{Server: Server{URL: "http://127.0.0.1:1", Named: true}}, "cannot ask the server that --server names"},
+		"None": {"how to start one", List{Server: Server{Named: true}}, `start one with "lifeline serve"`},
+		"Down": {"one that was named is tried", List{
+			Server: Server{URL: "http://127.0.0.1:1", Named: true},
+		}, "cannot ask the server that --server names"},
 		"Unknown": {"a kind that cannot be found out", List{Name: "frob/x"}, "cannot list traces of frob/x"},
 	}
 	for name, tc := range cases {

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// print writes the list in the form asked for, as it stood then.
+// print writes the list in the selected format, as of asOf.
 func (l *List) print(found []api.Summary, asOf time.Time) error {
 	out := l.Streams.Out
 	if l.Output == OutputJSON {
@@ -37,7 +37,7 @@ func (l *List) listOptions(s screen) render.ListOptions {
 	return o
 }
 
-// nothing says what there is none of.
+// nothing returns the message for an empty list.
 func (l *List) nothing() string {
 	text := "no traces"
 	if l.Name != "" {
@@ -55,14 +55,16 @@ func (l *List) nothing() string {
 	return text
 }
 
-// summaries are what a server says, for package render. What is open goes on
-// until asOf: a server stores it anew when it has changed, not each second.
+// summaries converts a server's summaries for package render. Open traces extend to asOf, because a
+// server stores them only after a change, not every second.
 func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 	out := make([]store.Summary, 0, len(found))
 	for _, s := range found {
-		id, _ := trace.TraceIDFromHex(s.TraceID) // a server that gives none shows as zeros
+		id, _ := trace.TraceIDFromHex(s.TraceID) // a missing ID shows as zeros
 		t := store.Summary{
-			ID: id, Open: s.Open, Start: s.Start, Duration: time.Duration(s.Duration), Outcome: s.Outcome, Reason: s.Reason,
+			ID: id, Open: s.Open, Start: s.Start, Duration: time.Duration(
+				s.Duration,
+			), Outcome: s.Outcome, Reason: s.Reason,
 			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
 			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration), Spans: s.Spans, AsOf: s.AsOf,
 		}

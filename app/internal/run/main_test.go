@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// command does what its arguments say, one after another: create=KIND/NAME,
+// command runs the actions in its arguments in order: create=KIND/NAME,
 // show=VARIABLE, wait (for a signal), exit=CODE.
 func command(args []string) {
 	for _, arg := range args {
@@ -64,7 +64,9 @@ func create(kind, name string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := client.Post(cfg.Host+"/api/v1/namespaces/shop/"+strings.ToLower(kind)+"s", "application/json", strings.NewReader(objectJSON(kind, name)))
+	resp, err := client.Post(cfg.Host+"/api/v1/namespaces/shop/"+strings.ToLower(
+		kind,
+	)+"s", "application/json", strings.NewReader(objectJSON(kind, name)))
 	if err != nil {
 		return err
 	}

@@ -24,31 +24,29 @@ import (
 )
 
 const (
-	// identityPatience bounds the question which cluster it is.
+	// identityPatience bounds the request for the cluster's identity.
 	identityPatience = 3 * time.Second
-	// flushPatience bounds the last sending of spans.
+	// flushPatience bounds the final export of spans.
 	flushPatience = 10 * time.Second
-	// backlog is how many observations may wait for the engine.
+	// backlog is the capacity of the queue in front of the engine.
 	backlog = 4096
 )
 
-// Options are what every command has.
+// Options are common to all commands.
 type Options struct {
-	// Kubeconfig may be nil for what can do with a server alone.
+	// Kubeconfig may be nil for commands that need only a server.
 	Kubeconfig *proxy.Kubeconfig
-	// Mapper finds out which kinds the kubeconfig's cluster has; nil if there
-	// is none.
+	// Mapper returns the kinds of the kubeconfig's cluster; nil without a cluster.
 	Mapper  Mapper
 	Streams genericiooptions.IOStreams
-	// Output is tree, table or json. Full has the tree at the end drawn
-	// with every span.
+	// Output is tree, table or json. Full draws every span in the final tree.
 	Output string
 	Full   bool
-	// Version names this build to API servers.
+	// Version is the build version in requests to API servers.
 	Version string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Environ is the environment; nil means the process' own.
+	// Environ is the environment; nil means that of the process.
 	Environ []string
 }
 
@@ -59,12 +57,11 @@ func (o *Options) now() time.Time {
 	return time.Now()
 }
 
-// machine reports whether the output is a document for programs, in which
-// nothing else may stand.
+// machine reports whether the output is a document for programs, without any other text.
 func (o *Options) machine() bool { return o.Output == OutputJSON }
 
-// pipeline is the engine with what feeds it and what it feeds. All but emit and
-// say is for one goroutine.
+// pipeline is the engine with its inputs and outputs. Only emit and say are safe for concurrent
+// use.
 type pipeline struct {
 	opts     Options
 	cluster  string
@@ -80,7 +77,7 @@ type pipeline struct {
 	nextLook, lastDraw time.Time
 }
 
-// view is how progress is shown: redrawn on a terminal, told elsewhere.
+// view shows the progress: redrawn on a terminal, as lines elsewhere.
 type view interface {
 	io.Writer
 	Draw(traces []*span.Trace, now time.Time) error
@@ -97,15 +94,16 @@ func newPipeline(ctx context.Context, o Options, cluster, record, otlp string) (
 		return nil, err
 	}
 	if record != "" {
-		if p.file, err = observation.Create(record, observation.Header{Cluster: cluster, Started: o.now()}); err != nil {
+		if p.file, err = observation.Create(
+			record, observation.Header{Cluster: cluster, Started: o.now()},
+		); err != nil {
 			return nil, errors.Join(err, p.exporter.Close(ctx))
 		}
 	}
 	return p, nil
 }
 
-// newDisplay makes a pipeline that only shows: without engine, sources and
-// export.
+// newDisplay returns a pipeline for output only: without engine, sources and export.
 func newDisplay(o Options, cluster string) *pipeline {
 	p := &pipeline{opts: o, cluster: cluster, screen: newScreen(o.Streams.ErrOut, o.environ())}
 	if p.screen.terminal {
@@ -116,8 +114,8 @@ func newDisplay(o Options, cluster string) *pipeline {
 	return p
 }
 
-// emit hands an observation to the goroutine that owns the engine. It waits
-// while that is busy, and drops nothing until the pipeline is stopped.
+// emit sends an observation to the goroutine that owns the engine. It blocks while the queue is
+// full, and drops nothing until the pipeline is stopped.
 func (p *pipeline) emit(o *observation.Observation) {
 	select {
 	case p.in <- o:
@@ -125,7 +123,7 @@ func (p *pipeline) emit(o *observation.Observation) {
 	}
 }
 
-// stop lets sources end that wait to hand something on.
+// stop releases sources blocked in emit.
 func (p *pipeline) stop() { p.stopOnce.Do(func() { close(p.quit) }) }
 
 func (p *pipeline) observe(o *observation.Observation) {
@@ -139,7 +137,7 @@ func (p *pipeline) observe(o *observation.Observation) {
 	p.engine.Observe(o)
 }
 
-// drain observes what is waiting.
+// drain observes all queued observations.
 func (p *pipeline) drain() {
 	for {
 		select {
@@ -151,31 +149,31 @@ func (p *pipeline) drain() {
 	}
 }
 
-// say tells the user one line.
+// say prints one line for the user.
 func (p *pipeline) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.view, "lifeline: "+format+"\n", args...)
 }
 
-// say tells the user one line before there is a pipeline.
+// say prints one line for the user before a pipeline exists.
 func (o *Options) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(o.Streams.ErrOut, "lifeline: "+format+"\n", args...)
 }
 
-// watcher makes a Watcher that feeds the pipeline.
+// watcher returns a Watcher that feeds the pipeline.
 func (p *pipeline) watcher(cfg *rest.Config) (*watch.Watcher, error) {
 	cfg.UserAgent = userAgent(p.opts.Version)
 	return watch.New(watch.Config{REST: cfg, Now: p.opts.Now, Emit: p.emit, Warn: p.say})
 }
 
-// export sends what has ended; what is still open ends now, as unfinished, so
-// that no span is without its parent.
+// export sends the ended spans. It ends open spans now as unfinished, so that no span lacks its
+// parent.
 func (p *pipeline) export(traces []*span.Trace, now time.Time) {
 	mark(traces, now)
 	p.exporter.Export(span.EndOpen(traces, now))
 }
 
-// close ends the recording and sends the last spans. Spans that could not be
-// sent are said, but are no failure of what was asked for.
+// close ends the recording and sends the last spans. It only prints export errors, because they are
+// no failure of the command.
 func (p *pipeline) close() error {
 	p.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), flushPatience)
@@ -189,9 +187,8 @@ func (p *pipeline) close() error {
 	return nil
 }
 
-// identify asks which cluster it is, in the background. A cluster that cannot
-// be asked has its address for a name: the command will say that it is
-// unreachable.
+// identify requests the cluster's identity in the background. An unreachable cluster is named by
+// its address; the command itself reports the failure.
 func identify(ctx context.Context, cfg *rest.Config) <-chan string {
 	answer := make(chan string, 1)
 	go func() {

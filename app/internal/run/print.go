@@ -16,17 +16,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// The forms of output.
+// The output formats.
 const (
 	OutputTree  = "tree"
 	OutputTable = "table"
 	OutputJSON  = "json"
 )
 
-// Outputs are the forms of output, the default first.
+// Outputs returns the output formats, the default first.
 func Outputs() []string { return []string{OutputTree, OutputTable, OutputJSON} }
 
-// CheckOutput reports an unknown form of output.
+// CheckOutput returns an error for an unknown output format.
 func CheckOutput(name string) error {
 	if slices.Contains(Outputs(), name) {
 		return nil
@@ -34,7 +34,7 @@ func CheckOutput(name string) error {
 	return fmt.Errorf("unknown output %q: known are %s", name, strings.Join(Outputs(), ", "))
 }
 
-// print writes traces to standard output in the form asked for.
+// print writes traces to standard output in the selected format.
 func (p *pipeline) print(traces []*span.Trace, now time.Time) error {
 	out := p.opts.Streams.Out
 	return p.printTo(out, traces, now, newScreen(out, p.opts.environ()))
@@ -62,15 +62,15 @@ func (p *pipeline) printTo(out io.Writer, traces []*span.Trace, now time.Time, s
 	return nil
 }
 
-// mark sets what only whole traces tell on their spans.
+// mark sets the span attributes that depend on the whole trace.
 func mark(traces []*span.Trace, now time.Time) {
 	for _, t := range traces {
 		insight.Mark(t, now)
 	}
 }
 
-// streams are what the command gets: all as it is, but where standard output is
-// to be one document, the command's own goes to standard error.
+// streams returns the streams of the command. Where standard output must be a single document, the
+// command's output goes to standard error.
 func (o *Options) streams() genericiooptions.IOStreams {
 	streams := o.Streams
 	if o.machine() {

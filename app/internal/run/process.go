@@ -23,15 +23,16 @@ type child struct {
 	end    time.Time
 }
 
-// lookUp finds a program as a shell would, and gives the code that a shell
-// would exit with if there is none.
+// lookUp finds a program like a shell. Without one, it returns a shell's exit code.
 func lookUp(name string) (path string, code int, err error) {
 	path, err = exec.LookPath(name)
 	switch {
 	case err == nil:
 		return path, 0, nil
 	case errors.Is(err, exec.ErrDot):
-		return "", CodeNotFound, fmt.Errorf("cannot run %q: it is in the current directory, which PATH may not name; use ./%s", name, name)
+		return "", CodeNotFound, fmt.Errorf(
+			"cannot run %q: it is in the current directory, which PATH may not name; use ./%s", name, name,
+		)
 	case errors.Is(err, syscall.EISDIR):
 		return "", CodeNotRunnable, fmt.Errorf("cannot run %q: it is a directory", name)
 	case errors.Is(err, fs.ErrPermission):
@@ -40,10 +41,15 @@ func lookUp(name string) (path string, code int, err error) {
 	return "", CodeNotFound, fmt.Errorf("cannot run %q: there is no such command", name)
 }
 
-// start runs the command with the streams as they are. Where the system can,
-// the command gets SIGTERM when this process is killed.
-func start(path string, args []string, streams genericiooptions.IOStreams, env []string, now func() time.Time) (*child, error) {
-	c := &child{cmd: exec.Command(path, args[1:]...), exited: make(chan struct{})} //nolint:noctx // signals end it, as they would without us
+// start runs the command with the given streams. Where the system supports it, the command gets
+// SIGTERM when this process is killed.
+func start(
+	path string, args []string, streams genericiooptions.IOStreams, env []string, now func() time.Time,
+) (*child, error) {
+	c := &child{
+		cmd:    exec.Command(path, args[1:]...), //nolint:noctx // signals end it, as they would without us
+		exited: make(chan struct{}),
+	}
 	c.cmd.Args[0] = args[0]
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = streams.In, streams.Out, streams.ErrOut
 	c.cmd.Env = env
@@ -69,15 +75,15 @@ func start(path string, args []string, streams genericiooptions.IOStreams, env [
 	return c, nil
 }
 
-// pass hands on a signal, unless the terminal has given it to the command too.
+// pass forwards a signal unless the terminal has sent it to the command, too.
 func (c *child) pass(s os.Signal) {
 	if s == os.Interrupt && fromTerminal() {
 		return
 	}
-	_ = c.cmd.Process.Signal(s) // it may have ended just now
+	_ = c.cmd.Process.Signal(s) // it may have just ended
 }
 
-// kill ends the command, if it still runs, and waits for its end.
+// kill ends a running command and waits for its end.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.exited

@@ -4,7 +4,7 @@ package run
 
 import "syscall"
 
-// endWithParent lets the command end when this process is killed.
+// endWithParent ends the command when this process is killed.
 func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }

@@ -6,5 +6,5 @@ package run
 
 import "syscall"
 
-// endWithParent returns nil: the system has nothing of the kind.
+// endWithParent returns nil: the system has no such feature.
 func endWithParent() *syscall.SysProcAttr { return nil }

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalBase is what shells add to a signal's number for an exit code.
+// signalBase is the shells' offset between a signal's number and its exit code.
 const signalBase = 128
 
-// codeOf gives the code that a shell would exit with.
+// codeOf returns the exit code that a shell would return.
 func codeOf(state *os.ProcessState, err error) int {
 	if state == nil {
 		return CodeError
@@ -28,8 +28,8 @@ func codeOf(state *os.ProcessState, err error) int {
 	return state.ExitCode()
 }
 
-// fromTerminal reports whether this process is in the foreground of a terminal:
-// its Ctrl-C reaches the whole process group.
+// fromTerminal reports whether this process is in the foreground of a terminal. Ctrl-C then reaches
+// the whole process group.
 func fromTerminal() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

@@ -4,7 +4,7 @@ package run
 
 import "os"
 
-// codeOf gives the command's exit code.
+// codeOf returns the command's exit code.
 func codeOf(state *os.ProcessState, err error) int {
 	if state == nil || state.ExitCode() == 0 && err != nil {
 		return CodeError
@@ -12,6 +12,6 @@ func codeOf(state *os.ProcessState, err error) int {
 	return state.ExitCode()
 }
 
-// fromTerminal reports whether Ctrl-C reaches the command by itself: a console
-// gives it to every process that is attached.
+// fromTerminal reports whether Ctrl-C reaches the command directly: a console sends it to every
+// attached process.
 func fromTerminal() bool { return true }

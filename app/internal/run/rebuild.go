@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// rebuild prints what the object and its relatives tell of themselves now.
+// rebuild prints the traces derived from the current state of the object and its relatives.
 func (t *Trace) rebuild(ctx context.Context) error {
 	if t.Kubeconfig == nil {
 		return proxy.ErrNoConfig
@@ -45,14 +45,14 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	return p.print(rebuilt, now)
 }
 
-// rebuiltMark says before a trace how much it can be relied on.
+// rebuiltMark is the notice about the limited reliability of such a trace.
 const rebuiltMark = "rebuilt from the cluster's present state: times are those that the objects tell (whole seconds)"
 
 // rebuildPatience bounds the reading of an object and its relatives.
 const rebuildPatience = time.Minute
 
-// rebuild makes the traces that the target is part of from how its family
-// stands: the one that began with it first.
+// rebuild derives the target's traces from the current state of its family. The trace that began
+// with the target comes first.
 func rebuild(cluster string, f *family, now time.Time) []*span.Trace {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
 	for _, o := range f.observations() {

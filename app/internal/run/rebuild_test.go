@@ -42,11 +42,19 @@ func TestFamily(t *testing.T) {
 		up     []types.UID
 		want   []string
 	}{
-		"Top":    {"all that it owns, through others too", "deployment", []types.UID{"deployment"}, []string{"claim", "deployment", "new", "old", "pod-1", "pod-2"}},
-		"Middle": {"its owner without that one's other dependants", "new", []types.UID{"new", "deployment"}, []string{"claim", "deployment", "new", "pod-1", "pod-2"}},
-		"Leaf":   {"no brothers", "pod-1", []types.UID{"pod-1", "new", "deployment"}, []string{"claim", "deployment", "new", "pod-1"}},
-		"Alone":  {"", "other", []types.UID{"other"}, []string{"other"}},
-		"Circle": {"owners in a circle end", "circle-1", []types.UID{"circle-1", "circle-2"}, []string{"circle-1", "circle-2"}},
+		"Top": {"all that it owns, through others too", "deployment", []types.UID{"deployment"}, []string{
+			"claim", "deployment", "new", "old", "pod-1", "pod-2",
+		}},
+		"Middle": {"its owner without that one's other dependants", "new", []types.UID{"new", "deployment"}, []string{
+			"claim", "deployment", "new", "pod-1", "pod-2",
+		}},
+		"Leaf": {"no brothers", "pod-1", []types.UID{"pod-1", "new", "deployment"}, []string{
+			"claim", "deployment", "new", "pod-1",
+		}},
+		"Alone": {"", "other", []types.UID{"other"}, []string{"other"}},
+		"Circle": {
+			"owners in a circle end", "circle-1", []types.UID{"circle-1", "circle-2"}, []string{"circle-1", "circle-2"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -105,12 +113,24 @@ func TestTraceWithoutServer(t *testing.T) {
 		out, log             []string
 		err                  string
 	}{
-		"Tree":   {"the first line says what it is", "pod/p", OutputTree, Server{Direct: true}, []string{"^" + rebuiltMark, "reconcile Pod shop/p"}, []string{"cannot read Gone.example.com g, which owns it"}, ""},
-		"JSON":   {"a document has nothing else in it", "pod/p", OutputJSON, Server{Direct: true}, []string{`^{"resourceSpans"`, `"lifeline.time.source.start","value":{"stringValue":"object"}`}, []string{rebuiltMark}, ""},
-		"Server": {"a server that does not know it", "pod/p", OutputTree, Server{URL: empty.URL, Named: true}, []string{"^" + rebuiltMark}, []string{"has no trace of Pod p in namespace shop"}, ""},
-		"None":   {"there is none", "pod/none", OutputTree, Server{Direct: true}, nil, nil, "there is no Pod none in namespace shop, as far as you may read"},
-		"Silent": {"nobody reconciles it", "configmap/c", OutputTree, Server{Direct: true}, nil, nil, "no history can be rebuilt from ConfigMap c in namespace shop: "},
-		"Kind":   {"the cluster has no such kind", "frob/x", OutputTree, Server{Direct: true}, nil, nil, "cannot trace frob/x: the cluster has no kind"},
+		"Tree": {"the first line says what it is", "pod/p", OutputTree, Server{Direct: true}, []string{
+			"^" + rebuiltMark, "reconcile Pod shop/p",
+		}, []string{"cannot read Gone.example.com g, which owns it"}, ""},
+		"JSON": {"a document has nothing else in it", "pod/p", OutputJSON, Server{Direct: true}, []string{
+			`^{"resourceSpans"`, `"lifeline.time.source.start","value":{"stringValue":"object"}`,
+		}, []string{rebuiltMark}, ""},
+		"Server": {"a server that does not know it", "pod/p", OutputTree, Server{
+			URL: empty.URL, Named: true,
+		}, []string{"^" + rebuiltMark}, []string{"has no trace of Pod p in namespace shop"}, ""},
+		"None": {"there is none", "pod/none", OutputTree, Server{
+			Direct: true,
+		}, nil, nil, "there is no Pod none in namespace shop, as far as you may read"},
+		"Silent": {"nobody reconciles it", "configmap/c", OutputTree, Server{
+			Direct: true,
+		}, nil, nil, "no history can be rebuilt from ConfigMap c in namespace shop: "},
+		"Kind": {"the cluster has no such kind", "frob/x", OutputTree, Server{
+			Direct: true,
+		}, nil, nil, "cannot trace frob/x: the cluster has no kind"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -118,12 +138,16 @@ func TestTraceWithoutServer(t *testing.T) {
 			o.Kubeconfig, o.Mapper = cluster.kubeconfig(t), func() (meta.RESTMapper, error) { return kinds, nil }
 			c := Trace{Options: o, Server: tc.server, Name: tc.name, Namespace: "shop"}
 			code, err := c.Run(t.Context())
-			if (code != CodeOK) != (tc.err != "") || (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+			if (code != CodeOK) != (tc.err != "") || (err != nil) != (tc.err != "") || err != nil && !strings.Contains(
+				err.Error(), tc.err,
+			) {
 				t.Fatalf("%s: code %d, %v, want %q", tc.reason, code, err, tc.err)
 			}
 			for _, want := range tc.out {
 				begin, isBegin := strings.CutPrefix(want, "^")
-				if isBegin && !strings.HasPrefix(out.String(), begin) || !isBegin && !strings.Contains(out.String(), want) {
+				if isBegin && !strings.HasPrefix(
+					out.String(), begin,
+				) || !isBegin && !strings.Contains(out.String(), want) {
 					t.Errorf("%s: standard output lacks %q:\n%s", tc.reason, want, out)
 				}
 			}

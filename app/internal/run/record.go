@@ -12,10 +12,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// sayEvery is how often a recording tells how far it is.
+// sayEvery is the interval of progress messages of a recording.
 const sayEvery = 10 * time.Second
 
-// Record writes what is seen of a cluster to a file: `lifeline record FILE`.
+// Record writes the observations of a cluster to a file: `lifeline record FILE`.
 type Record struct {
 	Options
 	File       string
@@ -24,8 +24,7 @@ type Record struct {
 	Signals    <-chan os.Signal
 }
 
-// Run records until it is interrupted or For has passed, both of which are its
-// proper end.
+// Run records until an interrupt or until For has passed. Both are a normal end.
 func (r *Record) Run(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,7 +53,9 @@ func (r *Record) Run(ctx context.Context) (code int, err error) {
 	return CodeOK, nil
 }
 
-func (r *Record) write(p *pipeline, file *observation.File, listed <-chan struct{}, signals <-chan os.Signal) (n int, err error) {
+func (r *Record) write(
+	p *pipeline, file *observation.File, listed <-chan struct{}, signals <-chan os.Signal,
+) (n int, err error) {
 	enough, stop := after(r.For)
 	defer stop()
 	ticker := time.NewTicker(sayEvery)
@@ -82,7 +83,7 @@ func (r *Record) write(p *pipeline, file *observation.File, listed <-chan struct
 	}
 }
 
-// rest writes what was seen before the end and waits to be written.
+// rest writes the observations still in the queue.
 func (r *Record) rest(p *pipeline, file *observation.File, n int) (int, error) {
 	for {
 		select {

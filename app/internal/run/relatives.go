@@ -17,10 +17,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// maxOwners is how far up owners are followed.
+// maxOwners bounds the chain of owners.
 const maxOwners = 16
 
-// seen is what was seen of a cluster at one time, by UID of the object.
+// seen holds the observations of a cluster at one time, and the states by object UID.
 type seen struct {
 	mu     sync.Mutex
 	all    []*observation.Observation
@@ -36,7 +36,7 @@ func (s *seen) add(o *observation.Observation) {
 	}
 }
 
-// find returns a state for which is holds, or nil.
+// find returns a state that matches is, or nil.
 func (s *seen) find(is func(*observation.State) bool) *observation.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *seen) find(is func(*observation.State) bool) *observation.State {
 	return nil
 }
 
-// relatives reads the target, what owns it, what it owns, and all their Events.
+// relatives reads the target, its owners, its dependants and all their Events.
 func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*family, error) {
 	s := &seen{states: map[types.UID]*observation.State{}}
 	cfg := rest.CopyConfig(t.Kubeconfig.Current())
@@ -81,7 +81,9 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*fam
 		if at = s.find(func(o *observation.State) bool { return o.UID == owner.UID }); at == nil {
 			gvr, namespaced, err := t.resource(owner.Kind)
 			if err != nil {
-				p.say("cannot read %s %s, which owns it: %s", shown(owner.Kind.String()), shown(owner.Name), shown(err.Error()))
+				p.say("cannot read %s %s, which owns it: %s", shown(
+					owner.Kind.String(),
+				), shown(owner.Name), shown(err.Error()))
 				break
 			}
 			above := namespace
@@ -89,7 +91,9 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*fam
 				above = ""
 			}
 			if err := read(gvr, above); err != nil {
-				return nil, fmt.Errorf("cannot read %s %s, which owns it: %w", shown(owner.Kind.String()), shown(owner.Name), err)
+				return nil, fmt.Errorf(
+					"cannot read %s %s, which owns it: %w", shown(owner.Kind.String()), shown(owner.Name), err,
+				)
 			}
 			at = s.find(func(o *observation.State) bool { return o.UID == owner.UID })
 		}
@@ -102,13 +106,13 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*fam
 	return &family{target: up[0], up: up, seen: s}, nil
 }
 
-// resource finds what the API serves a kind as.
+// resource returns the API resource of a kind.
 func (t *Trace) resource(kind object.Kind) (gvr schema.GroupVersionResource, namespaced bool, err error) {
 	target, err := t.mapped(schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String(), "")
 	return target.Resource, target.Namespaced, err
 }
 
-// family is an object, what owns it, and all that was seen.
+// family is an object, its owners and all observations.
 type family struct {
 	target types.UID
 	// up are the target and its owners, upwards.
@@ -116,8 +120,7 @@ type family struct {
 	seen *seen
 }
 
-// members are the target, its owners and what it owns, itself or through
-// others.
+// members returns the target, its owners and its direct and indirect dependants.
 func (f *family) members() map[types.UID]bool {
 	below := map[types.UID]bool{f.target: true}
 	for grown := true; grown; {
@@ -134,7 +137,7 @@ func (f *family) members() map[types.UID]bool {
 	return below
 }
 
-// observations are those of members and of their Events, as they stand.
+// observations returns the observations of the members and of their Events.
 func (f *family) observations() []*observation.Observation {
 	members := f.members()
 	var out []*observation.Observation

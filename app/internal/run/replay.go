@@ -15,13 +15,13 @@ import (
 type Replay struct {
 	Options
 	File string
-	// OTLP is as in Command.
+	// OTLP is the same as in Command.
 	OTLP string
 }
 
-// Run prints the trace of the command that was recorded or, in a recording of a
-// whole cluster, every trace. Of a damaged recording it prints what comes before
-// the damage, and returns an error that names the line.
+// Run prints the trace of the recorded command or, for a recording of a whole cluster, every trace.
+// For a damaged recording, it prints the part before the damage, and returns an error that names
+// the line.
 func (r *Replay) Run(ctx context.Context) (code int, err error) {
 	file, err := observation.Open(r.File)
 	if err != nil {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run drives the pipeline behind each command that looks at a cluster:
-// it starts the sources, feeds the engine from one goroutine, shows what is
-// going on and prints, records and exports what came of it.
+// Package run drives the pipeline of each command that observes a cluster. It starts the sources,
+// feeds the engine from one goroutine and shows the progress. Then it prints, records and exports
+// the result.
 //
-// What a change is and when it has settled is for package lifecycle to say; how
-// it is drawn, for package render.
+// Package lifecycle defines changes and when they have settled; package render draws them.
 package run
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Exit codes of lifeline's own; a command's code comes before them.
+// Lifeline's own exit codes. The traced command's failure code takes precedence.
 const (
 	CodeOK          = 0
 	CodeError       = 1
@@ -40,19 +39,18 @@ type Command struct {
 	Options
 	// Args are the command and its arguments; at least one.
 	Args []string
-	// Timeout is how long to wait for what the command caused to settle, from
-	// the command's end on.
+	// Timeout bounds the wait for the effects of the command to settle, from its end on.
 	Timeout time.Duration
 	// Record is the file to record to; empty for none.
 	Record string
-	// OTLP is where to send spans, beside what OTEL_EXPORTER_OTLP_* say.
+	// OTLP is the destination of spans, in addition to OTEL_EXPORTER_OTLP_*.
 	OTLP string
 
-	// Signals are what the user interrupts with; nil means the process' own.
+	// Signals receives the user's interrupts; nil means those of the process.
 	Signals <-chan os.Signal
 }
 
-// execution is a Command under way.
+// execution is a running Command.
 type execution struct {
 	*Command
 	*pipeline
@@ -62,18 +60,17 @@ type execution struct {
 	followers *followers
 	child     *child
 	code      int
-	// last is what is known of the command.
+	// last is the latest observation of the command.
 	last *observation.Run
 
 	interrupted bool
 	settled     bool
-	// lost is since when the trace has been given up by the cluster.
+	// lost is since when the cluster has given up on the trace.
 	lost time.Time
 }
 
-// Run runs the command, follows what it caused until that has settled, and
-// prints it. The code is what the process is to exit with; an error is one that
-// kept lifeline from doing its work, and was not said yet.
+// Run runs the command, follows its effects until they have settled, and prints them. code is the
+// exit code of the process. err is a failure of lifeline itself that was not printed yet.
 func (c *Command) Run(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,14 +135,14 @@ func (x *execution) execute(ctx context.Context, path, kubeconfig string, signal
 	return x.finish()
 }
 
-// finish says what came of it.
+// finish prints and exports the result.
 func (x *execution) finish() (int, error) {
 	now := x.now()
-	// Once more, so that a recording ends at the moment that is printed.
+	// The second observation makes a recording end at the printed moment.
 	x.observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
 	traces := x.engine.Related(x.root.TraceID(), now)
 	if !x.screen.terminal {
-		_ = x.view.Draw(traces, now) // what happened since the last look
+		_ = x.view.Draw(traces, now) // the changes since the last look
 	}
 	x.view.Close() //nolint:errcheck // a terminal that is gone
 	changed := x.changed(traces)
@@ -164,7 +161,7 @@ func (x *execution) finish() (int, error) {
 	return code, nil
 }
 
-// verdict chooses the exit code, and says why if it is lifeline's own.
+// verdict returns the exit code, and prints the reason if the code is lifeline's own.
 func (x *execution) verdict(traces []*span.Trace) int {
 	if x.interrupted {
 		return CodeInterrupted
@@ -195,19 +192,18 @@ func unfinishedReason(traces []*span.Trace) string {
 	return ""
 }
 
-// changed reports whether there is more to show than the command itself. An
-// answer can look like a stored write, if others write to the same object, and
-// turn out to be none by what was watched.
+// changed reports whether the traces contain more than the command itself. With concurrent writers,
+// a response can look like a stored write that the watch later disproves.
 func (x *execution) changed(traces []*span.Trace) bool {
 	return len(traces) > 1 || len(traces) == 1 && len(traces[0].Spans) > 1
 }
 
-// explainSilence says why there is nothing to show.
+// explainSilence prints why there is no trace to show.
 func (x *execution) explainSilence() {
 	switch {
 	case x.proxy.Unchanged()+x.proxy.Writes() > 0:
 		x.say("nothing changed: what was written was there already")
-	case x.code != 0: // it will have said why
+	case x.code != 0: // the command has printed why
 	case x.proxy.Requests() == 0:
 		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
 	default:

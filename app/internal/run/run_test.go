@@ -17,7 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// output is a buffer that tells when a text has been written.
+// output is a buffer that signals when a text has been written.
 type output struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -42,7 +42,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// ran is how a command went.
+// ran is the result of a command.
 type ran struct {
 	code     int
 	err      error
@@ -85,17 +85,41 @@ func TestRun(t *testing.T) {
 		out    []string
 		log    []string
 	}{
-		"Change":     {"what it did is printed when it has settled", nil, []string{"create=ConfigMap/a"}, 0, "", []string{"created ConfigMap/a", "create ConfigMap a", "critical path"}, nil},
-		"Nothing":    {"nothing changed, and that is said", nil, []string{"exit=0"}, 0, "", nil, []string{"no request came through lifeline's proxy"}},
-		"Fails":      {"the command's code, and what it did change", nil, []string{"create=ConfigMap/a", "exit=7"}, 7, "", []string{"create ConfigMap a"}, nil},
-		"Refused":    {"a refused write is part of the trace", nil, []string{"create=ConfigMap/refused"}, 1, "", []string{"ConfigMap refused", "Forbidden: (text withheld)"}, nil},
-		"Unsettled":  {"what it still waits for", func(c *Command) { c.Timeout = 300 * time.Millisecond }, []string{"create=Pod/p"}, 3, "", []string{"reconcile Pod p"}, []string{"not settled within 300ms: Pod p"}},
-		"Table":      {"another form", func(c *Command) { c.Output = OutputTable }, []string{"create=ConfigMap/a"}, 0, "", []string{"COMPONENT", "ConfigMap shop/a"}, nil},
-		"NotFound":   {"as a shell would", func(c *Command) { c.Args = []string{"no-such-command"} }, nil, 127, "there is no such command", nil, nil},
-		"NotAllowed": {"as a shell would", func(c *Command) { c.Args = []string{"/etc/passwd"} }, nil, 126, "not executable", nil, nil},
-		"BadOTLP":    {"a wrong flag is said before anything runs", func(c *Command) { c.OTLP = "ftp://x" }, []string{"show=HOME"}, 1, "ftp", nil, nil},
-		"DeadOTLP":   {"a backend that is down costs nothing but a line", func(c *Command) { c.OTLP = "http://127.0.0.1:1" }, []string{"create=ConfigMap/a"}, 0, "", []string{"create ConfigMap a"}, []string{"2 of 2 spans could not be sent"}},
-		"Around":     {"a command that goes around the proxy is noticed", nil, []string{"--kubeconfig=/x"}, 0, "", nil, []string{"--kubeconfig /x leads the command around lifeline"}},
+		"Change": {"what it did is printed when it has settled", nil, []string{
+			"create=ConfigMap/a",
+		}, 0, "", []string{"created ConfigMap/a", "create ConfigMap a", "critical path"}, nil},
+		"Nothing": {"nothing changed, and that is said", nil, []string{"exit=0"}, 0, "", nil, []string{
+			"no request came through lifeline's proxy",
+		}},
+		"Fails": {"the command's code, and what it did change", nil, []string{
+			"create=ConfigMap/a", "exit=7",
+		}, 7, "", []string{"create ConfigMap a"}, nil},
+		"Refused": {"a refused write is part of the trace", nil, []string{
+			"create=ConfigMap/refused",
+		}, 1, "", []string{"ConfigMap refused", "Forbidden: (text withheld)"}, nil},
+		"Unsettled": {"what it still waits for", func(c *Command) {
+			c.Timeout = 300 * time.Millisecond
+		}, []string{"create=Pod/p"}, 3, "", []string{"reconcile Pod p"}, []string{"not settled within 300ms: Pod p"}},
+		"Table": {"another form", func(c *Command) {
+			c.Output = OutputTable
+		}, []string{"create=ConfigMap/a"}, 0, "", []string{"COMPONENT", "ConfigMap shop/a"}, nil},
+		"NotFound": {"as a shell would", func(c *Command) {
+			c.Args = []string{"no-such-command"}
+		}, nil, 127, "there is no such command", nil, nil},
+		"NotAllowed": {"as a shell would", func(c *Command) {
+			c.Args = []string{"/etc/passwd"}
+		}, nil, 126, "not executable", nil, nil},
+		"BadOTLP": {"a wrong flag is said before anything runs", func(c *Command) {
+			c.OTLP = "ftp://x"
+		}, []string{"show=HOME"}, 1, "ftp", nil, nil},
+		"DeadOTLP": {
+			"a backend that is down costs nothing but a line", func(c *Command) { c.OTLP = "http://127.0.0.1:1" },
+			[]string{"create=ConfigMap/a"}, 0, "", []string{"create ConfigMap a"},
+			[]string{"2 of 2 spans could not be sent"},
+		},
+		"Around": {"a command that goes around the proxy is noticed", nil, []string{
+			"--kubeconfig=/x",
+		}, 0, "", nil, []string{"--kubeconfig /x leads the command around lifeline"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -143,10 +167,14 @@ func TestTraceParentOfTheEnvironment(t *testing.T) {
 		c.Output = OutputJSON
 		c.Environ = append(c.Environ, "TRACEPARENT="+outer)
 	}, "show=TRACEPARENT", "create=ConfigMap/a")
-	if !strings.Contains(r.out, `"traceId":"0af7651916cd43dd8448eb211c80319c"`) || !strings.Contains(r.out, `"parentSpanId":"b7ad6b7169203331"`) {
+	if !strings.Contains(
+		r.out, `"traceId":"0af7651916cd43dd8448eb211c80319c"`,
+	) || !strings.Contains(r.out, `"parentSpanId":"b7ad6b7169203331"`) {
 		t.Errorf("the run is not below TRACEPARENT: %s", r.out)
 	}
-	if shown := r.log; !strings.Contains(shown, "00-0af7651916cd43dd8448eb211c80319c-") || strings.Contains(shown, outer) {
+	if shown := r.log; !strings.Contains(
+		shown, "00-0af7651916cd43dd8448eb211c80319c-",
+	) || strings.Contains(shown, outer) {
 		t.Errorf("the command has not the run's context: %s", shown)
 	}
 }
@@ -159,9 +187,15 @@ func TestInterrupt(t *testing.T) {
 		times  int
 		out    string
 	}{
-		"WhileItRuns":   {"the command gets it too, and what is known is printed", []string{"create=ConfigMap/a", "wait"}, "waiting", 1, "create ConfigMap a"},
-		"WhileWaiting":  {"nothing more is waited for", []string{"create=Pod/p"}, "created Pod/p", 1, "reconcile Pod p"},
-		"TwiceAtOnce":   {"the second one ends it even if the command does not", []string{"create=ConfigMap/a", "wait", "wait"}, "waiting", 2, "create ConfigMap a"},
+		"WhileItRuns": {"the command gets it too, and what is known is printed", []string{
+			"create=ConfigMap/a", "wait",
+		}, "waiting", 1, "create ConfigMap a"},
+		"WhileWaiting": {
+			"nothing more is waited for", []string{"create=Pod/p"}, "created Pod/p", 1, "reconcile Pod p",
+		},
+		"TwiceAtOnce": {"the second one ends it even if the command does not", []string{
+			"create=ConfigMap/a", "wait", "wait",
+		}, "waiting", 2, "create ConfigMap a"},
 		"BeforeAnyWork": {"", []string{"wait"}, "waiting", 1, ""},
 	}
 	for name, tc := range cases {
@@ -197,7 +231,9 @@ func TestReplayPrintsWhatRunPrinted(t *testing.T) {
 		t.Fatal(live.err)
 	}
 	var out, log output
-	r := &Replay{File: file, Options: Options{Output: OutputJSON, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}}}
+	r := &Replay{
+		File: file, Options: Options{Output: OutputJSON, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}},
+	}
 	code, err := r.Run(context.Background())
 	if code != CodeOK || err != nil {
 		t.Fatalf("code %d, %v", code, err)
@@ -220,7 +256,9 @@ func TestReplayOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, log output
-	r := &Replay{File: file, Options: Options{Output: OutputTree, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}}}
+	r := &Replay{
+		File: file, Options: Options{Output: OutputTree, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}},
+	}
 	code, err := r.Run(context.Background())
 	if code != CodeError || err == nil || !strings.Contains(err.Error(), file+", line ") {
 		t.Errorf("code %d, %v, want an error that names file and line", code, err)

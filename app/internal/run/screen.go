@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is what is known of a stream: a terminal, its size, its colours.
+// screen describes an output stream: whether it is a terminal, and its colors.
 type screen struct {
 	terminal bool
 	color    bool
@@ -29,7 +29,7 @@ func newScreen(w io.Writer, environ []string) screen {
 	return screen{terminal: true, color: lookEnv(environ, "NO_COLOR") == "", fd: int(file.Fd())}
 }
 
-// size gives the terminal's width and height.
+// size returns the terminal's width and height.
 func (s screen) size() (width, height int) {
 	width, height, err := term.GetSize(s.fd)
 	if err != nil || width <= 0 || height <= 0 {
@@ -38,7 +38,7 @@ func (s screen) size() (width, height int) {
 	return width, height
 }
 
-// lookEnv gives the value of a variable; the last one counts.
+// lookEnv returns the value of a variable; the last one counts.
 func lookEnv(environ []string, name string) string {
 	value := ""
 	for _, entry := range environ {

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// asked is when the server and who asks it look at their clocks.
+// asked is the time on the clocks of the server and its client.
 var asked = spantest.Epoch.Add(time.Hour)
 
 // served is a server over a store.
@@ -42,7 +42,9 @@ func serve(t *testing.T, cluster string) *served {
 	}
 	t.Cleanup(func() { s.Close() })
 	if err := s.Write(t.Context(), &store.Batch{
-		Revision: 1, AsOf: spantest.Epoch.Add(50 * time.Minute), Finished: finished(), Open: []*span.Trace{shift(spantest.Unschedulable(), 40)},
+		Revision: 1, AsOf: spantest.Epoch.Add(50 * time.Minute), Finished: finished(), Open: []*span.Trace{
+			shift(spantest.Unschedulable(), 40),
+		},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func finished() []*span.Trace {
 	return append(out, shift(crash, 30), shift(spantest.Hostile(), 35))
 }
 
-// shift is t that many minutes later.
+// shift returns t moved by the given minutes.
 func shift(t *span.Trace, minutes int) *span.Trace {
 	by := time.Duration(minutes) * time.Minute
 	for _, s := range t.Spans {
@@ -96,7 +98,7 @@ func shift(t *span.Trace, minutes int) *span.Trace {
 	return t
 }
 
-// asking are options of who asks a server, and what comes of it.
+// asking returns a client's options and its output buffers.
 func asking(output string) (o Options, out, log *outputText) {
 	out, log = &outputText{}, &outputText{}
 	return Options{

@@ -17,40 +17,37 @@ import (
 )
 
 const (
-	// probePatience is how long a server may take to answer that nobody has
-	// named: one on this machine.
+	// probePatience bounds the wait for an unnamed server on this machine.
 	probePatience = 300 * time.Millisecond
-	// askPatience is the same for one that was named.
+	// askPatience bounds the wait for a named server.
 	askPatience = 10 * time.Second
 )
 
-// EnvServer is the environment variable that names a server, or says NoServer.
+// EnvServer is the environment variable with a server's URL or NoServer.
 const EnvServer = "LIFELINE_SERVER"
 
-// NoServer stands in place of a URL, and asks no server.
+// NoServer replaces a URL and selects no server.
 const NoServer = "none"
 
-// Server says which `lifeline serve` to ask. The zero value asks the one that
-// the environment names, or else one on this machine, if it is there and
-// watches the cluster of the kubeconfig.
+// Server selects the `lifeline serve` to use. The zero value uses the server in the environment.
+// Without one, it uses a server on this machine that watches the kubeconfig's cluster.
 type Server struct {
-	// URL is the value of --server; Named says that the flag was given. A
-	// named one that is empty, or NoServer, asks none.
+	// URL is the value of --server. Named means that the flag was given. A given but empty flag, or
+	// NoServer, selects no server.
 	URL   string
 	Named bool
-	// Direct asks none, whatever else is said.
+	// Direct selects no server, regardless of the other fields.
 	Direct bool
 }
 
-// session is a server that answered. Its Close gives the connection free.
+// session is a server that responded. Close releases its connection.
 type session struct {
 	*client.Client
 	info api.Info
 }
 
-// server finds the server to ask; nil if there is none, or one that watches
-// another cluster, which is said. A server that was named and cannot be asked
-// is an error.
+// server returns the selected server; nil if there is none. It also returns nil, with a message,
+// for a local server of another cluster. An unreachable named server is an error.
 func (o *Options) server(ctx context.Context, s Server) (*session, error) {
 	url, origin := s.URL, "--server"
 	switch {
@@ -69,7 +66,9 @@ func (o *Options) server(ctx context.Context, s Server) (*session, error) {
 	var other *otherClusterError
 	switch {
 	case errors.As(err, &other):
-		return nil, fmt.Errorf("the server that %s names watches cluster %s, and your kubeconfig is for %s: choose its context with --context, or ask no server with --server \"\"", origin, shown(other.watched), shown(other.meant))
+		return nil, fmt.Errorf("the server that %s names watches cluster %s, and your kubeconfig is for %s: choose "+
+			"its context with --context, or ask no server with --server \"\"", origin, shown(other.watched),
+			shown(other.meant))
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%s did not answer within %s", shown(url), askPatience)
 	}
@@ -79,8 +78,7 @@ func (o *Options) server(ctx context.Context, s Server) (*session, error) {
 	return found, nil
 }
 
-// FindServer finds the server that commands ask, as they do; nil if there is none.
-// The caller closes it.
+// FindServer returns the server that commands use; nil if there is none. The caller closes it.
 func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, error) {
 	found, err := o.server(ctx, s)
 	if found == nil {
@@ -89,12 +87,14 @@ func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, err
 	return found.Client, nil
 }
 
-// localServer looks for a server on this machine, which nobody has named.
+// localServer looks for an unnamed server on this machine.
 func (o *Options) localServer(ctx context.Context, url string) (*session, error) {
 	found, err := o.find(ctx, url, probePatience)
 	var other *otherClusterError
 	if errors.As(err, &other) {
-		o.say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", shown(other.server), shown(other.watched), shown(other.meant))
+		o.say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", shown(
+			other.server,
+		), shown(other.watched), shown(other.meant))
 	}
 	if err != nil {
 		return nil, nil //nolint:nilerr // most machines have none
@@ -102,8 +102,7 @@ func (o *Options) localServer(ctx context.Context, url string) (*session, error)
 	return found, nil
 }
 
-// otherClusterError says that a server watches another cluster than that of the
-// kubeconfig.
+// otherClusterError means that a server watches another cluster than the kubeconfig's.
 type otherClusterError struct{ server, watched, meant string }
 
 // Error implements error.
@@ -111,8 +110,8 @@ func (e *otherClusterError) Error() string {
 	return fmt.Sprintf("the server at %s watches cluster %s, not %s", e.server, e.watched, e.meant)
 }
 
-// find reaches a server. One that watches another cluster is an
-// otherClusterError; that it cannot be told is said.
+// find connects to a server. It returns an otherClusterError for a server of another cluster, and
+// prints a message if the cluster is uncertain.
 func (o *Options) find(ctx context.Context, url string, patience time.Duration) (*session, error) {
 	found, err := reach(ctx, url, patience)
 	if err != nil {
@@ -121,7 +120,9 @@ func (o *Options) find(ctx context.Context, url string, patience time.Duration) 
 	other, err := o.otherCluster(ctx, found)
 	switch {
 	case err != nil:
-		o.say("cannot tell whether the server at %s watches the cluster of your kubeconfig: %s", shown(found.Server()), shown(err.Error()))
+		o.say("cannot tell whether the server at %s watches the cluster of your kubeconfig: %s", shown(
+			found.Server(),
+		), shown(err.Error()))
 	case other != "":
 		found.Close()
 		return nil, &otherClusterError{server: found.Server(), watched: found.info.Cluster, meant: other}
@@ -129,7 +130,7 @@ func (o *Options) find(ctx context.Context, url string, patience time.Duration) 
 	return found, nil
 }
 
-// reach asks a server who it is.
+// reach requests a server's information.
 func reach(ctx context.Context, url string, patience time.Duration) (*session, error) {
 	c, err := client.New(url)
 	if err != nil {
@@ -145,8 +146,8 @@ func reach(ctx context.Context, url string, patience time.Duration) (*session, e
 	return &session{Client: c, info: *info}, nil
 }
 
-// otherCluster names the cluster of the kubeconfig if it is another than the
-// server's; an error says why it cannot be told.
+// otherCluster returns the kubeconfig's cluster if the server watches another one. An error means
+// that the comparison is impossible.
 func (o *Options) otherCluster(ctx context.Context, s *session) (string, error) {
 	if o.Kubeconfig == nil {
 		return "", nil // there is no other that could be meant
@@ -168,6 +169,5 @@ func (o *Options) otherCluster(ctx context.Context, s *session) (string, error) 
 	return id, nil
 }
 
-// addressIdentity begins the name that a cluster gets from who may not read its
-// UID.
+// addressIdentity is the prefix of a cluster identity without access to its UID.
 const addressIdentity = "server-"

@@ -11,7 +11,9 @@ import (
 )
 
 func TestWhichServer(t *testing.T) {
-	ours, other, unnamed, hashed := serve(t, "cluster-1"), serve(t, "cluster-2\x1b"), serve(t, ""), serve(t, "server-0123456789abcdef")
+	ours, other, unnamed, hashed := serve(t, "cluster-1"), serve(t, "cluster-2\x1b"), serve(t, ""), serve(
+		t, "server-0123456789abcdef",
+	)
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	cluster := newFakeAPI(t)
@@ -25,19 +27,39 @@ func TestWhichServer(t *testing.T) {
 		log    string
 		err    string
 	}{
-		"Named":        {"of the kubeconfig's cluster", Server{URL: ours.URL, Named: true}, "", false, ours.URL, "", ""},
-		"Environment":  {"named by the environment", Server{}, ours.URL, false, ours.URL, "", ""},
-		"FlagFirst":    {"the flag counts more", Server{URL: ours.URL, Named: true}, other.URL, false, ours.URL, "", ""},
-		"Empty":        {"none is wanted", Server{Named: true}, ours.URL, false, "", "", ""},
-		"Direct":       {"none is wanted", Server{URL: ours.URL, Named: true, Direct: true}, "", false, "", "", ""},
-		"Other":        {"a named server of another cluster is an error", Server{URL: other.URL, Named: true}, "", false, "", "", `the server that --server names watches cluster cluster-2\x1b, and your kubeconfig is for cluster-1`},
-		"NoKubeconfig": {"no other cluster can be meant", Server{URL: other.URL, Named: true}, "", true, other.URL, "", ""},
-		"Unsaid":       {"a server that does not know its cluster", Server{URL: unnamed.URL, Named: true}, "", false, unnamed.URL, "does not say which cluster", ""},
-		"Hashed":       {"a UID cannot be compared with what stands for it", Server{URL: hashed.URL, Named: true}, "", false, hashed.URL, "may not be read", ""},
-		"Down":         {"a named server that does not answer is an error", Server{}, "http://127.0.0.1:1", false, "", "", "cannot ask the server that LIFELINE_SERVER names: "},
-		"Off":          {"the environment asks none, whatever is on this machine", Server{}, NoServer, false, "", "", ""},
-		"NotOurs":      {"another program answers", Server{URL: web.URL, Named: true}, "", false, "", "", "cannot ask the server that --server names: "},
-		"BadURL":       {"", Server{URL: "ftp://x", Named: true}, "", false, "", "", "cannot ask the server that --server names: "},
+		"Named": {
+			"of the kubeconfig's cluster", Server{URL: ours.URL, Named: true}, "", false, ours.URL, "", "",
+		},
+		"Environment": {"named by the environment", Server{}, ours.URL, false, ours.URL, "", ""},
+		"FlagFirst": {
+			"the flag counts more", Server{URL: ours.URL, Named: true}, other.URL, false, ours.URL, "", "",
+		},
+		"Empty":  {"none is wanted", Server{Named: true}, ours.URL, false, "", "", ""},
+		"Direct": {"none is wanted", Server{URL: ours.URL, Named: true, Direct: true}, "", false, "", "", ""},
+		"Other": {
+			"a named server of another cluster is an error", Server{URL: other.URL, Named: true}, "", false, "", "",
+			`the server that --server names watches cluster cluster-2\x1b, and your kubeconfig is for cluster-1`,
+		},
+		"NoKubeconfig": {
+			"no other cluster can be meant", Server{URL: other.URL, Named: true}, "", true, other.URL, "", "",
+		},
+		"Unsaid": {"a server that does not know its cluster", Server{
+			URL: unnamed.URL, Named: true,
+		}, "", false, unnamed.URL, "does not say which cluster", ""},
+		"Hashed": {"a UID cannot be compared with what stands for it", Server{
+			URL: hashed.URL, Named: true,
+		}, "", false, hashed.URL, "may not be read", ""},
+		"Down": {
+			"a named server that does not answer is an error", Server{}, "http://127.0.0.1:1", false, "", "",
+			"cannot ask the server that LIFELINE_SERVER names: ",
+		},
+		"Off": {"the environment asks none, whatever is on this machine", Server{}, NoServer, false, "", "", ""},
+		"NotOurs": {"another program answers", Server{
+			URL: web.URL, Named: true,
+		}, "", false, "", "", "cannot ask the server that --server names: "},
+		"BadURL": {
+			"", Server{URL: "ftp://x", Named: true}, "", false, "", "", "cannot ask the server that --server names: ",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,11 +96,16 @@ func TestLocalServer(t *testing.T) {
 		down      bool
 		want, log string
 	}{
-		"Ours":  {"it is there and watches the cluster", ours.URL, false, ours.URL, ""},
-		"Other": {"that of another cluster is left alone", other.URL, false, "", "watches another cluster (cluster-2) than that of your kubeconfig (cluster-1): it is not used"},
-		"None":  {"nothing listens, and nothing is said", "http://127.0.0.1:1", false, "", ""},
-		"Slow":  {"it is not waited for", slow.URL, false, "", ""},
-		"Down":  {"the cluster cannot be asked", ours.URL, true, ours.URL, "cannot tell whether the server at " + ours.URL},
+		"Ours": {"it is there and watches the cluster", ours.URL, false, ours.URL, ""},
+		"Other": {
+			"that of another cluster is left alone", other.URL, false, "",
+			"watches another cluster (cluster-2) than that of your kubeconfig (cluster-1): it is not used",
+		},
+		"None": {"nothing listens, and nothing is said", "http://127.0.0.1:1", false, "", ""},
+		"Slow": {"it is not waited for", slow.URL, false, "", ""},
+		"Down": {
+			"the cluster cannot be asked", ours.URL, true, ours.URL, "cannot tell whether the server at " + ours.URL,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -15,18 +15,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 )
 
-// shown is text that a cluster or a server supplied, as it may stand in a
-// message: bounded and escaped.
+// shown returns text from a cluster or a server in a form safe for a message: bounded and escaped.
 func shown(text string) string { return render.Escape(object.Bound(text)) }
 
-// OneLine is an error as it may be printed: on one line and escaped.
+// OneLine returns an error's text on one line and escaped.
 func OneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
 	return render.Escape(strings.Join(lines, "; "))
 }
 
-// writeJSON writes v as one line of JSON that holds no character which a
-// terminal would act upon.
+// writeJSON writes v as one line of JSON without terminal control characters.
 func writeJSON(w io.Writer, v any) error {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)

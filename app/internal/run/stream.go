@@ -19,31 +19,32 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// maxPrinted is about how many traces are remembered to have been printed.
+// maxPrinted is the approximate number of printed traces to remember.
 const maxPrinted = 4096
 
-// stream shows what a server tells, as follow does what is observed.
+// stream shows the events of a server, as Watch.follow shows observations.
 type stream struct {
 	*Watch
 	p    *pipeline
 	open map[trace.TraceID]*span.Trace
-	// printed are the traces that were printed, before those that were
-	// printed before them.
+	// printed are the recently printed traces, before the older ones.
 	printed, before map[trace.TraceID]bool
 }
 
-// told is what the server tells next.
+// told is the next event or error from the server.
 type told struct {
 	event client.Event
 	err   error
 }
 
-// ask shows what a server tells until the user has enough.
+// ask shows the server's events until the user ends it.
 func (w *Watch) ask(ctx context.Context, server *session, signals <-chan os.Signal) (int, error) {
 	if err := w.resolve(false); err != nil {
 		return CodeError, err
 	}
-	x := &stream{Watch: w, p: newDisplay(w.Options, server.info.Cluster), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
+	x := &stream{Watch: w, p: newDisplay(
+		w.Options, server.info.Cluster,
+	), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan told)
 	var listening sync.WaitGroup
@@ -53,7 +54,7 @@ func (w *Watch) ask(ctx context.Context, server *session, signals <-chan os.Sign
 	return x.follow(server, events, signals)
 }
 
-// listen hands on what the server tells until ctx ends.
+// listen forwards the server's events until ctx ends.
 func listen(ctx context.Context, c *client.Client, wish object.Ref, out chan<- told) {
 	for event, err := range c.Watch(ctx, wish) {
 		select {
@@ -99,7 +100,7 @@ func (x *stream) follow(server *session, events <-chan told, signals <-chan os.S
 	}
 }
 
-// take notes an open trace, and prints one that has ended.
+// take records an open trace, and prints an ended one.
 func (x *stream) take(e client.Event) error {
 	if e.Trace == nil || e.Trace.Trace == nil {
 		delete(x.open, e.Withdrawn)
@@ -125,7 +126,7 @@ func (x *stream) take(e client.Event) error {
 	return x.p.printAbove(ended, x.now())
 }
 
-// stillOpen are the open traces that are wanted, in order of their start.
+// stillOpen returns the wanted open traces in order of their start.
 func (x *stream) stillOpen() []*span.Trace {
 	all := x.wanted(slices.Collect(maps.Values(x.open)))
 	slices.SortFunc(all, func(a, b *span.Trace) int {
@@ -134,7 +135,7 @@ func (x *stream) stillOpen() []*span.Trace {
 	return all
 }
 
-// begin is when a trace began.
+// begin returns a trace's start time.
 func begin(t *span.Trace) time.Time {
 	if root := t.Root(); root != nil {
 		return root.Start.Time
@@ -142,7 +143,7 @@ func begin(t *span.Trace) time.Time {
 	return time.Time{}
 }
 
-// leave prints what is still open.
+// leave prints the open traces.
 func (x *stream) leave() error {
 	_ = x.p.view.Close()
 	rest := x.stillOpen()
@@ -152,8 +153,7 @@ func (x *stream) leave() error {
 	return x.p.print(rest, x.now())
 }
 
-// wish is what the server is asked for: the namespace, and the object if it is
-// one only.
+// wish returns the filter for the server: the namespace, and the object if there is only one.
 func (w *Watch) wish() object.Ref {
 	var namespace string
 	if len(w.Namespaces) == 1 {

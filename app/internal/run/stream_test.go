@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
-// waiter is an output that tests wait for.
+// waiter is an output buffer for tests to wait on.
 type waiter struct {
 	output
 	seen chan struct{}
@@ -60,7 +60,9 @@ func TestWatchByServer(t *testing.T) {
 		},
 		"Withdrawn": {
 			"it was no trace", Watch{},
-			[]api.Update{{Trace: open, Open: true, AsOf: asked}}, []api.Update{{Trace: open, Withdrawn: true, AsOf: asked}, {Trace: rollout, AsOf: asked}},
+			[]api.Update{{Trace: open, Open: true, AsOf: asked}}, []api.Update{
+				{Trace: open, Withdrawn: true, AsOf: asked}, {Trace: rollout, AsOf: asked},
+			},
 			[]string{"create Deployment"}, nil, []string{"Insufficient memory"},
 		},
 		"Named": {
@@ -119,14 +121,18 @@ func TestWatchByServerThatEnds(t *testing.T) {
 	w := Watch{Server: Server{URL: server.URL, Named: true}, Names: []string{"frob/x"}}
 	w.Options, _, _ = asking(OutputTree)
 	w.Streams.ErrOut = log
-	if code, err := w.Run(context.Background()); code != CodeError || err == nil || !strings.Contains(err.Error(), "cannot watch frob/x") {
+	if code, err := w.Run(context.Background()); code != CodeError || err == nil || !strings.Contains(
+		err.Error(), "cannot watch frob/x",
+	) {
 		t.Errorf("code %d, %v", code, err)
 	}
 }
 
 func TestWatchRemembersFewOfThePrinted(t *testing.T) {
 	o, out, _ := asking(OutputTable)
-	x := &stream{Watch: &Watch{Options: o}, p: newDisplay(o, ""), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
+	x := &stream{Watch: &Watch{
+		Options: o,
+	}, p: newDisplay(o, ""), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
 	for i := range 3 * maxPrinted {
 		b := spantest.New(strings.Repeat("x", i%7) + string(rune(i)))
 		b.Deployment(nil, 0, 1)
@@ -146,11 +152,17 @@ func TestWatchRefuses(t *testing.T) {
 		watch  Watch
 		want   string
 	}{
-		"Name":   {"", Watch{Names: []string{"web"}}, `"web" is not KIND/NAME`},
-		"Record": {"", Watch{Record: "f", Server: Server{URL: "http://x", Named: true}}, "--record sees the cluster itself"},
-		"OTLP":   {"", Watch{OTLP: "http://o", Server: Server{URL: "http://x", Named: true}}, "--otlp does not go with --server"},
-		"Direct": {"a server that is not asked does not matter", Watch{Record: "f", Server: Server{URL: "http://x", Named: true, Direct: true}}, ""},
-		"Empty":  {"", Watch{Record: "f", Server: Server{Named: true}}, ""},
+		"Name": {"", Watch{Names: []string{"web"}}, `"web" is not KIND/NAME`},
+		"Record": {
+			"", Watch{Record: "f", Server: Server{URL: "http://x", Named: true}}, "--record sees the cluster itself",
+		},
+		"OTLP": {"", Watch{
+			OTLP: "http://o", Server: Server{URL: "http://x", Named: true},
+		}, "--otlp does not go with --server"},
+		"Direct": {"a server that is not asked does not matter", Watch{
+			Record: "f", Server: Server{URL: "http://x", Named: true, Direct: true},
+		}, ""},
+		"Empty": {"", Watch{Record: "f", Server: Server{Named: true}}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -162,5 +174,5 @@ func TestWatchRefuses(t *testing.T) {
 	}
 }
 
-// ended is what a server tells of a trace that has ended.
+// ended is a server's event for an ended trace.
 func ended(t *span.Trace) client.Event { return client.Event{Trace: &client.Trace{Trace: t}} }

@@ -13,21 +13,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Target is an object that the user named.
+// Target is an object named by the user.
 type Target struct {
-	// Resource is what the API serves it as; empty where no cluster was there
-	// to ask.
+	// Resource is the API resource; empty without a cluster.
 	Resource schema.GroupVersionResource
 	Kind     schema.GroupKind
 	Name     string
-	// Namespaced says that it is in a namespace.
+	// Namespaced means that it is in a namespace.
 	Namespaced bool
 }
 
-// String names the target as messages do: "Deployment web".
+// String returns the target's name in messages: "Deployment web".
 func (t Target) String() string { return shown(t.Kind.Kind) + " " + shown(t.Name) }
 
-// ref is what identifies the target to a server.
+// ref returns the target's identity for a server.
 func (t Target) ref(namespace string) object.Ref {
 	ref := object.Ref{Kind: object.Kind{Group: t.Kind.Group, Kind: t.Kind.Kind}, Name: t.Name}
 	if t.Namespaced {
@@ -36,10 +35,10 @@ func (t Target) ref(namespace string) object.Ref {
 	return ref
 }
 
-// Mapper finds out which kinds a cluster has.
+// Mapper returns the kinds of a cluster.
 type Mapper func() (meta.RESTMapper, error)
 
-// CheckTarget reports a name that is not of the form KIND/NAME.
+// CheckTarget returns an error for a name that is not of the form KIND/NAME.
 func CheckTarget(arg string) error {
 	kind, name, ok := strings.Cut(arg, "/")
 	if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
@@ -48,11 +47,10 @@ func CheckTarget(arg string) error {
 	return nil
 }
 
-// target finds the kind that KIND/NAME names: by kind, resource or short name,
-// with or without version and group. Where the cluster cannot be asked or does
-// not know the kind (any more), and strict is false, Kubernetes' own kinds are
-// known, and any other that is written as it is: Certificate.cert-manager.io. Its errors say
-// only why.
+// target resolves KIND/NAME by kind, resource or short name, with or without version and group.
+// Without strict, it falls back when the cluster is unavailable or lacks the kind. Then it accepts
+// Kubernetes' own kinds, and any other kind written exactly: Certificate.cert-manager.io. Its
+// errors contain only the reason.
 func (o *Options) target(arg string, strict bool) (Target, error) {
 	if err := CheckTarget(arg); err != nil {
 		return Target{}, err
@@ -73,7 +71,7 @@ func (o *Options) target(arg string, strict bool) (Target, error) {
 	return Target{}, err
 }
 
-// mapped asks the cluster.
+// mapped resolves the kind by the cluster's discovery.
 func (o *Options) mapped(kind, name string) (Target, error) {
 	if o.Mapper == nil {
 		return Target{}, errors.New("there is no cluster to ask for its kinds")
@@ -101,5 +99,8 @@ func (o *Options) mapped(kind, name string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	return Target{Resource: found, Kind: gvk.GroupKind(), Name: name, Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace}, nil
+	return Target{
+		Resource: found, Kind: gvk.GroupKind(), Name: name,
+		Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace,
+	}, nil
 }

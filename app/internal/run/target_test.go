@@ -35,22 +35,31 @@ func TestTarget(t *testing.T) {
 		want   Target
 		err    string
 	}{
-		"Asked":     {"what the cluster says", asked, "deployment/web", true, served, ""},
-		"Plural":    {"", asked, "Deployments/web", true, served, ""},
-		"Group":     {"", asked, "head.example.com/h", true, head, ""},
-		"Version":   {"", asked, "heads.v2.example.com/h", true, head, ""},
-		"Unknown":   {"strictly", asked, "pod/p", true, Target{}, `the cluster has no kind or resource "pod"`},
-		"Gone":      {"a kind that the cluster has no more", asked, "Tail.example.com/t", false, Target{Kind: schema.GroupKind{Group: "example.com", Kind: "Tail"}, Name: "t", Namespaced: true}, ""},
+		"Asked":   {"what the cluster says", asked, "deployment/web", true, served, ""},
+		"Plural":  {"", asked, "Deployments/web", true, served, ""},
+		"Group":   {"", asked, "head.example.com/h", true, head, ""},
+		"Version": {"", asked, "heads.v2.example.com/h", true, head, ""},
+		"Unknown": {"strictly", asked, "pod/p", true, Target{}, `the cluster has no kind or resource "pod"`},
+		"Gone": {"a kind that the cluster has no more", asked, "Tail.example.com/t", false, Target{
+			Kind: schema.GroupKind{Group: "example.com", Kind: "Tail"}, Name: "t", Namespaced: true,
+		}, ""},
 		"Down":      {"", down, "deployment/web", true, Target{}, "the cluster is down"},
 		"BuiltIn":   {"", down, "deploy/web", false, deployment, ""},
 		"Qualified": {"", nil, "deployments.apps/web", false, deployment, ""},
-		"Other":     {"another group's", nil, "deployments.example.com/web", false, Target{}, "there is no cluster to ask for its kinds"},
-		"Ingress":   {"", nil, "ingresses/i", false, Target{Kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, Name: "i", Namespaced: true}, ""},
-		"Policy":    {"", nil, "networkpolicies/p", false, Target{Kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, Name: "p", Namespaced: true}, ""},
-		"Short":     {"", nil, "pvc/data", false, core("PersistentVolumeClaim", "data", true), ""},
-		"Cluster":   {"of no namespace", nil, "no/n1", false, core("Node", "n1", false), ""},
-		"NoShort":   {"", nil, "s/x", false, Target{}, "there is no cluster to ask for its kinds"},
-		"Form":      {"", nil, "web", false, Target{}, `"web" is not KIND/NAME`},
+		"Other": {
+			"another group's", nil, "deployments.example.com/web", false, Target{},
+			"there is no cluster to ask for its kinds",
+		},
+		"Ingress": {"", nil, "ingresses/i", false, Target{
+			Kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, Name: "i", Namespaced: true,
+		}, ""},
+		"Policy": {"", nil, "networkpolicies/p", false, Target{
+			Kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, Name: "p", Namespaced: true,
+		}, ""},
+		"Short":   {"", nil, "pvc/data", false, core("PersistentVolumeClaim", "data", true), ""},
+		"Cluster": {"of no namespace", nil, "no/n1", false, core("Node", "n1", false), ""},
+		"NoShort": {"", nil, "s/x", false, Target{}, "there is no cluster to ask for its kinds"},
+		"Form":    {"", nil, "web", false, Target{}, `"web" is not KIND/NAME`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

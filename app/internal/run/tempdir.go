@@ -16,14 +16,14 @@ const (
 	tempLock   = "lock"
 )
 
-// tempDir is the directory of the command's kubeconfig. It holds a locked file,
-// so that a later process can tell a directory in use from a stale one.
+// tempDir is the directory of the command's kubeconfig. It holds a locked file, so that a later
+// process can recognize a stale directory.
 type tempDir struct {
 	path string
 	lock *os.File
 }
 
-// newTempDir also removes the directories of processes that were killed.
+// newTempDir also removes the directories of killed processes.
 func newTempDir() (*tempDir, error) {
 	removeStale(os.TempDir())
 	path, err := os.MkdirTemp("", tempPrefix)
@@ -38,9 +38,8 @@ func newTempDir() (*tempDir, error) {
 	return d, nil
 }
 
-// take locks the directory and says so in the file. Another process may hold the
-// lock for a moment to look at it; the file then stays empty, and the directory
-// is never stale.
+// take locks the directory and records that in the file. Another process may hold the lock briefly
+// for its check. The file then stays empty, and the directory is never stale.
 func (d *tempDir) take() (err error) {
 	d.lock, err = os.OpenFile(filepath.Join(d.path, tempLock), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -52,7 +51,7 @@ func (d *tempDir) take() (err error) {
 	return err
 }
 
-// remove is best effort: the next process tries again.
+// remove ignores errors; the next process tries again.
 func (d *tempDir) remove() {
 	if d.lock != nil {
 		_ = d.lock.Close()
@@ -60,8 +59,7 @@ func (d *tempDir) remove() {
 	_ = os.RemoveAll(d.path)
 }
 
-// removeStale removes directories that were locked once and are no longer. It
-// leaves those of other users alone.
+// removeStale removes directories with a released lock. It leaves those of other users.
 func removeStale(in string) {
 	entries, err := os.ReadDir(in)
 	if err != nil {

@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	// minPrefix and idDigits are how long the beginning of a trace ID must be,
-	// and how long it is as a whole.
+	// minPrefix is the minimum length of a trace ID's prefix, and idDigits the length of the ID.
 	minPrefix, idDigits = 8, 32
-	// lookBack is how many traces that touch an object are looked at for one
-	// that is about it.
+	// lookBack is the number of traces touching an object that are searched for one that began with
+	// it.
 	lookBack = 200
 )
 
@@ -28,15 +27,15 @@ const (
 type Trace struct {
 	Options
 	Server Server
-	// Name is KIND/NAME, or a trace ID or its beginning.
+	// Name is KIND/NAME, a trace ID or its prefix.
 	Name string
-	// Namespace is where the object is, if its kind has namespaces.
+	// Namespace is the object's namespace, if its kind is namespaced.
 	Namespace string
 	// All also lists the object's other traces, on standard error.
 	All bool
 }
 
-// Validate reports what is wrong with t before anything is asked.
+// Validate returns an error for invalid options. It sends no request.
 func (t *Trace) Validate() error {
 	if !strings.Contains(t.Name, "/") && !isTraceID(t.Name) {
 		return fmt.Errorf("%q is neither KIND/NAME nor a trace ID (at least %d hexadecimal digits)", t.Name, minPrefix)
@@ -47,13 +46,15 @@ func (t *Trace) Validate() error {
 	return CheckTarget(t.Name)
 }
 
-// isTraceID reports whether text is a trace ID or its beginning.
+// isTraceID reports whether text is a trace ID or its prefix.
 func isTraceID(text string) bool {
-	return len(text) >= minPrefix && len(text) <= idDigits && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+	return len(text) >= minPrefix && len(text) <= idDigits && strings.Trim(
+		strings.ToLower(text), "0123456789abcdef",
+	) == ""
 }
 
-// Run prints the trace that a server has, or else what can be told of the
-// object from how it and its relatives stand now.
+// Run prints the trace from a server. Without one, it derives a trace from the current state of the
+// object and its relatives.
 func (t *Trace) Run(ctx context.Context) (code int, err error) {
 	if err := t.run(ctx); err != nil {
 		return CodeError, err
@@ -71,7 +72,8 @@ func (t *Trace) run(ctx context.Context) error {
 	}
 	if isTraceID(t.Name) {
 		if server == nil {
-			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name one with --server or %s, or give KIND/NAME", EnvServer)
+			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name "+
+				"one with --server or %s, or give KIND/NAME", EnvServer)
 		}
 		return t.fetch(ctx, server, strings.ToLower(t.Name))
 	}
@@ -93,7 +95,7 @@ func (t *Trace) run(ctx context.Context) error {
 	return t.rebuild(ctx)
 }
 
-// where names the target with its namespace.
+// where returns the target with its namespace.
 func (t *Trace) where(target Target) string {
 	if target.Namespaced && t.Namespace != "" {
 		return target.String() + " in namespace " + shown(t.Namespace)
@@ -112,8 +114,7 @@ func (t *Trace) fetch(ctx context.Context, server *session, id string) error {
 	return errors.Join(p.print([]*span.Trace{doc.Trace}, now), p.view.Close())
 }
 
-// find prints the trace of the target that says most of it, if there is one,
-// and tells of the others.
+// find prints the target's best trace, if there is one, and reports the others.
 func (t *Trace) find(ctx context.Context, server *session, target Target) (bool, error) {
 	touching, more, err := collect(ctx, server.Client, client.Query{Object: target.ref(t.Namespace)}, lookBack)
 	if err != nil {
@@ -129,7 +130,8 @@ func (t *Trace) find(ctx context.Context, server *session, target Target) (bool,
 	return true, t.others(server, touching, best, more, target)
 }
 
-// best is the newest trace that began with the target, or else the newest.
+// best returns the index of the newest trace that began with the target, or else of the newest
+// trace.
 func (t *Trace) best(touching []api.Summary, target Target) int {
 	for i, s := range touching {
 		if o := s.Object; o != nil && o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name {
@@ -139,7 +141,7 @@ func (t *Trace) best(touching []api.Summary, target Target) int {
 	return 0
 }
 
-// others tells of the traces that were not printed.
+// others reports the traces that were not printed.
 func (t *Trace) others(server *session, touching []api.Summary, best int, more bool, target Target) error {
 	newer, older := touching[:best], touching[best+1:]
 	n := len(newer) + len(older)
@@ -162,10 +164,12 @@ func (t *Trace) others(server *session, touching []api.Summary, best int, more b
 	s := newScreen(out, t.environ())
 	l := List{Options: t.Options}
 	l.Output = OutputTable
-	return render.List(out, summaries(append(newer[:len(newer):len(newer)], older...), server.info.AsOf), l.listOptions(s))
+	return render.List(
+		out, summaries(append(newer[:len(newer):len(newer)], older...), server.info.AsOf), l.listOptions(s),
+	)
 }
 
-// touch counts the other traces of a target.
+// touch returns the number of the target's other traces as text.
 func touch(target Target, n int, more bool) string {
 	switch {
 	case more:

@@ -21,8 +21,10 @@ func TestTraceGolden(t *testing.T) {
 		output string
 		trace  Trace
 	}{
-		"trace-id":      {"the beginning of an ID", OutputTree, Trace{Name: "4BF92F35"}},
-		"trace-object":  {"the newest that began with it, though others are newer", OutputTree, Trace{Name: "deploy/web", Namespace: "default"}},
+		"trace-id": {"the beginning of an ID", OutputTree, Trace{Name: "4BF92F35"}},
+		"trace-object": {"the newest that began with it, though others are newer", OutputTree, Trace{
+			Name: "deploy/web", Namespace: "default",
+		}},
 		"trace-all":     {"the others are listed", OutputTree, Trace{Name: "deployment.apps/web", All: true}},
 		"trace-touched": {"none began with it", OutputTree, Trace{Name: "rs/web-6cf"}},
 		"trace-only":    {"there are no others", OutputTree, Trace{Name: "pod/web-6cf-p2"}},
@@ -45,8 +47,7 @@ func TestTraceGolden(t *testing.T) {
 	}
 }
 
-// What was stored, served, read and printed is what would have been printed at
-// once.
+// A stored and served trace prints like the original.
 func TestTraceJSONIsThatOfTheTrace(t *testing.T) {
 	server := serve(t, "cluster-1")
 	for _, want := range []*span.Trace{spantest.Apply(), shift(spantest.Unschedulable(), 40)} {
@@ -57,7 +58,9 @@ func TestTraceJSONIsThatOfTheTrace(t *testing.T) {
 		}
 		insight.Mark(want, asked)
 		var direct bytes.Buffer
-		if err := render.JSON(&direct, []*span.Trace{want}, render.Options{Now: asked, Cluster: "cluster-1"}); err != nil {
+		if err := render.JSON(
+			&direct, []*span.Trace{want}, render.Options{Now: asked, Cluster: "cluster-1"},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != direct.String() {
@@ -88,11 +91,19 @@ func TestTraceFails(t *testing.T) {
 		trace  Trace
 		want   string
 	}{
-		"NoID":         {"a server that has no such trace", Trace{Name: "00000000ffff", Server: asks}, "cannot get trace 00000000ffff"},
-		"NoServer":     {"IDs are known to servers only", Trace{Name: "4bf92f35", Server: Server{Named: true}}, "there is no server to look up a trace ID"},
-		"NoTrace":      {"no cluster to rebuild it from", Trace{Name: "cm/none", Namespace: "default", Server: asks}, "has no trace of ConfigMap none in namespace default"},
-		"NoKind":       {"", Trace{Name: "frob/x", Server: asks}, "cannot trace frob/x"},
-		"NoKubeconfig": {"neither server nor cluster", Trace{Name: "pod/x", Server: Server{Named: true}}, "there is no kubeconfig"},
+		"NoID": {"a server that has no such trace", Trace{
+			Name: "00000000ffff", Server: asks,
+		}, "cannot get trace 00000000ffff"},
+		"NoServer": {"IDs are known to servers only", Trace{
+			Name: "4bf92f35", Server: Server{Named: true},
+		}, "there is no server to look up a trace ID"},
+		"NoTrace": {"no cluster to rebuild it from", Trace{
+			Name: "cm/none", Namespace: "default", Server: asks,
+		}, "has no trace of ConfigMap none in namespace default"},
+		"NoKind": {"", Trace{Name: "frob/x", Server: asks}, "cannot trace frob/x"},
+		"NoKubeconfig": {
+			"neither server nor cluster", Trace{Name: "pod/x", Server: Server{Named: true}}, "there is no kubeconfig",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

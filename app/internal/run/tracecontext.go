@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// newRoot makes the context of the run's own span: in the trace that
-// TRACEPARENT names, below the span it names, or in a new trace.
+// newRoot returns the context of the run's own span. It is a child of the span in TRACEPARENT, or
+// starts a new trace.
 func newRoot(traceparent, tracestate string) (root trace.SpanContext, parent string) {
 	carrier := propagation.MapCarrier{"traceparent": traceparent, "tracestate": tracestate}
 	outer := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
@@ -26,7 +26,7 @@ func newRoot(traceparent, tracestate string) (root trace.SpanContext, parent str
 	return trace.NewSpanContext(cfg), parent
 }
 
-// traceParent writes a context as W3C text.
+// traceParent returns a context as W3C text.
 func traceParent(sc trace.SpanContext) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), carrier)

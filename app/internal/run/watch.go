@@ -17,30 +17,27 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Watch shows each change in a cluster while and after it happens:
-// `lifeline watch`.
+// Watch shows each change in a cluster, during and after it: `lifeline watch`.
 type Watch struct {
 	Options
-	// Namespaces limits it to these; nil is the whole cluster.
+	// Namespaces limits it to these; nil means the whole cluster.
 	Namespaces []string
-	// Names, each KIND/NAME, limit it to traces that these objects are part
-	// of; nil shows every trace.
+	// Names, each KIND/NAME, limits it to traces that contain these objects; nil means every trace.
 	Names []string
-	// Server says which server to ask for what happens. With Record or OTLP
-	// none is asked: a server passes on no observations, and sends spans
-	// itself.
+	// Server selects the server. With Record or OTLP no server is used: it provides no
+	// observations, and exports spans itself.
 	Server Server
-	// Record and OTLP are as in Command.
+	// Record and OTLP are the same as in Command.
 	Record, OTLP string
 	// For ends it after that time; 0 waits for Signals.
 	For     time.Duration
 	Signals <-chan os.Signal
 
-	// targets are what Names name.
+	// targets are the objects in Names.
 	targets []Target
 }
 
-// Validate reports what is wrong with w before anything is asked.
+// Validate returns an error for invalid options. It sends no request.
 func (w *Watch) Validate() error {
 	for _, name := range w.Names {
 		if err := CheckTarget(name); err != nil {
@@ -59,8 +56,8 @@ func (w *Watch) Validate() error {
 	return nil
 }
 
-// Run watches until it is interrupted, then prints what is still open. A server
-// is asked if there is one; else the cluster itself.
+// Run watches until an interrupt, then prints the open traces. It uses a server if there is one,
+// otherwise the cluster itself.
 func (w *Watch) Run(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -125,7 +122,7 @@ func (w *Watch) follow(p *pipeline, listed <-chan struct{}, signals <-chan os.Si
 	}
 }
 
-// show prints the traces that have settled and draws those that are open.
+// show prints the settled traces and draws the open ones.
 func (w *Watch) show(p *pipeline) error {
 	now := w.now()
 	if now.Before(p.nextLook) {
@@ -146,7 +143,7 @@ func (w *Watch) show(p *pipeline) error {
 	return p.view.Draw(w.wanted(open(p.engine.Traces(now))), now)
 }
 
-// leave prints what has not settled.
+// leave prints the traces that have not settled.
 func (w *Watch) leave(p *pipeline) error {
 	p.drain()
 	now := w.now()
@@ -159,7 +156,7 @@ func (w *Watch) leave(p *pipeline) error {
 	return p.print(rest, now)
 }
 
-// wanted keeps the traces that the targets are part of.
+// wanted returns the traces that contain a target.
 func (w *Watch) wanted(traces []*span.Trace) []*span.Trace {
 	if len(w.targets) == 0 {
 		return traces
@@ -184,7 +181,7 @@ func (w *Watch) concerns(t *span.Trace) bool {
 	return false
 }
 
-// resolve finds out what the names name.
+// resolve determines the targets of the names.
 func (w *Watch) resolve(strict bool) error {
 	w.targets = nil
 	for _, name := range w.Names {
@@ -222,8 +219,8 @@ func open(traces []*span.Trace) []*span.Trace {
 	return out
 }
 
-// printAbove prints to standard output without disturbing what is drawn below,
-// should both be the same terminal.
+// printAbove prints to standard output. On a shared terminal, it does not disturb the drawing
+// below.
 func (p *pipeline) printAbove(traces []*span.Trace, now time.Time) error {
 	if !p.screen.terminal || !newScreen(p.opts.Streams.Out, p.opts.environ()).terminal {
 		return p.print(traces, now)
@@ -236,7 +233,7 @@ func (p *pipeline) printAbove(traces []*span.Trace, now time.Time) error {
 	return err
 }
 
-// observe starts a pipeline that a Watcher feeds.
+// observe starts a pipeline with a Watcher as its source.
 func observe(ctx context.Context, o Options, record, otlp string) (*pipeline, *watch.Watcher, error) {
 	cfg := rest.CopyConfig(o.Kubeconfig.Current())
 	cluster, err := watch.Identity(ctx, cfg)
@@ -254,14 +251,14 @@ func observe(ctx context.Context, o Options, record, otlp string) (*pipeline, *w
 	return p, watcher, nil
 }
 
-// end stops what observe has started.
+// end stops the pipeline and the Watcher of observe.
 func end(p *pipeline, watcher *watch.Watcher) error {
 	p.stop()
 	watcher.Close()
 	return p.close()
 }
 
-// after gives a channel that tells when d has passed; never for 0.
+// after returns a channel that receives after d; never for 0.
 func after(d time.Duration) (<-chan time.Time, func()) {
 	if d <= 0 {
 		return nil, func() {}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonwalk reads what it is asked for out of a JSON text, in one walk
-// and without making anything of the rest: of a large object a few names are
-// wanted, and what is not wanted may be secret.
+// Package jsonwalk reads single members of a JSON text in one walk and skips the rest. A large
+// object often holds only a few wanted names, and the rest may be secret.
 package jsonwalk
 
 import (
@@ -13,21 +12,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Walker stands before a value of a text. Its methods read that value, and
-// skip it if it is of another shape than the method's: a member that has the
-// name of one that is known is not always that one. An error says that the text
-// is no JSON; the Walker is of no use then.
+// Walker stands before a value of a JSON text. Each method reads that value, or skips a value of
+// another type: a member with a known name may have an unexpected type. An error means invalid
+// JSON; the Walker is then unusable.
 type Walker struct{ d *jsontext.Decoder }
 
-// New returns a Walker before the first value of text, which must not change
-// while it walks. As Kubernetes does, it takes the last of two members of one
-// name, and reads on over text that is no UTF-8.
+// New returns a Walker before the first value of text. The caller must not change text during the
+// walk. Like Kubernetes, it uses the last of several members with the same name and accepts invalid
+// UTF-8.
 func New(text []byte) Walker {
-	return Walker{jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	return Walker{
+		jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+	}
 }
 
-// Object calls member with the name of each member of an object, however it is
-// written; it must read the member's value. The name is valid until then.
+// Object calls member with the unescaped name of each member of an object. The callback must read
+// the member's value. The name is valid until that read.
 func (w Walker) Object(member func(name []byte) error) error {
 	if !w.IsObject() {
 		return w.Skip()
@@ -42,7 +42,7 @@ func (w Walker) Object(member func(name []byte) error) error {
 		}
 		plain := name[1 : len(name)-1]
 		if bytes.IndexByte(plain, '\\') >= 0 {
-			plain, _ = jsontext.AppendUnquote(nil, name) // half a character is one that is replaced
+			plain, _ = jsontext.AppendUnquote(nil, name) // an incomplete surrogate pair is replaced
 		}
 		if err := member(plain); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (w Walker) Object(member func(name []byte) error) error {
 	return err
 }
 
-// List calls item for each element of an array; it must read the element.
+// List calls item for each element of an array. The callback must read the element.
 func (w Walker) List(item func() error) error {
 	if w.d.PeekKind() != '[' {
 		return w.Skip()
@@ -75,7 +75,7 @@ func (w Walker) IsObject() bool { return w.d.PeekKind() == '{' }
 // IsText reports whether a string follows.
 func (w Walker) IsText() bool { return w.d.PeekKind() == '"' }
 
-// Ended reports whether nothing but space follows.
+// Ended reports whether only white space follows.
 func (w Walker) Ended() bool {
 	_, err := w.d.ReadToken()
 	return errors.Is(err, io.EOF)
@@ -93,8 +93,8 @@ func (w Walker) Text(s *string) error {
 	return err
 }
 
-// Number reads an integer into n; what is too large is the largest, and of a
-// fraction the whole.
+// Number reads an integer into n. It clamps large values to the largest int64 and truncates
+// fractions.
 func (w Walker) Number(n *int64) error {
 	if w.d.PeekKind() != '0' {
 		return w.Skip()
@@ -114,8 +114,8 @@ func (w Walker) Truth(b *bool) error {
 	return w.Skip()
 }
 
-// Raw reads any value and returns its text, which is part of New's.
+// Raw reads any value and returns its text, a part of New's text.
 func (w Walker) Raw() ([]byte, error) { return w.d.ReadValue() }
 
-// Skip reads any value and makes nothing of it.
+// Skip reads and discards any value.
 func (w Walker) Skip() error { return w.d.SkipValue() }

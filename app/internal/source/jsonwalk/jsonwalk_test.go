@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
 )
 
-// read is what is wanted of an object.
+// read holds the members that the test reads.
 type read struct {
 	Text   string
 	Number int64
@@ -70,29 +70,66 @@ func TestWalk(t *testing.T) {
 		"all": {
 			reason: "each method reads its shape",
 			text:   ` {"text":"a","number":7,"truth":true,"list":["x","y"],"inner":{"text":"b","more":1},"raw":{"k":[1, 2]}} `,
-			want:   read{Text: "a", Number: 7, Truth: true, List: []string{"x", "y"}, Inner: "b", Raw: `{"k":[1, 2]}`, Ended: true},
+			want: read{Text: "a", Number: 7, Truth: true, List: []string{
+				"x", "y",
+			}, Inner: "b", Raw: `{"k":[1, 2]}`, Ended: true},
 		},
-		"nothing":        {"what is not there stays what it was", `{}`, read{Ended: true}},
-		"no object":      {"it is another value", `["text","a"]`, read{Ended: true}},
-		"unwanted":       {"nothing is made of it, however large", `{"data":{"text":"a","list":[[[{}]]]},"text":"b","spec":{"inner":{"text":"c"}}}`, read{Text: "b", Ended: true}},
-		"other shapes":   {"a member of the name is not always the one", `{"text":1,"number":"7","truth":"true","list":{"a":1},"inner":[1],"raw":"a"}`, read{Raw: `"a"`, Ended: true}},
-		"nulls":          {"nothing is said", `{"text":"a","number":7,"truth":true,"text":null,"number":null,"truth":null,"list":null,"inner":null}`, read{Text: "a", Number: 7, Truth: true, Ended: true}},
-		"twice":          {"the last of two members counts, as for Kubernetes", `{"text":"a","truth":true,"text":"b","truth":false}`, read{Text: "b", Ended: true}},
-		"twice, other":   {"if it has the shape", `{"text":"a","truth":true,"text":[],"truth":0}`, read{Text: "a", Truth: true, Ended: true}},
-		"mixed list":     {"each element is read, whatever it is", `{"list":["a",1,null,{"x":[]},"b"]}`, read{List: []string{"a", "?", "?", "?", "b"}, Ended: true}},
-		"escapes":        {"a text is what it means", `{"text":"\"\\\/\n\u00fc\ud83d\ude00"}`, read{Text: "\"\\/\nü😀", Ended: true}},
-		"escaped name":   {"a name, too, whoever wrote it", `{"te\u0078t":"a","\u0074ext\u0020":"b"}`, read{Text: "a", Ended: true}},
-		"half a name":    {"what is no character is replaced", `{"text\ud800":"a","text":"b"}`, read{Text: "b", Ended: true}},
-		"other case":     {"names are what they are", `{"Text":"a","TEXT":"b"}`, read{Ended: true}},
-		"no UTF-8":       {"Kubernetes reads on", "{\"text\":\"a\xffb\",\"\xff\":1,\"number\":7}", read{Text: "a\uFFFDb", Number: 7, Ended: true}},
-		"large":          {"what is too large is the largest", `{"number":1e99}`, read{Number: math.MaxInt64, Ended: true}},
-		"small":          {"or the smallest", `{"number":-99999999999999999999}`, read{Number: math.MinInt64, Ended: true}},
-		"exact":          {"a generation may have all of its bits", `{"number":9007199254740993}`, read{Number: 9007199254740993, Ended: true}},
-		"fraction":       {"of which the whole counts", `{"number":-1.9}`, read{Number: -1, Ended: true}},
-		"goes on":        {"who cares asks", `{"text":"a"}{"text":"b"}`, read{Text: "a"}},
-		"goes on badly":  {"it is no end either", `{"text":"a"}]`, read{Text: "a"}},
-		"only space":     {"it is an end", "{\"text\":\"a\"}\n\t ", read{Text: "a", Ended: true}},
-		"deep, unwanted": {"it is passed over", `{"x":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `,"text":"a"}`, read{Text: "a", Ended: true}},
+		"nothing":   {"what is not there stays what it was", `{}`, read{Ended: true}},
+		"no object": {"it is another value", `["text","a"]`, read{Ended: true}},
+		"unwanted": {
+			"nothing is made of it, however large",
+			`{"data":{"text":"a","list":[[[{}]]]},"text":"b","spec":{"inner":{"text":"c"}}}`,
+			read{Text: "b", Ended: true},
+		},
+		"other shapes": {
+			"a member of the name is not always the one",
+			`{"text":1,"number":"7","truth":"true","list":{"a":1},"inner":[1],"raw":"a"}`,
+			read{Raw: `"a"`, Ended: true},
+		},
+		"nulls": {
+			"nothing is said",
+			`{"text":"a","number":7,"truth":true,"text":null,"number":null,"truth":null,"list":null,"inner":null}`,
+			read{Text: "a", Number: 7, Truth: true, Ended: true},
+		},
+		"twice": {
+			"the last of two members counts, as for Kubernetes",
+			`{"text":"a","truth":true,"text":"b","truth":false}`, read{Text: "b", Ended: true},
+		},
+		"twice, other": {"if it has the shape", `{"text":"a","truth":true,"text":[],"truth":0}`, read{
+			Text: "a", Truth: true, Ended: true,
+		}},
+		"mixed list": {"each element is read, whatever it is", `{"list":["a",1,null,{"x":[]},"b"]}`, read{
+			List: []string{"a", "?", "?", "?", "b"}, Ended: true,
+		}},
+		"escapes": {
+			"a text is what it means", `{"text":"\"\\\/\n\u00fc\ud83d\ude00"}`, read{Text: "\"\\/\nü😀", Ended: true},
+		},
+		"escaped name": {
+			"a name, too, whoever wrote it", `{"te\u0078t":"a","\u0074ext\u0020":"b"}`, read{Text: "a", Ended: true},
+		},
+		"half a name": {
+			"what is no character is replaced", `{"text\ud800":"a","text":"b"}`, read{Text: "b", Ended: true},
+		},
+		"other case": {"names are what they are", `{"Text":"a","TEXT":"b"}`, read{Ended: true}},
+		"no UTF-8": {"Kubernetes reads on", "{\"text\":\"a\xffb\",\"\xff\":1,\"number\":7}", read{
+			Text: "a\uFFFDb", Number: 7, Ended: true,
+		}},
+		"large": {
+			"what is too large is the largest", `{"number":1e99}`, read{Number: math.MaxInt64, Ended: true},
+		},
+		"small": {
+			"or the smallest", `{"number":-99999999999999999999}`, read{Number: math.MinInt64, Ended: true},
+		},
+		"exact": {"a generation may have all of its bits", `{"number":9007199254740993}`, read{
+			Number: 9007199254740993, Ended: true,
+		}},
+		"fraction":      {"of which the whole counts", `{"number":-1.9}`, read{Number: -1, Ended: true}},
+		"goes on":       {"who cares asks", `{"text":"a"}{"text":"b"}`, read{Text: "a"}},
+		"goes on badly": {"it is no end either", `{"text":"a"}]`, read{Text: "a"}},
+		"only space":    {"it is an end", "{\"text\":\"a\"}\n\t ", read{Text: "a", Ended: true}},
+		"deep, unwanted": {"it is passed over", `{"x":` + strings.Repeat(
+			"[", 500,
+		) + strings.Repeat("]", 500) + `,"text":"a"}`, read{Text: "a", Ended: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +145,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestNoJSON: what is no JSON is an error, wherever in it that shows.
+// TestNoJSON expects an error for invalid JSON, at any position in the text.
 func TestNoJSON(t *testing.T) {
 	whole := `{"text":"a","number":7,"truth":true,"list":["x"],"inner":{"text":"b"},"raw":[1]}`
 	for cut := range len(whole) {
@@ -136,7 +173,7 @@ func TestNoJSON(t *testing.T) {
 	}
 }
 
-// TestErrors of those who are called end the walk, and come back as they are.
+// TestErrors expects a callback's error to end the walk and to return unchanged.
 func TestErrors(t *testing.T) {
 	stop := errors.New("stop")
 	w := jsonwalk.New([]byte(`{"a":[1,2],"b":3}`))
@@ -150,7 +187,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzWalk reads what encoding/json reads, and finds the same members.
+// FuzzWalk compares the members with those that encoding/json reads.
 func FuzzWalk(f *testing.F) {
 	f.Add(`{"text":"a","number":7,"truth":true,"list":["x",1],"inner":{"text":"b"},"raw":null}`)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -168,8 +205,10 @@ func FuzzWalk(f *testing.F) {
 		if b, ok := want["truth"].(bool); ok && b != got.Truth {
 			t.Errorf("the truth is %t, want %t", got.Truth, b)
 		}
-		if list, ok := want["list"].([]any); ok && !slices.ContainsFunc(list, func(v any) bool { _, isText := v.(string); return !isText }) {
-			if n := len(got.List); n < len(list) { // of two lists both are read
+		if list, ok := want["list"].([]any); ok && !slices.ContainsFunc(
+			list, func(v any) bool { _, isText := v.(string); return !isText },
+		) {
+			if n := len(got.List); n < len(list) { // of two lists, both are read
 				t.Errorf("%d elements, want %d", n, len(list))
 			}
 		}

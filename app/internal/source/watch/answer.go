@@ -11,26 +11,23 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds how long a server may send a stream away.
+// maxRetryAfter bounds the accepted Retry-After.
 const maxRetryAfter = 30 * time.Second
 
-// errSlow says that a server took a request and did not answer.
+// errSlow means that a server accepted a request and did not respond in time.
 var errSlow = errors.New("the API server does not answer in time")
 
-// answer is what a stream learns of the answers to its requests beside what
-// client-go tells. client-go itself would wait where it is told to, ten times,
-// for as long as the server likes, and nobody would know.
+// answer holds response details that client-go does not return to the stream. client-go itself
+// would obey Retry-After ten times, without a bound and without any notice.
 type answer struct {
-	// retryAfter is how long the server asked to wait, bounded; 0 if it did
-	// not.
+	// retryAfter is the server's Retry-After, bounded; 0 means none.
 	retryAfter time.Duration
-	// code is the status of the last answer, and err why there was none:
-	// client-go makes an empty watch of a connection that breaks again and
-	// again.
+	// code is the status of the last response, and err the transport error if there was none.
+	// client-go returns an empty watch for a connection that breaks repeatedly.
 	code int
 	err  error
-	// patient requests leave the waiting to client-go, unless the server is
-	// busy: it waits for a version that it has not reached yet.
+	// patient requests leave Retry-After to client-go unless the server is busy. They wait for a
+	// version that the server has not reached yet.
 	patient bool
 }
 
@@ -40,7 +37,7 @@ func (a *answer) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, answerKey{}, a)
 }
 
-// askedIn returns the answer of a context, or one that nobody reads.
+// askedIn returns the answer in ctx, or an unused one.
 func askedIn(ctx context.Context) *answer {
 	if a, ok := ctx.Value(answerKey{}).(*answer); ok {
 		return a
@@ -48,7 +45,7 @@ func askedIn(ctx context.Context) *answer {
 	return new(answer)
 }
 
-// counted counts requests and reads their answers' Retry-After.
+// counted counts requests and reads the Retry-After of their responses.
 type counted struct {
 	next     http.RoundTripper
 	requests *atomic.Uint64
@@ -79,5 +76,5 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper returns the inner transport, for client-go.
 func (c *counted) WrappedRoundTripper() http.RoundTripper { return c.next }

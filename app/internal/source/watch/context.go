@@ -10,17 +10,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// conventions are those by which a context may stand on an object.
+// conventions are the conventions for a context on an object.
 var conventions = lifeline.Conventions()
 
-// annotated is the annotations that the library may read.
+// annotated holds the annotations that the library may read.
 type annotated map[string]string
 
 // GetAnnotations implements lifeline.Annotated.
 func (a annotated) GetAnnotations() map[string]string { return a }
 
-// carried returns the annotations that belong to some convention: few, however
-// many there are, and none of the long ones that others write.
+// carried returns the annotations that belong to a convention. It omits all others, however many or
+// long they are.
 func carried(annotations fields) annotated {
 	var out annotated
 	for key, value := range annotations {
@@ -36,8 +36,7 @@ func carried(annotations fields) annotated {
 	return out
 }
 
-// carry notes the trace context that the object carries, if a valid one is
-// there. The library bounds what it reads.
+// carry records the object's trace context if it is valid. The library bounds its size.
 func carry(s *observation.State, from lifeline.Annotated, generateName string) {
 	sc, convention := lifeline.Find(from)
 	if !sc.IsValid() {

@@ -20,20 +20,22 @@ import (
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-// told is what an observation says of the context on an object.
+// told is the context of an object in an observation.
 type told struct{ Parent, State, Convention, GenerateName string }
 
 func toldOf(s *observation.State) told {
 	return told{Parent: s.TraceParent, State: s.TraceState, Convention: s.TraceConvention, GenerateName: s.GenerateName}
 }
 
-// both normalizes an object that carries the annotations, read whole and as
-// metadata.
+// both normalizes an object with the annotations, from the whole object and from its metadata.
 func both(t *testing.T, annotations map[string]any) (whole, metadata told) {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Head",
-		"metadata": map[string]any{"uid": "u", "resourceVersion": "7", "generateName": "head-", "name": "head-x7k2p", "annotations": annotations},
+		"metadata": map[string]any{
+			"uid": "u", "resourceVersion": "7", "generateName": "head-", "name": "head-x7k2p",
+			"annotations": annotations,
+		},
 	}}
 	whole = toldOf(Normalize(u))
 	text, err := json.Marshal(u.Object["metadata"])
@@ -53,18 +55,24 @@ func TestEveryConventionIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc := trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36},
-		SpanID:  trace.SpanID{0, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7}, TraceFlags: trace.FlagsSampled, TraceState: state,
+		TraceID: trace.TraceID{
+			0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36,
+		},
+		SpanID: trace.SpanID{
+			0, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7,
+		}, TraceFlags: trace.FlagsSampled, TraceState: state,
 	})
 	for _, c := range lifeline.Conventions() {
 		t.Run(c.String(), func(t *testing.T) {
-			annotations := map[string]any{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("topsecret", 100)}
+			annotations := map[string]any{
+				"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("topsecret", 100),
+			}
 			for k, v := range c.Encode(sc, baggage.Baggage{}) {
 				annotations[k] = v
 			}
 			want := told{Parent: parent, State: state.String(), Convention: c.String(), GenerateName: "head-"}
 			if c == lifeline.Jaeger {
-				want.State = "" // it has no place for one
+				want.State = "" // metadata has no field for it
 			}
 			whole, metadata := both(t, annotations)
 			if diff := cmp.Diff(want, whole); diff != "" {
@@ -102,7 +110,9 @@ func TestContextOnAnObject(t *testing.T) {
 			reason: "values may be of any length",
 			annotations: map[string]any{
 				lifeline.ContextKey: parent, lifeline.StateKey: "a=" + strings.Repeat("b", 1<<20),
-				"tekton.dev/taskrunSpanContext": strings.Repeat("{", 1<<20), "uber-trace-id": strings.Repeat(":", 1<<20),
+				"tekton.dev/taskrunSpanContext": strings.Repeat(
+					"{", 1<<20,
+				), "uber-trace-id": strings.Repeat(":", 1<<20),
 			},
 			want: told{Parent: parent, Convention: "default", GenerateName: "head-"},
 		},

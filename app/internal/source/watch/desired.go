@@ -10,9 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
-// desired is the digest of an object's desired state: all of it but status,
-// metadata other than labels, and the fields that the cluster fills in. An empty
-// part counts as a missing one.
+// desired returns the digest of an object's desired state. It leaves out status, metadata other
+// than labels, and the fields that the cluster fills in. An empty part counts as a missing one.
 func desired(obj fields, gk schema.GroupKind) uint64 {
 	d := newDigest()
 	k := kind.Of(gk.Group, gk.Kind)
@@ -39,7 +38,7 @@ func desired(obj fields, gk schema.GroupKind) uint64 {
 	return d.sum()
 }
 
-// part hashes an object under a name, unless nothing of it is left.
+// part hashes an object under a name, unless all its keys are skipped.
 func (d *digest) part(name string, m fields, skip func(string) bool) {
 	for key := range m {
 		if !skip(key) {

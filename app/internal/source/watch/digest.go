@@ -10,9 +10,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// digest hashes decoded JSON in a canonical form: every value begins with its
-// type, strings carry their length, and the keys of an object are sorted. The
-// form is stable: IDs of traces are derived from it (rule C6).
+// digest hashes decoded JSON in a canonical form. Every value begins with its type, strings carry
+// their length, and the keys of an object are sorted. The form is stable, because trace IDs derive
+// from it (rule C6).
 type digest struct {
 	hash xxhash.Digest
 	buf  [9]byte
@@ -52,7 +52,7 @@ func (d *digest) value(v any) {
 	}
 }
 
-// object hashes an object without the keys that skip names.
+// object hashes an object without the keys for which skip returns true.
 func (d *digest) object(m fields, skip func(key string) bool) {
 	var few [24]string
 	keys := few[:0]

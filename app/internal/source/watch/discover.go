@@ -15,29 +15,28 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// discoveryTimeout bounds one look at what the API server offers.
+// discoveryTimeout bounds one discovery.
 const discoveryTimeout = 30 * time.Second
 
-// resource is a kind that the API server offers to list and watch, in the
-// version that it prefers.
+// resource is a kind that the API server can list and watch, in its preferred version.
 type resource struct {
 	schema.GroupVersionResource
 	kind       string
 	namespaced bool
 }
 
-// catalogue is what the API server offered when it was last asked.
+// catalogue is the result of the last discovery.
 type catalogue struct {
 	asking    sync.Mutex
 	mu        sync.Mutex
 	asked     time.Time
 	resources []resource
-	// namespaced tells of every resource that was ever offered.
+	// namespaced holds every resource that was ever offered.
 	namespaced map[schema.GroupResource]bool
 }
 
-// discover returns what the API server offers, asked not longer ago than age.
-// An API of which no answer is to be had is named once; the rest is returned.
+// discover returns the offered resources from a discovery not older than age. It warns once of each
+// API group that failed and returns the rest.
 func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, error) {
 	w.known.asking.Lock()
 	defer w.known.asking.Unlock()
@@ -47,7 +46,9 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
 	link := w.link.Load()
-	client, err := discovery.NewDiscoveryClientForConfigAndClient(link.conf, &http.Client{Transport: within{ctx, link.client.Transport}})
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(
+		link.conf, &http.Client{Transport: within{ctx, link.client.Transport}},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask %s for its resources: %w", link.conf.Host, err)
 	}
@@ -84,8 +85,7 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	return all, nil
 }
 
-// KindOf names the kind of a resource's objects, as the API server told it last;
-// empty if it did not.
+// KindOf returns the kind of a resource's objects from the last discovery, or an empty string.
 func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
 	w.known.mu.Lock()
 	defer w.known.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *catalogue) since(age time.Duration) []resource {
 	return c.resources
 }
 
-// kind returns the kind of a resource as last offered, or nothing.
+// kind returns the kind of a resource from the last discovery, or an empty string.
 func (c *catalogue) kind(gr schema.GroupResource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,8 +124,8 @@ func (c *catalogue) inNamespaces(gr schema.GroupResource) bool {
 	return c.namespaced[gr]
 }
 
-// find returns the resource for which is holds, asking the API server anew if
-// it was not known.
+// find returns the first resource that matches is. Without a match in the cache, it repeats the
+// discovery.
 func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, bool) {
 	for _, age := range []time.Duration{time.Hour, time.Second} {
 		all, err := w.discover(ctx, age)
@@ -142,8 +142,8 @@ func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, b
 	return resource{}, false
 }
 
-// otherVersion lets the stream go on in another version of its resource, if
-// the one that it used is not offered any more.
+// otherVersion switches the stream to another version of its resource if the current one is no
+// longer offered.
 func (s *stream) otherVersion(ctx context.Context) bool {
 	all, err := s.w.discover(ctx, time.Second)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *stream) otherVersion(ctx context.Context) bool {
 	return false
 }
 
-// within lets a client that takes no context end with one.
+// within binds the requests of a client without contexts to ctx.
 type within struct {
 	ctx  context.Context
 	next http.RoundTripper

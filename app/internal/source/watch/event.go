@@ -13,10 +13,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// NormalizeEvent returns what the engine uses of an Event, of events.k8s.io/v1
-// or core/v1: the API server serves the same stored object as both, with other
-// names for its fields. It returns nil for an Event without UID or numeric
-// resourceVersion.
+// NormalizeEvent returns the Event fields that the engine uses, from events.k8s.io/v1 or core/v1.
+// The API server serves the same stored object as both, with different field names. It returns nil
+// for an Event without UID or numeric resourceVersion.
 func NormalizeEvent(u *unstructured.Unstructured) *observation.Event {
 	obj := u.Object
 	meta := sub(obj, "metadata")

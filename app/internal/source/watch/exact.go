@@ -11,9 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// exactTimeout bounds one page of the state at a past resourceVersion. A server
-// that has not reached the version waits for it, and client-go waits for the
-// server.
+// exactTimeout bounds one page of the state at a past resourceVersion. A server that has not
+// reached the version waits for it, and client-go waits for the server.
 const exactTimeout = 10 * time.Second
 
 var errNoAnswer = errors.New("the state at a resourceVersion was not to be had in time")
@@ -21,7 +20,7 @@ var errNoAnswer = errors.New("the state at a resourceVersion was not to be had i
 // exact reports whether the next list must show the state at since.
 func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
 
-// listExact is listPage within exactTimeout.
+// listExact is listPage with exactTimeout.
 func (s *stream) listExact(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	askedIn(ctx).patient = true
 	ctx, cancel := context.WithTimeoutCause(ctx, exactTimeout, errNoAnswer)
@@ -33,9 +32,9 @@ func (s *stream) listExact(ctx context.Context, opts metav1.ListOptions) (page, 
 	return p, err
 }
 
-// compareVersions finds out whether since is a version of the same storage.
-// Large clusters keep their Events in an etcd of their own, whose versions
-// cannot be compared with others; one that is behind would be waited for.
+// compareVersions checks whether since is a version of the same storage. Large clusters keep Events
+// in a separate etcd, whose versions are not comparable. A list at a version that the storage has
+// not reached would block.
 func (s *stream) compareVersions(ctx context.Context) error {
 	if !s.exact() || !s.isEvents() {
 		return nil

@@ -4,8 +4,8 @@ package watch
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// DefaultExclude returns the resources that are never watched: pure churn, and
-// what is computed when it is asked for. Events are watched, in their own way.
+// DefaultExclude returns the resources that are never watched: those with constant churn, and those
+// computed on request. Events are watched separately.
 func DefaultExclude() []schema.GroupResource {
 	return []schema.GroupResource{
 		{Resource: "bindings"},
@@ -22,7 +22,7 @@ func DefaultExclude() []schema.GroupResource {
 	}
 }
 
-// excluded is a set of resources; an empty Resource stands for its group.
+// excluded is a set of resources; an empty Resource means its whole group.
 type excluded map[schema.GroupResource]bool
 
 func newExcluded(more []schema.GroupResource) excluded {

@@ -21,8 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeAPI is an API server that remembers every version of every object, and
-// misbehaves when it is told to.
+// fakeAPI is an API server that keeps every version of every object and can simulate faults.
 type fakeAPI struct {
 	tb     testing.TB
 	server *httptest.Server
@@ -31,9 +30,9 @@ type fakeAPI struct {
 	changed   chan struct{} // closed and replaced at every change
 	version   int
 	history   []write
-	compacted int // versions up to this are not to be had
+	compacted int // versions up to this are compacted
 	gone      int // watches from before this are refused
-	// goneAtOnce says that they are refused before they begin.
+	// goneAtOnce refuses them before they begin.
 	goneAtOnce bool
 	refuse     map[string]int
 	kinds      map[string][]kindOffered
@@ -42,9 +41,9 @@ type fakeAPI struct {
 	times      []time.Time   // of the requests
 	hangUps    chan struct{} // closed and replaced to end all watches
 	bookmarks  bool
-	token      string         // if not empty, others are not accepted
+	token      string         // if not empty, other tokens are rejected
 	retryAfter string         // sent with each refusal
-	stuck      map[string]int // how many requests are not answered, by path
+	stuck      map[string]int // number of requests without a response, by path
 }
 
 type kindOffered struct {
@@ -58,15 +57,19 @@ type write struct {
 	path            string // of the resource, with its namespace
 	namespace, name string
 	object          map[string]any // nil if deleted
-	last            map[string]any // what it was
+	last            map[string]any // its last state
 }
 
 func newFakeAPI(tb testing.TB) *fakeAPI {
 	tb.Helper()
 	f := &fakeAPI{
-		tb: tb, changed: make(chan struct{}), hangUps: make(chan struct{}), refuse: map[string]int{}, stuck: map[string]int{}, version: 100,
+		tb: tb, changed: make(
+			chan struct{},
+		), hangUps: make(chan struct{}), refuse: map[string]int{}, stuck: map[string]int{}, version: 100,
 		kinds: map[string][]kindOffered{
-			"v1":                      {{"pods", "Pod", true}, {"secrets", "Secret", true}, {"events", "Event", true}, {"nodes", "Node", false}, {"endpoints", "Endpoints", true}},
+			"v1": {{"pods", "Pod", true}, {
+				"secrets", "Secret", true,
+			}, {"events", "Event", true}, {"nodes", "Node", false}, {"endpoints", "Endpoints", true}},
 			"apps/v1":                 {{"deployments", "Deployment", true}, {"replicasets", "ReplicaSet", true}},
 			"events.k8s.io/v1":        {{"events", "Event", true}},
 			"apiextensions.k8s.io/v1": {{"customresourcedefinitions", "CustomResourceDefinition", false}},
@@ -129,14 +132,14 @@ func (f *fakeAPI) add(w write) {
 	f.changed = make(chan struct{})
 }
 
-// with changes how the server behaves.
+// with changes the server's behavior.
 func (f *fakeAPI) with(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
 }
 
-// endWatches lets the server end every watch.
+// endWatches ends every watch.
 func (f *fakeAPI) endWatches() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,8 +147,8 @@ func (f *fakeAPI) endWatches() {
 	f.hangUps = make(chan struct{})
 }
 
-// breakOff ends every watch, lets things happen, and forgets all but the
-// present before there can be another.
+// breakOff ends every watch, runs the given changes, and discards all old versions before the next
+// watch.
 func (f *fakeAPI) breakOff(path string, happen func()) {
 	f.with(func() { f.refuse[path] = http.StatusServiceUnavailable })
 	f.endWatches()
@@ -154,7 +157,7 @@ func (f *fakeAPI) breakOff(path string, happen func()) {
 	f.with(func() { delete(f.refuse, path) })
 }
 
-// expire forgets all but the present.
+// expire discards all old versions.
 func (f *fakeAPI) expire() {
 	f.with(func() { f.compacted, f.gone = f.version-1, f.version })
 }
@@ -172,7 +175,7 @@ func (f *fakeAPI) asked(parts ...string) []string {
 	return found
 }
 
-// split gives "apps/v1" and "deployments" of a list's path.
+// split returns "apps/v1" and "deployments" for a list's path.
 func split(path string) (gv, resource string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	return strings.Join(parts[1:len(parts)-1], "/"), parts[len(parts)-1]
@@ -211,8 +214,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admitted reports whether a request is answered at all, and refuses it if its
-// token is not the right one.
+// admitted reports whether a request gets a response. It rejects a wrong token.
 func (f *fakeAPI) admitted(w http.ResponseWriter, r *http.Request) bool {
 	f.mu.Lock()
 	token, stuck := f.token, f.stuck[r.URL.Path]
@@ -231,8 +233,7 @@ func (f *fakeAPI) admitted(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// stop ends the server as a crash would; what it returns starts it again, with
-// the same address.
+// stop ends the server like a crash. The returned function restarts it at the same address.
 func (f *fakeAPI) stop() (start func()) {
 	f.tb.Helper()
 	address := f.server.Listener.Addr().String()
@@ -240,8 +241,10 @@ func (f *fakeAPI) stop() (start func()) {
 	f.server.Close()
 	return func() {
 		listener, err := net.Listen("tcp", address)
-		// Another program's connection may have been given the port meanwhile.
-		for began := time.Now(); errors.Is(err, syscall.EADDRINUSE) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
+		// Another program may use the port meanwhile.
+		for began := time.Now(); errors.Is(
+			err, syscall.EADDRINUSE,
+		) && time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
 			listener, err = net.Listen("tcp", address)
 		}
 		if err != nil {
@@ -275,7 +278,8 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path, namespace, 
 	}
 	present := map[string]map[string]any{}
 	for _, h := range f.history {
-		if h.version <= at && h.path == path && (namespace == "" || h.namespace == namespace) && (name == "" || h.name == name) {
+		if h.version <= at && h.path == path && (namespace == "" || h.namespace == namespace) && (name == "" ||
+			h.name == name) {
 			present[h.namespace+"/"+h.name] = h.object
 		}
 	}
@@ -324,7 +328,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, path, namespace,
 		f.mu.Unlock()
 		select {
 		case <-hangUp:
-			return // nothing that came after
+			return // no later changes
 		default:
 		}
 		for _, h := range history {
@@ -334,7 +338,10 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, path, namespace,
 			at = h.version
 			if h.path != path || (namespace != "" && h.namespace != namespace) || (name != "" && h.name != name) {
 				if bookmarks {
-					send(out, "BOOKMARK", f.shaped(r, map[string]any{"apiVersion": "v1", "kind": "Any", "metadata": map[string]any{"resourceVersion": strconv.Itoa(at)}}))
+					send(out, "BOOKMARK", f.shaped(r, map[string]any{
+						"apiVersion": "v1", "kind": "Any",
+						"metadata": map[string]any{"resourceVersion": strconv.Itoa(at)},
+					}))
 				}
 				continue
 			}
@@ -357,7 +364,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, path, namespace,
 	}
 }
 
-// discovery answers what is offered, in the form of old servers.
+// discovery returns the offered resources in the form of old servers.
 func (f *fakeAPI) discovery(w http.ResponseWriter, path string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -380,21 +387,28 @@ func (f *fakeAPI) discovery(w http.ResponseWriter, path string) bool {
 	case f.kinds[gv] != nil:
 		resources := []any{}
 		for _, k := range f.kinds[gv] {
-			resources = append(resources, map[string]any{"name": k.resource, "kind": k.kind, "namespaced": k.namespaced, "verbs": []string{"list", "watch", "get"}})
+			resources = append(resources, map[string]any{
+				"name": k.resource, "kind": k.kind, "namespaced": k.namespaced,
+				"verbs": []string{"list", "watch", "get"},
+			})
 		}
-		reply(w, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": gv, "resources": resources})
+		reply(w, map[string]any{
+			"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": gv, "resources": resources,
+		})
 	default:
 		return false
 	}
 	return true
 }
 
-// shaped gives an object in the form that the request asks for.
+// shaped returns an object in the requested form.
 func (f *fakeAPI) shaped(r *http.Request, object map[string]any) map[string]any {
 	if !partial(r) {
 		return object
 	}
-	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"]}
+	return map[string]any{
+		"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"],
+	}
 }
 
 func partial(r *http.Request) bool {
@@ -429,7 +443,11 @@ func fail(w http.ResponseWriter, code int) {
 }
 
 func failure(code int) map[string]any {
-	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound",
+	reason := map[int]string{http.StatusGone: "Expired", http.StatusForbidden: "Forbidden",
+		http.StatusNotFound:     "NotFound",
 		http.StatusUnauthorized: "Unauthorized", http.StatusTooManyRequests: "TooManyRequests"}[code]
-	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": http.StatusText(code)}
+	return map[string]any{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+		"message": http.StatusText(code),
+	}
 }

@@ -22,11 +22,17 @@ func TestRefusalsAreOvercome(t *testing.T) {
 		kind   string
 		warned int
 	}{
-		"Error":       {reason: "an error of the server passes", code: http.StatusInternalServerError, kind: "server", warned: 1},
+		"Error": {
+			reason: "an error of the server passes", code: http.StatusInternalServerError, kind: "server", warned: 1,
+		},
 		"Unavailable": {reason: "so does its absence", code: http.StatusServiceUnavailable, kind: "server", warned: 1},
-		"Busy":        {reason: "a busy server is asked again, without a word", code: http.StatusTooManyRequests, kind: "busy"},
-		"Forbidden":   {reason: "a server that starts does not know all rights yet", code: http.StatusForbidden, kind: "forbidden"},
-		"NotFound":    {reason: "nor all kinds", code: http.StatusNotFound, kind: "missing"},
+		"Busy": {
+			reason: "a busy server is asked again, without a word", code: http.StatusTooManyRequests, kind: "busy",
+		},
+		"Forbidden": {
+			reason: "a server that starts does not know all rights yet", code: http.StatusForbidden, kind: "forbidden",
+		},
+		"NotFound": {reason: "nor all kinds", code: http.StatusNotFound, kind: "missing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -77,17 +83,22 @@ func TestRetryAfterIsBounded(t *testing.T) {
 		patient, kept  bool
 		want           time.Duration
 	}{
-		"Seconds":     {reason: "a few seconds are waited", header: "7", code: 429, want: 7 * time.Second},
-		"Hours":       {reason: "hours are not", header: "86400", code: 429, want: maxRetryAfter},
-		"Words":       {reason: "what is no number is nothing", header: "Wed, 21 Oct 2015 07:28:00 GMT", code: 503},
-		"Patient":     {reason: "a server that has not come to a version is client-go's to wait for", header: "1", code: 504, patient: true, kept: true},
+		"Seconds": {reason: "a few seconds are waited", header: "7", code: 429, want: 7 * time.Second},
+		"Hours":   {reason: "hours are not", header: "86400", code: 429, want: maxRetryAfter},
+		"Words":   {reason: "what is no number is nothing", header: "Wed, 21 Oct 2015 07:28:00 GMT", code: 503},
+		"Patient": {
+			reason: "a server that has not come to a version is client-go's to wait for", header: "1", code: 504,
+			patient: true, kept: true,
+		},
 		"PatientBusy": {reason: "but not one that is busy", header: "1", code: 429, patient: true, want: time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var n atomic.Uint64
 			c := &counted{requests: &n, next: transport(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: tc.code, Header: http.Header{"Retry-After": {tc.header}}, Body: io.NopCloser(strings.NewReader(""))}, nil
+				return &http.Response{StatusCode: tc.code, Header: http.Header{
+					"Retry-After": {tc.header},
+				}, Body: io.NopCloser(strings.NewReader(""))}, nil
 			})}
 			a := &answer{patient: tc.patient}
 			r, err := http.NewRequestWithContext(a.in(t.Context()), http.MethodGet, "http://127.0.0.1", http.NoBody)
@@ -100,7 +111,9 @@ func TestRetryAfterIsBounded(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if a.retryAfter != tc.want || (resp.Header.Get("Retry-After") != "") != tc.kept || n.Load() != 1 {
-				t.Errorf("%s: got %v, header %q, %d requests", tc.reason, a.retryAfter, resp.Header.Get("Retry-After"), n.Load())
+				t.Errorf("%s: got %v, header %q, %d requests", tc.reason, a.retryAfter, resp.Header.Get(
+					"Retry-After",
+				), n.Load())
 			}
 		})
 	}
@@ -115,7 +128,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	f.put(podsPath, "default", "a")
 	f.with(func() { f.stuck["/api/v1/namespaces/default/pods"] = 2 }) // the list, twice
 	wd := watching(t, f)
-	wd.pace.slow = 2 * time.Second // longer than those take that are answered
+	wd.pace.slow = 2 * time.Second // longer than a successful response takes
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.present()
 	f.with(func() { f.stuck["/api/v1/namespaces/default/pods"] = 1 }) // the watch
@@ -125,7 +138,9 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	if n := statsOf(wd, "pods").Errors["slow"]; n != 3 {
 		t.Errorf("want 3 requests without an answer, got %d", n)
 	}
-	wd.wantWarnings("the API server does not answer in time; trying again", "the API server does not answer in time; trying again")
+	wd.wantWarnings(
+		"the API server does not answer in time; trying again", "the API server does not answer in time; trying again",
+	)
 }
 
 func TestRestart(t *testing.T) {
@@ -195,14 +210,18 @@ func TestStats(t *testing.T) {
 	f.put(podsPath, "default", "b")
 	wd.awaitLine("Pod/b 102")
 	s := statsOf(wd, "pods")
-	if s.Streams != 1 || s.Connected != 1 || !s.Behind.IsZero() || !s.Changed.Equal(now) || s.Lists != 1 || s.Watches != 1 || s.Observations != 2 || s.Errors != nil {
+	if s.Streams != 1 || s.Connected != 1 || !s.Behind.IsZero() || !s.Changed.Equal(
+		now,
+	) || s.Lists != 1 || s.Watches != 1 || s.Observations != 2 || s.Errors != nil {
 		t.Errorf("pods: got %+v", s)
 	}
 	s = statsOf(wd, "secrets")
 	if s.Streams != 1 || s.Unreadable != 1 || s.Connected != 0 || s.Errors["forbidden"] != 1 {
 		t.Errorf("secrets: got %+v", s)
 	}
-	wd.await("all requests counted", func() bool { defer wd.ping(); return wd.Stats().Requests == uint64(len(f.asked(""))) })
+	wd.await(
+		"all requests counted", func() bool { defer wd.ping(); return wd.Stats().Requests == uint64(len(f.asked(""))) },
+	)
 }
 
 func BenchmarkStats(b *testing.B) {

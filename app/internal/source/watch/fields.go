@@ -9,11 +9,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// maxItems bounds every list that a cluster supplies.
+// maxItems bounds every list from a cluster.
 const maxItems = 256
 
-// fields is a JSON object as the dynamic client decodes it. Reading a nil one
-// is allowed, so a path that ends early needs no check.
+// fields is a JSON object as the dynamic client decodes it. Reading a nil one is allowed, so an
+// incomplete path needs no check.
 type fields = map[string]any
 
 // sub returns the object at key, or nil.
@@ -28,7 +28,7 @@ func items(m fields, key string) []any {
 	return v[:min(len(v), maxItems)]
 }
 
-// raw returns the string at key as it is.
+// raw returns the string at key unchanged.
 func raw(m fields, key string) string {
 	v, _ := m[key].(string)
 	return v
@@ -37,8 +37,8 @@ func raw(m fields, key string) string {
 // text returns the string at key, bounded in length.
 func text(m fields, key string) string { return object.Bound(raw(m, key)) }
 
-// word is text that repeats from object to object (a kind, a namespace, a
-// reason): all copies share their memory.
+// word returns the string at key, interned: for values that many objects share, such as a kind, a
+// namespace or a reason.
 func word(m fields, key string) string { return intern(raw(m, key)) }
 
 func intern(s string) string {
@@ -48,8 +48,8 @@ func intern(s string) string {
 	return unique.Make(object.Bound(s)).Value()
 }
 
-// words returns the strings in the list at key, or those at field of its
-// objects if field is not empty.
+// words returns the strings in the list at key. If field is not empty, it returns that field of the
+// list's objects.
 func words(m fields, key, field string) []string {
 	list := items(m, key)
 	if len(list) == 0 {

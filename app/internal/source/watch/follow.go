@@ -13,17 +13,15 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Follow observes a resource in a namespace (empty for one of cluster scope) and
-// every resource that can hold what a write to it causes, Events included.
+// Follow observes a resource in a namespace (empty for a cluster-scoped resource), and every
+// resource that can hold the effects of a write to it, Events included.
 //
-// What stood at resourceVersion since is emitted as Baseline, and all that came
-// after it as it happened, so a caller who passes the version before a write
-// misses nothing. If the API server does not show that version any more, the
-// present state is the Baseline. A since of 0 means the present.
+// The state at resourceVersion since is emitted as Baseline, and all later changes as live. So a
+// caller with the version before a write misses nothing. If the API server has discarded that
+// version, the present state is the Baseline. 0 means the present.
 //
-// Follow returns at once and is cheap to repeat. A repetition with an older
-// since begins anew from there, so the same thing may be observed twice. ctx
-// bounds the watching, not the call.
+// Follow returns at once and is cheap to repeat. A call with an older since restarts from there, so
+// duplicates are possible. ctx bounds the watching, not the call.
 func (w *Watcher) Follow(ctx context.Context, gvr schema.GroupVersionResource, namespace string, since uint64) {
 	w.follow(ctx, gvr, namespace, since)
 	w.startEvents(ctx, namespace, since)
@@ -34,8 +32,8 @@ func (w *Watcher) follow(ctx context.Context, gvr schema.GroupVersionResource, n
 	w.startEffects(ctx, gvr.GroupResource(), namespace, since)
 }
 
-// startEvents watches the Events of a namespace; those of cluster-scoped
-// objects are in namespace default.
+// startEvents watches the Events of a namespace. Those of cluster-scoped objects are in namespace
+// default.
 func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint64) {
 	if namespace == "" {
 		namespace = "default"
@@ -43,7 +41,7 @@ func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint6
 	w.start(ctx, plan{resource: events, namespace: namespace, since: since, seen: w.follower(ctx)})
 }
 
-// startEffects watches what can hold the effects of a write to gr.
+// startEffects watches the resources that can hold the effects of a write to gr.
 func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, namespace string, since uint64) {
 	for _, effect := range kind.OfResource(gr.Group, gr.Resource).Effects {
 		w.start(ctx, plan{resource: effect.GroupVersionResource(), namespace: namespace, since: since, seen: w.follower(ctx)})
@@ -66,13 +64,15 @@ func (w *Watcher) startAll(ctx, asking context.Context, namespace string, since 
 	}
 	for _, r := range all {
 		if mayHoldEffect(r, namespace) {
-			w.start(ctx, plan{resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true, seen: w.follower(ctx)})
+			w.start(ctx, plan{
+				resource: r.GroupVersionResource, namespace: namespace, since: since, quiet: true,
+				seen: w.follower(ctx),
+			})
 		}
 	}
 }
 
-// background runs f; Synced waits for it, and so does Close. The context that f
-// is given ends with f.
+// background runs f. Synced and Close wait for it. The context of f ends with f.
 func (w *Watcher) background(ctx context.Context, f func(context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,13 +86,13 @@ func (w *Watcher) background(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// follower returns what followed does, for a plan whose edges are followed for
-// as long as ctx lives: longer, it may be, than the plan itself.
+// follower returns followed as a callback for a plan. It follows edges until ctx ends, possibly
+// longer than the plan itself.
 func (w *Watcher) follower(ctx context.Context) func(*stream, *observation.Observation) {
 	return func(s *stream, o *observation.Observation) { w.followed(ctx, s, o) }
 }
 
-// followed hands on what was seen and follows the edges that lead from it.
+// followed emits an observation and follows its edges.
 func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observation) {
 	w.hand(o)
 	if s.resource.GroupResource() == crds {
@@ -105,7 +105,7 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 		return
 	}
 	if kind.Namespace.Is(o.State.Kind) && !o.State.Deleting.IsZero() && !s.emptied[o.State.Name] {
-		// A Namespace that goes takes all that is in it.
+		// The deletion of a Namespace removes all its contents.
 		if s.emptied == nil {
 			s.emptied = map[string]bool{}
 		}
@@ -128,7 +128,7 @@ func (w *Watcher) followed(ctx context.Context, s *stream, o *observation.Observ
 	}
 }
 
-// startOwners watches a kind that owns what the stream shows.
+// startOwners watches a kind that owns the stream's objects.
 func (w *Watcher) startOwners(ctx context.Context, s *stream, of object.Kind) {
 	begin := func(r resource) {
 		p := plan{resource: r.GroupVersionResource, since: s.since, seen: w.follower(ctx)}
@@ -151,8 +151,8 @@ func (w *Watcher) startOwners(ctx context.Context, s *stream, of object.Kind) {
 	})
 }
 
-// startNode watches the Node that a Pod is bound to, for its labels: by name,
-// so that a small change does not read a large cluster.
+// startNode watches a Pod's Node for its labels. It watches by name, so that a small change does
+// not list all Nodes of a large cluster.
 func (w *Watcher) startNode(ctx context.Context, name string, since uint64) {
 	p := plan{resource: nodes, name: name, since: since, seen: w.follower(ctx)}
 	w.mu.Lock()

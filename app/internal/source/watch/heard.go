@@ -12,17 +12,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// probePath is what a probe asks for. Kubernetes lets every client read it, and
-// exempts it from the limits of API Priority and Fairness.
+// probePath is the path of a probe. By default, Kubernetes lets every client read it and exempts it
+// from API Priority and Fairness.
 const probePath = "livez"
 
-// heard is when the API server last gave a sign of life (Unix nanoseconds): an
-// answer, or a change or bookmark of a watch. 0 is never.
+// heard is the time of the API server's last sign of life (Unix nanoseconds): a response, or a
+// change or bookmark of a watch. 0 means never.
 type heard struct{ at atomic.Int64 }
 
 func (h *heard) now(at time.Time) { h.at.Store(at.UnixNano()) }
 
-// last is the time of the last sign of life; zero if there was none.
+// last returns the time of the last sign of life; zero means none.
 func (h *heard) last() time.Time {
 	if at := h.at.Load(); at != 0 {
 		return time.Unix(0, at)
@@ -30,7 +30,7 @@ func (h *heard) last() time.Time {
 	return time.Time{}
 }
 
-// startProbing begins to probe, if that is configured, unless it has begun.
+// startProbing starts the probes once, if Config.Probes is set.
 func (w *Watcher) startProbing(ctx context.Context) {
 	if !w.probes {
 		return
@@ -44,9 +44,8 @@ func (w *Watcher) startProbing(ctx context.Context) {
 	w.launch(ctx, w.probe)
 }
 
-// probe sends a request whenever the API server has given no sign of life for a
-// while. A hung server keeps its connections open, and so do watches on which
-// nothing changes; the answer tells the two apart.
+// probe sends a request when the API server has shown no sign of life for a while. A hung server
+// keeps its connections open, as do idle watches. The response distinguishes the two.
 func (w *Watcher) probe(ctx context.Context) {
 	for ctx.Err() == nil {
 		quiet := w.now().Sub(w.heard.last())
@@ -61,7 +60,7 @@ func (w *Watcher) probe(ctx context.Context) {
 	}
 }
 
-// ask reports whether the API server answers in time.
+// ask reports whether the API server responds in time.
 func (w *Watcher) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, w.pace.answer)
 	defer cancel()
@@ -79,10 +78,10 @@ func (w *Watcher) ask(ctx context.Context) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be reused
 	switch resp.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return false // of a proxy, or of a server that is starting or ending
+		return false // from a proxy, or from a server that is starting or ending
 	}
 	return true
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestHeard: a server that stops answering gives no sign of life although its
-// watches stay connected; one on which nothing changes does.
+// TestHeard: a hung server gives no sign of life although its watches stay connected. An idle
+// server does.
 func TestHeard(t *testing.T) {
 	const livez = "/livez"
 	f := newFakeAPI(t)
@@ -27,14 +27,14 @@ func TestHeard(t *testing.T) {
 			t.Errorf("%s: the watch is not connected: %+v", reason, statsOf(wd, "pods"))
 		}
 	}
-	// silent checks that there is no sign of life although the server is probed.
+	// silent checks that there is no sign of life despite the probes.
 	silent := func(reason string) {
 		t.Helper()
 		probed := func(times int) {
 			from := len(f.asked(livez))
 			wd.await("probes", func() bool { defer wd.ping(); return len(f.asked(livez)) >= from+times })
 		}
-		probed(2) // the first may be the one that is answered no more
+		probed(2) // the first may be the last one with a response
 		before := wd.Stats().Heard
 		probed(3)
 		if after := wd.Stats().Heard; !after.Equal(before) {
@@ -60,7 +60,7 @@ func TestHeard(t *testing.T) {
 	silent("a proxy whose server is away")
 }
 
-// TestNoProbes: without Probes there is no request but those of watches.
+// TestNoProbes: without Probes there are no requests except those of watches.
 func TestNoProbes(t *testing.T) {
 	f := newFakeAPI(t)
 	wd := watching(t, f)

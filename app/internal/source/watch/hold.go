@@ -13,13 +13,13 @@ import (
 
 type uidKey = types.UID
 
-// held is what is kept of an object.
+// held is the record that a stream keeps of an object.
 type held struct {
 	version uint64
 	kind    object.Kind
 	namespace,
 	name string
-	// round is the list that showed it last.
+	// round is the last list that contained the object.
 	round uint32
 }
 
@@ -27,7 +27,7 @@ func (h held) ref(uid uidKey) object.Ref {
 	return object.Ref{Kind: h.kind, Namespace: h.namespace, Name: h.name, UID: uid}
 }
 
-// kept returns what is kept of the object that o is of.
+// kept returns the UID and the record of o's object.
 func kept(o *observation.Observation, round uint32) (uidKey, held) {
 	h := held{round: round}
 	if e := o.Event; e != nil {
@@ -39,7 +39,7 @@ func kept(o *observation.Observation, round uint32) (uidKey, held) {
 	return o.State.UID, h
 }
 
-// hold keeps what is needed of an object and reports whether it is new.
+// hold stores the object's record and reports whether this version is new.
 func (s *stream) hold(o *observation.Observation) bool {
 	uid, h := kept(o, s.round)
 	s.mu.Lock()
@@ -49,8 +49,8 @@ func (s *stream) hold(o *observation.Observation) bool {
 	return !known || before.version != h.version
 }
 
-// adopt keeps what another stream saw of an object, unless something newer is
-// kept, and reports whether that version is to be handed on.
+// adopt stores the record from another stream's observation, unless the stored one is newer. It
+// reports whether the caller should emit that version.
 func (s *stream) adopt(o *observation.Observation) bool {
 	if o.Gone != nil {
 		s.release(o.Gone.UID)
@@ -66,7 +66,7 @@ func (s *stream) adopt(o *observation.Observation) bool {
 	return !known || before.version != h.version
 }
 
-// beginRound begins a list.
+// beginRound starts a new list.
 func (s *stream) beginRound() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *stream) release(uid uidKey) {
 	delete(s.objects, uid)
 }
 
-// releaseMissing forgets and returns what the last list did not show.
+// releaseMissing removes and returns the objects that the last list did not contain.
 func (s *stream) releaseMissing() map[uidKey]held {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *stream) releaseMissing() map[uidKey]held {
 	return missing
 }
 
-// endList hands on what the list shows to be gone.
+// endList emits the removals that the list shows.
 func (s *stream) endList(version string) {
 	number, _ := strconv.ParseUint(version, 10, 64)
 	for uid, h := range s.releaseMissing() {

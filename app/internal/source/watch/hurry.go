@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// briefTimeout is the timeout, in seconds, of a watch that is opened for a
-// bookmark: the API server sends one two seconds before a watch ends.
+// briefTimeout is the timeout, in seconds, of a watch opened for a bookmark. The API server sends a
+// bookmark two seconds before a watch ends.
 const briefTimeout = 3
 
-// Hurry asks for every stream how far it has come, so that Config.Reached is told
-// of the present in a few seconds. By itself, the API server says it about once a
-// minute of a resource that nothing happens to, and then perhaps what it was long
-// ago. It costs three requests for each stream, and returns at once.
+// Hurry requests a bookmark for every stream, so that Config.Reached receives current positions
+// within a few seconds. Without it, the API server sends a bookmark about once a minute for an idle
+// resource, and that bookmark may be old. Hurry costs three requests for each stream, and returns
+// at once.
 func (w *Watcher) Hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,16 +27,16 @@ func (w *Watcher) Hurry() {
 	}
 }
 
-// Follows reports whether the stream is under way that p is a position of: one
-// whose resource was removed tells of nothing any more.
+// Follows reports whether the stream of position p is running. The stream of a removed resource is
+// not.
 func (w *Watcher) Follows(p Position) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.streams[p.key()] != nil
 }
 
-// beBrief ends a watch in favour of one that brings a bookmark soon. The list
-// makes the API server ask its storage for the present.
+// beBrief prepares a short watch that brings a bookmark soon; the caller ends the current watch.
+// The list makes the API server read the current version from its storage.
 func (s *stream) beBrief(ctx context.Context) error {
 	if _, err := s.listPage(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Identity names the cluster: by the UID of its namespace kube-system, which
-// every observer sees alike. Who may not read that gets a hash of the server's
+// Identity returns the cluster's name: the UID of its namespace kube-system, which is the same for
+// every observer. If that namespace is forbidden or missing, it returns a hash of the server's
 // address and certificate authority.
 func Identity(ctx context.Context, cfg *rest.Config) (string, error) {
 	l, err := dial(cfg, nil)

@@ -11,23 +11,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// maxVisits bounds how many resources are caught up with at once when a
-// namespace is included.
+// maxVisits bounds the concurrent visits of Include.
 const maxVisits = 64
 
-// Include hands on, as Baseline, what there is in a namespace that
-// Config.Wanted holds for since just now: in every resource that is watched in
-// all namespaces. Its live changes need no Include.
+// Include emits, as Baseline, the objects in a namespace that Config.Wanted has just accepted. It
+// covers every resource that is watched in all namespaces. Live changes need no Include.
 //
-// With a resourceVersion since, the Baseline is what stood there exactly, and
-// every change from there follows, as Listed; if the API server does not show
-// that version any more, or since is 0, the present is the Baseline. Nothing is
-// lost in between; the same thing may be observed twice.
+// With a resourceVersion since, the Baseline is the exact state at that version, and every later
+// change follows as Listed. If since is 0 or the API server has discarded the version, the present
+// is the Baseline. Nothing is lost in between, but duplicates are possible.
 //
 // Include returns at once; Synced waits for it. ctx bounds its work.
 func (w *Watcher) Include(ctx context.Context, namespace string, since uint64) {
 	if namespace == "" {
-		return // always there
+		return // always wanted
 	}
 	w.background(ctx, func(ctx context.Context) {
 		var visits sync.WaitGroup
@@ -46,8 +43,8 @@ func (w *Watcher) Include(ctx context.Context, namespace string, since uint64) {
 	})
 }
 
-// Left forgets a namespace that Config.Wanted does not hold for any more. Its
-// objects are not reported as gone.
+// Left drops the records of a namespace that Config.Wanted no longer accepts. Its objects are not
+// reported as gone.
 func (w *Watcher) Left(namespace string) {
 	if namespace == "" {
 		return
@@ -57,8 +54,7 @@ func (w *Watcher) Left(namespace string) {
 	}
 }
 
-// wide returns the streams of namespaced resources that are watched in all
-// namespaces.
+// wide returns the streams that watch a namespaced resource in all namespaces.
 func (w *Watcher) wide() []*stream {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,8 +67,8 @@ func (w *Watcher) wide() []*stream {
 	return wide
 }
 
-// visit returns a stream that shows one namespace of another's resource until
-// the other shows it, too.
+// visit returns a stream for one namespace of another stream's resource. It ends when the other
+// stream covers the namespace.
 func (w *Watcher) visit(of *stream, namespace string, since uint64) *stream {
 	of.mu.Lock()
 	p := of.plan
@@ -90,9 +86,9 @@ func (w *Watcher) visit(of *stream, namespace string, since uint64) *stream {
 	return s
 }
 
-// visited reports whether a visiting stream is done: the other stream shows all
-// that was stored after the visit began. It may have passed over what was stored
-// before, which is what the list of the present shows, or the changes up to late.
+// visited reports whether a visiting stream is done. The other stream shows all changes stored
+// after the visit began. It may have dropped earlier ones; the list of the present, or the changes
+// up to late, show those.
 func (s *stream) visited() bool {
 	return s.visiting && s.version != "" && (s.since == 0 || s.inexact || !s.behind)
 }
@@ -107,14 +103,13 @@ func (s *stream) releaseNamespace(namespace string) {
 	}
 }
 
-// wants reports whether what is in a namespace is of interest.
+// wants reports whether objects in a namespace are of interest.
 func (w *Watcher) wants(namespace string) bool {
 	return namespace == "" || w.wanted == nil || w.wanted(namespace)
 }
 
-// unwanted reports whether an object is passed over. An Event stands for the
-// object that it regards: those of cluster-scoped ones are in namespace
-// default.
+// unwanted reports whether an object is dropped. An Event counts as the object that it regards.
+// Events of cluster-scoped objects are in namespace default.
 func (s *stream) unwanted(obj metav1.Object) bool {
 	if s.w.wants(obj.GetNamespace()) {
 		return false

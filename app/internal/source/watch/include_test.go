@@ -43,7 +43,8 @@ func TestInclude(t *testing.T) {
 			reason: "what stood is the baseline, and what came after it is told, however it ended", since: 104,
 			want: []string{
 				"baseline Pod/changed 103", "baseline Deployment/d 104",
-				"listed Pod/changed 105", "listed Pod/brief 106", "listed gone Pod/brief 107", "listed event Pulled 108",
+				"listed Pod/changed 105", "listed Pod/brief 106", "listed gone Pod/brief 107",
+				"listed event Pulled 108",
 			},
 		},
 		"PastGone": {
@@ -54,7 +55,10 @@ func TestInclude(t *testing.T) {
 		"WatchGone": {
 			reason: "a past of which only the list is to be had still tells what differs", since: 104,
 			before: func(f *fakeAPI) { f.with(func() { f.gone = f.version }) },
-			want:   []string{"baseline Pod/changed 103", "baseline Deployment/d 104", "listed Pod/changed 105", "listed event Pulled 108"},
+			want: []string{
+				"baseline Pod/changed 103", "baseline Deployment/d 104", "listed Pod/changed 105",
+				"listed event Pulled 108",
+			},
 		},
 	}
 	for name, tc := range cases {
@@ -99,13 +103,15 @@ func TestInclude(t *testing.T) {
 			})
 			wd.awaitLine("listed gone Pod/q 114")
 			wd.want("what was left is neither told of nor told to be gone",
-				slices.Concat(mine, tc.want, []string{"Pod/live 110", "Pod/r 112", "listed Pod/s 113", "listed gone Pod/q 114"})...)
+				slices.Concat(
+					mine, tc.want, []string{"Pod/live 110", "Pod/r 112", "listed Pod/s 113", "listed gone Pod/q 114"},
+				)...)
 		})
 	}
 }
 
-// What has come to be wanted before a relist shows it stood already: it is no
-// news, whichever of the relist and Include comes first.
+// Objects of a newly wanted namespace existed before the relist, so they are not changes. The order
+// of relist and Include does not matter.
 func TestRelistBeforeInclude(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "theirs", "a")
@@ -122,8 +128,8 @@ func TestRelistBeforeInclude(t *testing.T) {
 	wd.want("only what was stored meanwhile is news", "baseline Pod/a 101", "listed Pod/changed 103")
 }
 
-// A relist after Include knows what Include showed: it neither repeats it as
-// news nor misses that it is gone.
+// A relist after Include knows the objects from Include: it neither repeats them nor misses their
+// removal.
 func TestRelistAfterInclude(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "theirs", "a")
@@ -143,15 +149,17 @@ func TestRelistAfterInclude(t *testing.T) {
 func TestEventsOfClusterScopedObjectsAreWanted(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(eventsPath, "default", "n", "reason", "NodeReady", "regarding", map[string]any{"kind": "Node", "name": "n"})
-	f.put(eventsPath, "default", "p", "reason", "Pulled", "regarding", map[string]any{"kind": "Pod", "namespace": "default", "name": "p"})
+	f.put(eventsPath, "default", "p", "reason", "Pulled", "regarding", map[string]any{
+		"kind": "Pod", "namespace": "default", "name": "p",
+	})
 	wd := watchingAs(t, f, func(c *Config) { c.Wanted = func(string) bool { return false } })
 	wd.watch(all)
 	wd.sync()
 	wd.want("an Event stands for what it regards", "baseline event NodeReady 101")
 }
 
-// Namespaces come and go while objects change; at the end the last thing told of
-// each object of a namespace that is ours is what there is.
+// Namespaces come and go while objects change. At the end, the last observation of each wanted
+// object matches the server.
 func TestNothingIsLostWhileNamespacesChange(t *testing.T) {
 	f := newFakeAPI(t)
 	f.with(func() { f.bookmarks = true })

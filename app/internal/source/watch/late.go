@@ -13,18 +13,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// errSetBack says that the storage does not know what was already seen of it,
-// as after it was restored from a backup: a watch from there would be silent.
+// errSetBack means that the storage has not reached a version that was already observed, as after a
+// restore from a backup. A watch from that version would be silent.
 var errSetBack = errors.New("the API server's storage is older than what was seen of it")
 
-// pulse is the last sign of life of a stream's watch.
+// pulse is the time of the last sign of life of a stream's watch.
 type pulse struct{ at time.Time }
 
 func (p *pulse) beat() { p.at = time.Now() }
 
-// missed reports whether the stream was without a sign of life for longer. The
-// monotonic clock stands still while the machine sleeps, so the wall clock is
-// asked, too; one that jumps costs a request.
+// missed reports whether the stream had no sign of life for longer than after. The monotonic clock
+// stops while the machine sleeps, so the wall clock counts, too. A jump of the wall clock costs one
+// request.
 func (p *pulse) missed(after time.Duration) bool {
 	if p.at.IsZero() {
 		return false
@@ -33,10 +33,9 @@ func (p *pulse) missed(after time.Duration) bool {
 	return now.Sub(p.at) > after || now.Round(0).Sub(p.at.Round(0)) > after
 }
 
-// opened finds out, when a watch has been opened, what it brings late: all that
-// was stored by now, if the stream was without a watch until now. It asks after
-// the opening, so what is stored between the two counts as late, too; the other
-// way round, a slow opening would pass for live.
+// opened determines the late changes of a new watch: all that was stored before now, if the stream
+// had no watch until now. The request follows the opening, so changes between the two count as
+// late. The reverse order would count changes during a slow opening as live.
 func (s *stream) opened(ctx context.Context) error {
 	if !s.behind && !s.pulse.missed(s.w.pace.late) {
 		s.pulse.beat()
@@ -58,8 +57,7 @@ func (s *stream) opened(ctx context.Context) error {
 	return nil
 }
 
-// changed is called after each change. Who takes long to take what is handed to
-// him finds the rest of it late.
+// changed is called after each change. A slow receiver makes the remaining changes late.
 func (s *stream) changed(ctx context.Context) error {
 	if s.pulse.missed(s.w.pace.late) {
 		return s.opened(ctx)
@@ -68,8 +66,7 @@ func (s *stream) changed(ctx context.Context) error {
 	return nil
 }
 
-// isLate reports whether what the watch brought had been stored before it was
-// opened.
+// isLate reports whether the watched object was stored before the watch was opened.
 func (s *stream) isLate(state *observation.State, event *observation.Event) bool {
 	if state != nil {
 		return state.ResourceVersion <= s.late
@@ -77,7 +74,7 @@ func (s *stream) isLate(state *observation.State, event *observation.Event) bool
 	return event.ResourceVersion <= s.late
 }
 
-// number is the version that has been reached, as a number; 0 if it is none.
+// number returns the reached version as a number, or 0 if it is not numeric.
 func (s *stream) number() uint64 {
 	n, err := strconv.ParseUint(s.version, 10, 64)
 	if err != nil {
@@ -86,20 +83,20 @@ func (s *stream) number() uint64 {
 	return n
 }
 
-// checkCaughtUp notes that all that was late has come, once it has.
+// checkCaughtUp marks the stream as caught up when all late changes have arrived.
 func (s *stream) checkCaughtUp() {
 	if s.behind && s.number() >= s.late {
 		s.caughtUp()
 	}
 }
 
-// disconnected notes that the watch has ended.
+// disconnected records the end of the watch.
 func (s *stream) disconnected() {
 	s.lost = time.Now()
 	s.state.behind(s.w.now())
 }
 
-// caughtUp notes that the stream shows the present from now on.
+// caughtUp records that the stream shows the present from now on.
 func (s *stream) caughtUp() {
 	s.behind = false
 	s.state.connected()

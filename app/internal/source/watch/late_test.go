@@ -10,7 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// shortly is what counts as late in tests.
+// shortly is the late limit in tests.
 const shortly = 30 * time.Millisecond
 
 func TestWhatCameDuringABreakIsLate(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWhatASlowReceiverTakesLateIsLate(t *testing.T) {
 	f.put(podsPath, "default", "first")
 	<-taken
 	f.put(podsPath, "default", "waiting")
-	<-time.After(2 * shortly) // what is tested is that time passed
+	<-time.After(2 * shortly) // the test needs time to pass
 	close(goOn)
 	wd.awaitLine("listed Pod/waiting 102")
 	wd.present()

@@ -23,19 +23,18 @@ type link struct {
 	dialer   *connrotation.Dialer
 	dynamic  dynamic.Interface
 	metadata metadata.Interface
-	// credentials tells whether another link would differ.
+	// credentials is the fingerprint of the credentials.
 	credentials [sha256.Size]byte
 }
 
-// dialTimeout bounds the making of one connection.
+// dialTimeout bounds the setup of one connection.
 const dialTimeout = 10 * time.Second
 
-// dial prepares a link; it connects when it is first used. Its requests are
-// counted if there is a place to count them.
+// dial prepares a link, which connects on first use. A nil requests disables counting.
 func dial(cfg *rest.Config, requests *atomic.Uint64) (*link, error) {
 	l := &link{conf: rest.CopyConfig(cfg)}
-	// Certificates are read here, not by client-go: it would look every five
-	// minutes, in a goroutine that nothing ends. renew reads them when needed.
+	// Certificates are read here, not by client-go, which would check them every five minutes in a
+	// goroutine that never ends. renew reads them when needed.
 	err := rest.LoadTLSFiles(l.conf)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the certificates for %s: %w", cfg.Host, err)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestMessagesAreCleaned: no source of a message passes a value on.
+// TestMessagesAreCleaned: no source of a message keeps a confidential value.
 func TestMessagesAreCleaned(t *testing.T) {
 	const (
 		secret = "cNrYhunter2"
@@ -22,10 +22,13 @@ func TestMessagesAreCleaned(t *testing.T) {
 		"pod": `{"apiVersion":"v1","kind":"Pod",` + meta + `"spec":{"containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Failed",` + bad + `,
 			"conditions":[{"type":"Ready","status":"False",` + bad + `}],
 			"containerStatuses":[{"name":"a","state":{"waiting":{` + bad + `}},"lastState":` + ended + `},{"name":"b","state":` + ended + `}]}}`,
-		"job":       `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Failed","status":"True",` + bad + `}]}}`,
-		"custom":    `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Stalled","status":"True",` + bad + `}]}}`,
-		"event":     `{"apiVersion":"v1","kind":"Event",` + meta + bad + `}`,
-		"event, v1": `{"apiVersion":"events.k8s.io/v1","kind":"Event",` + meta + `"reason":"it is cNrYhunter2","note":"cNrYhunter2"}`,
+		"job": `{"apiVersion":"batch/v1","kind":"Job",` + meta +
+			`"status":{"conditions":[{"type":"Failed","status":"True",` + bad + `}]}}`,
+		"custom": `{"apiVersion":"x/v1","kind":"X",` + meta +
+			`"status":{"conditions":[{"type":"Stalled","status":"True",` + bad + `}]}}`,
+		"event": `{"apiVersion":"v1","kind":"Event",` + meta + bad + `}`,
+		"event, v1": `{"apiVersion":"events.k8s.io/v1","kind":"Event",` + meta +
+			`"reason":"it is cNrYhunter2","note":"cNrYhunter2"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &unstructured.Unstructured{}

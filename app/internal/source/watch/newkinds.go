@@ -11,26 +11,25 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// newKinds keeps which kinds came and went while watching. A kind that came is
-// watched from the version of its CustomResourceDefinition on, so that its
-// first objects are seen to happen.
+// newKinds tracks the kinds that appear and disappear during the watch. A new kind is watched from
+// the version of its CustomResourceDefinition on, so that its first objects count as live.
 //
-// Discovery and the watch of the definitions are not in step: either may be
-// the first to show a kind.
+// Discovery and the watch of the definitions are not synchronized: either may be the first to show
+// a kind.
 type newKinds struct {
 	mu sync.Mutex
-	// from is the version from which a kind is watched: 0 for those that were
-	// there, or whose definition is not to be seen.
+	// from maps each kind to the start version of its watch. It is 0 for kinds that existed before,
+	// or whose definition cannot be read.
 	from map[schema.GroupResource]uint64
-	// defined kinds are not in discovery yet, undefined ones are there without
-	// a definition, and leaving ones still are though theirs is gone.
+	// defined kinds are not in discovery yet. undefined kinds are in discovery without a
+	// definition. leaving kinds are still in discovery, but their definition is gone.
 	defined, undefined, leaving map[schema.GroupResource]bool
-	// dropped kinds are to be watched no more.
+	// dropped kinds are no longer to be watched.
 	dropped []droppedKind
 	changed chan struct{}
 }
 
-// droppedKind is a kind that is not defined any more, since that version.
+// droppedKind is a kind whose definition was removed at that version.
 type droppedKind struct {
 	schema.GroupResource
 	version uint64
@@ -46,8 +45,7 @@ func makeNewKinds() newKinds {
 	}
 }
 
-// stood takes the kinds that were there when watching began, and from which
-// version on they are watched.
+// stood records the kinds that existed at the start, with their start versions.
 func (n *newKinds) stood(all []resource, from func(resource) uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -56,7 +54,7 @@ func (n *newKinds) stood(all []resource, from func(resource) uint64) {
 	}
 }
 
-// note takes an observation of a CustomResourceDefinition.
+// note records an observation of a CustomResourceDefinition.
 func (n *newKinds) note(o *observation.Observation) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -85,9 +83,9 @@ func (n *newKinds) note(o *observation.Observation) {
 	}
 }
 
-// offered takes what discovery shows, and reports whether that and the
-// definitions agree. A kind that is offered twice without a definition has none
-// to be seen: what there is of it then is how things stand.
+// offered records the kinds in discovery and reports whether discovery and the definitions agree. A
+// kind without a definition in two consecutive calls has no readable definition; its current
+// objects become its Baseline.
 func (n *newKinds) offered(all []resource) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,8 +110,8 @@ func (n *newKinds) offered(all []resource) bool {
 	return agree && len(n.defined) == 0
 }
 
-// since returns the version from which a resource is to be watched, if it is
-// time to.
+// since returns the start version of a resource; known is false until the resource should be
+// watched.
 func (n *newKinds) since(gr schema.GroupResource) (version uint64, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Normalize returns what the engine uses of an object as the dynamic client
-// decoded it; u is only read, and nothing of it is kept but strings. It returns
-// nil for an object without UID or numeric resourceVersion: such a thing (a
-// metric, a ComponentStatus) is not stored and has no life to follow.
+// Normalize returns the fields of an object that the engine uses. It only reads u, as decoded by
+// the dynamic client, and keeps nothing of it but strings. It returns nil for an object without UID
+// or numeric resourceVersion, such as a metric or a ComponentStatus: these are not stored and have
+// no lifecycle.
 func Normalize(u *unstructured.Unstructured) *observation.State {
 	obj := u.Object
 	meta := sub(obj, "metadata")
@@ -69,7 +69,7 @@ func Normalize(u *unstructured.Unstructured) *observation.State {
 	return s
 }
 
-// kindOf splits an apiVersion; its parts share memory with all of their like.
+// kindOf splits an apiVersion. The parts are interned.
 func kindOf(apiVersion, kind string) object.Kind {
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if !ok {

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// read returns an object of testdata, as a real API server gave it.
+// read returns an object of testdata, recorded from a real API server.
 func read(tb testing.TB, name string) *unstructured.Unstructured {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -35,7 +35,7 @@ func read(tb testing.TB, name string) *unstructured.Unstructured {
 	return u
 }
 
-// parse decodes an object given as text.
+// parse decodes an object from JSON.
 func parse(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	u := &unstructured.Unstructured{}
@@ -155,7 +155,9 @@ func TestBounds(t *testing.T) {
 	s := Normalize(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1","name":"`+long+`"},
 		"status":{"conditions":[`+strings.TrimSuffix(conditions, ",")+`]}}`))
 	if len(s.Name) > 1024 || len(s.Conditions) > maxItems || len(s.Conditions[0].Message) > 1024 {
-		t.Errorf("a name of %d bytes, %d conditions, a message of %d bytes", len(s.Name), len(s.Conditions), len(s.Conditions[0].Message))
+		t.Errorf("a name of %d bytes, %d conditions, a message of %d bytes", len(s.Name), len(s.Conditions), len(
+			s.Conditions[0].Message,
+		))
 	}
 }
 

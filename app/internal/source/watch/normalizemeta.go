@@ -13,9 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// NormalizeMetadata is Normalize for an object of which only the metadata was
-// read: a Secret, a ConfigMap. Its data is not known, so every write of it
-// counts as one to its desired state.
+// NormalizeMetadata is Normalize for objects read as metadata only, such as Secrets and ConfigMaps.
+// Their data is unknown, so every write counts as a change of the desired state.
 func NormalizeMetadata(kind object.Kind, m *metav1.PartialObjectMetadata) *observation.State {
 	version, err := strconv.ParseUint(m.ResourceVersion, 10, 64)
 	if err != nil || m.UID == "" {

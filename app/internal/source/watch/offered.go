@@ -15,14 +15,13 @@ import (
 // Offered is a resource that an API server offers to list and watch.
 type Offered struct {
 	schema.GroupResource
-	// Namespaced says that its objects are in namespaces.
+	// Namespaced means that its objects are in namespaces.
 	Namespaced bool
 }
 
-// Offers returns what a Watcher of that configuration would watch of a whole
-// cluster now, sorted by group and name. Of the configuration REST, Exclude and
-// Warn count; Warn is told of APIs that do not say what they offer. Nothing is
-// watched.
+// Offers returns the resources that a Watcher with this configuration would watch in a whole
+// cluster now, sorted by group and name. It uses only REST, Exclude and Warn. Warn receives the API
+// groups whose discovery failed. Offers starts no watch.
 func Offers(ctx context.Context, cfg Config) ([]Offered, error) {
 	w, err := New(Config{REST: cfg.REST, Warn: cfg.Warn, Emit: func(*observation.Observation) {}})
 	if err != nil {
@@ -40,9 +39,9 @@ func Offers(ctx context.Context, cfg Config) ([]Offered, error) {
 	return Select(offered, cfg.Exclude), nil
 }
 
-// Select returns, of what is offered, what a Watcher watches that has such a
-// Config.Exclude, sorted by group and name and each once. Events are named as
-// it watches them, in events.k8s.io.
+// Select returns the offered resources without those excluded by DefaultExclude and exclude. The
+// result is sorted by group and name, without duplicates. Events appear in events.k8s.io, as a
+// Watcher watches them.
 func Select(offered []Offered, exclude []schema.GroupResource) []Offered {
 	out, not := []Offered{}, newExcluded(exclude)
 	for _, r := range offered {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// spread is the time over which the streams come back after an outage.
+// spread is the time over which the streams reconnect after an outage.
 const spread = 250 * time.Millisecond
 
-// wakeInterval is how often at most streams are woken: a server that comes and
-// goes must not draw all of them each time.
+// wakeInterval is the minimum interval between two wake-ups, so that an unstable server does not
+// get the requests of all streams each time.
 const wakeInterval = time.Second
 
 // outage lets the first stream that reaches the server again wake all others.
@@ -22,14 +22,14 @@ type outage struct {
 	woke time.Time
 }
 
-// lost notes that the server did not answer, or not in a useful way.
+// lost records that the server gave no useful response.
 func (o *outage) lost() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.down = true
 }
 
-// found notes that it did.
+// found records that the server responded again.
 func (o *outage) found() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,7 +41,7 @@ func (o *outage) found() {
 	o.back = nil
 }
 
-// over is closed when the outage is.
+// over returns a channel that closes at the end of the outage.
 func (o *outage) over() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *outage) over() <-chan struct{} {
 	return o.back
 }
 
-// answered notes that the server works.
+// answered records that the server works.
 func (w *Watcher) answered() {
 	w.heard.now(w.now())
 	w.warnings.again(unreachable)

@@ -8,26 +8,24 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// plan is what one stream watches, and how.
+// plan describes the resource of one stream and how to watch it.
 type plan struct {
 	resource schema.GroupVersionResource
-	// namespace is empty for all of them and for objects of cluster scope.
+	// namespace is empty for all namespaces and for cluster-scoped objects.
 	namespace string
 	// name is empty for all objects.
 	name string
-	// since is the resourceVersion after which everything counts as seen
-	// happening; 0 is now.
+	// since is the resourceVersion after which changes count as live; 0 means now.
 	since uint64
-	// old says that since lies back, so that what came after it is late.
+	// old means that since is in the past, so changes after it are late.
 	old bool
-	// quiet plans have their own use for what is seen: a resource that may
-	// not be read is not worth a warning.
+	// quiet plans give no warning for an unreadable resource.
 	quiet bool
-	// seen takes what the stream sees.
+	// seen receives the observations of the stream.
 	seen func(s *stream, o *observation.Observation)
 }
 
-// key identifies a stream: one for each resource, whatever its version.
+// key identifies a stream: one for each resource, in any version.
 type key struct {
 	schema.GroupResource
 	namespace, name string
@@ -47,7 +45,7 @@ func (k key) anyNamespace() key {
 	return k
 }
 
-// pageSize is how many objects one page of a list holds.
+// pageSize is the number of objects in one page of a list.
 func (p plan) pageSize() int64 {
 	if p.resource.GroupResource() == crds {
 		return 20 // their schemas can be huge
@@ -55,7 +53,7 @@ func (p plan) pageSize() int64 {
 	return 250
 }
 
-// Resources that are read in their own way.
+// Resources with special handling.
 var (
 	crds       = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 	events     = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}

@@ -7,8 +7,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// pod reads a Pod. Environment, commands and arguments of its containers are
-// never looked at.
+// pod reads a Pod. It never reads the environment, commands or arguments of its containers.
 func pod(obj fields) *observation.Pod {
 	spec, status := sub(obj, "spec"), sub(obj, "status")
 	return &observation.Pod{
@@ -20,13 +19,15 @@ func pod(obj fields) *observation.Pod {
 		ReadinessGates:  words(spec, "readinessGates", "conditionType"),
 		SchedulingGates: words(spec, "schedulingGates", "name"),
 		Volumes:         len(items(spec, "volumes")),
-		Scheduled:       object.ParseScheduled(raw(sub(sub(obj, "metadata"), "annotations"), object.AnnotationScheduled)),
-		Phase:           word(status, "phase"),
-		Reason:          word(status, "reason"),
-		Message:         raw(status, "message"),
-		Started:         moment(status, "startTime"),
-		Init:            containers(items(spec, "initContainers"), items(status, "initContainerStatuses")),
-		Containers:      containers(items(spec, "containers"), items(status, "containerStatuses")),
+		Scheduled: object.ParseScheduled(
+			raw(sub(sub(obj, "metadata"), "annotations"), object.AnnotationScheduled),
+		),
+		Phase:      word(status, "phase"),
+		Reason:     word(status, "reason"),
+		Message:    raw(status, "message"),
+		Started:    moment(status, "startTime"),
+		Init:       containers(items(spec, "initContainers"), items(status, "initContainerStatuses")),
+		Containers: containers(items(spec, "containers"), items(status, "containerStatuses")),
 	}
 }
 

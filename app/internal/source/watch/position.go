@@ -9,38 +9,40 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Position says how far one stream of a Watcher has come. A later Watcher of
-// the same cluster goes on from there (Config.Resume). The zero value is no
-// position.
+// Position is the position of one stream of a Watcher. A later Watcher of the same cluster can
+// resume from it (Config.Resume). The zero value is no position.
 type Position struct {
-	// Resource is what the stream watches. Its version is not part of the
-	// stream's name: the API server may prefer another one later.
+	// Resource is the watched resource. Its version is not part of the stream's key, because the
+	// API server may prefer another one later.
 	Resource schema.GroupVersionResource
 	// Namespace and Name are empty where the stream is not limited to one.
 	Namespace, Name string
-	// Version is the resourceVersion up to which everything was emitted; empty
-	// if the resource is gone, and there is nothing to go on from.
+	// Version is the resourceVersion up to which everything was emitted. Empty means that the
+	// resource is gone and no stream can resume.
 	Version string
 }
 
-// Key names the stream, the same for all its positions and in every process:
-// "deployments.apps/default/web", with nothing where there is no limit.
+// Key identifies the stream in all its positions and in every process:
+// "deployments.apps/default/web". A part without a limit is empty.
 func (p Position) Key() string {
 	return p.Resource.GroupResource().String() + "/" + p.Namespace + "/" + p.Name
 }
 
-// String is the whole position in a stable text form, which ParsePosition
-// reads: group/version/resource/namespace/name/resourceVersion.
+// String returns the position in a stable text form for ParsePosition:
+// group/version/resource/namespace/name/resourceVersion.
 func (p Position) String() string {
 	r := p.Resource
 	return strings.Join([]string{r.Group, r.Version, r.Resource, p.Namespace, p.Name, p.Version}, "/")
 }
 
-// ParsePosition reads what String wrote. An error names the text.
+// ParsePosition parses the output of String. An error contains the text.
 func ParsePosition(text string) (Position, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 6 || parts[1] == "" || parts[2] == "" || parts[5] == "" {
-		return Position{}, fmt.Errorf("cannot read %.200q as the position of a watch: want group/version/resource/namespace/name/resourceVersion", text)
+		return Position{}, fmt.Errorf(
+			"cannot read %.200q as the position of a watch: want group/version/resource/namespace/name/resourceVersion",
+			text,
+		)
 	}
 	return Position{
 		Resource:  schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]},
@@ -48,12 +50,12 @@ func ParsePosition(text string) (Position, error) {
 	}, nil
 }
 
-// key is that of the stream.
+// key returns the key of the stream.
 func (p Position) key() key {
 	return key{GroupResource: p.Resource.GroupResource(), namespace: p.Namespace, name: p.Name}
 }
 
-// gone tells that the resource of a position is gone, unless it is back already.
+// gone reports the removal of a position's resource, unless the resource is back already.
 func (w *Watcher) gone(p Position) {
 	if w.tell == nil {
 		return
@@ -65,7 +67,7 @@ func (w *Watcher) gone(p Position) {
 	}
 }
 
-// reached tells how far the stream has come, after all that it emitted.
+// reached reports the stream's position after all its observations.
 func (s *stream) reached() {
 	if s.w.tell == nil || s.visiting {
 		return

@@ -12,9 +12,9 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// progress gives the verdict of kstatus, but for two kinds. Of a Pod kstatus
-// judges by the wall clock, and the same object must always give the same
-// observation; of a Job it says Current as soon as it runs.
+// progress returns the verdict of kstatus except for two kinds. For a Pod, kstatus uses the wall
+// clock, but the same object must always give the same observation. For a running Job, kstatus
+// returns Current.
 func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State) (observation.Progress, string) {
 	if !s.Deleting.IsZero() {
 		return observation.ProgressTerminating, ""
@@ -31,7 +31,7 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	}
 	switch result.Status {
 	case status.CurrentStatus:
-		// Its messages say no more than the verdict does.
+		// Its messages only repeat the verdict.
 		return observation.ProgressCurrent, ""
 	case status.FailedStatus:
 		return observation.ProgressFailed, explained(result)
@@ -42,7 +42,8 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	}
 }
 
-// explained is the message of a verdict. Where it is withheld, its reason says more.
+// explained returns the message of a verdict, with the condition's reason if the message is
+// withheld.
 func explained(result *status.Result) string {
 	text := message.Clean(result.Message)
 	if text == message.Withheld && len(result.Conditions) > 0 {

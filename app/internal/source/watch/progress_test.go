@@ -18,13 +18,15 @@ func TestProgress(t *testing.T) {
 	}{
 		"JobRunning": {
 			reason: "a Job that runs has not reached anything",
-			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"startTime":"2026-05-04T03:02:01Z","active":1}}`,
-			want:   observation.ProgressInProgress,
+			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
+				`"status":{"startTime":"2026-05-04T03:02:01Z","active":1}}`,
+			want: observation.ProgressInProgress,
 		},
 		"JobComplete": {
 			reason: "a Job is done when it says so",
-			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Complete","status":"True"}]}}`,
-			want:   observation.ProgressCurrent,
+			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
+				`"status":{"conditions":[{"type":"Complete","status":"True"}]}}`,
+			want: observation.ProgressCurrent,
 		},
 		"JobFailed": {
 			reason: "a failed Job says why",
@@ -33,8 +35,9 @@ func TestProgress(t *testing.T) {
 		},
 		"JobSuspended": {
 			reason: "a suspended Job waits for nobody in the cluster",
-			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"spec":{"suspend":true},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
-			want:   observation.ProgressCurrent, message: "suspended",
+			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
+				`"spec":{"suspend":true},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
+			want: observation.ProgressCurrent, message: "suspended",
 		},
 		"PodUnschedulable": {
 			reason: "the verdict must not depend on how old the Pod is by now",
@@ -43,18 +46,21 @@ func TestProgress(t *testing.T) {
 		},
 		"PodReady": {
 			reason: "a Pod that is ready has arrived",
-			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
-			want:   observation.ProgressCurrent,
+			object: `{"apiVersion":"v1","kind":"Pod",` + meta +
+				`"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
+			want: observation.ProgressCurrent,
 		},
 		"PodFailed": {
 			reason: "a Pod that failed says why",
-			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Failed","message":"The node was low on resource: memory."}}`,
-			want:   observation.ProgressFailed, message: "The node was low on resource: memory.",
+			object: `{"apiVersion":"v1","kind":"Pod",` + meta +
+				`"status":{"phase":"Failed","message":"The node was low on resource: memory."}}`,
+			want: observation.ProgressFailed, message: "The node was low on resource: memory.",
 		},
 		"NotObserved": {
 			reason: "a controller that has not seen the generation has not acted on it",
-			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
-			want:   observation.ProgressInProgress, message: "X generation is 2, but latest observed generation is 1",
+			object: `{"apiVersion":"x/v1","kind":"X",` + meta +
+				`"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
+			want: observation.ProgressInProgress, message: "X generation is 2, but latest observed generation is 1",
 		},
 		"CustomReady": {
 			reason: "kstatus knows Ready of any kind",

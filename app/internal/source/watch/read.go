@@ -21,11 +21,11 @@ import (
 // page is one page of a list.
 type page struct {
 	items []metav1.Object
-	// version is the list's resourceVersion, next the token of its next page.
+	// version is the list's resourceVersion, next its continue token.
 	version, next string
 }
 
-// listPage reads one page of what the stream watches, or says errSlow.
+// listPage reads one page of the stream's resource, or returns errSlow.
 func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.w.pace.slow, errSlow)
 	defer cancel()
@@ -53,19 +53,21 @@ func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, e
 	if err != nil {
 		return page{}, err
 	}
-	p := page{version: list.GetResourceVersion(), next: list.GetContinue(), items: make([]metav1.Object, len(list.Items))}
+	p := page{
+		version: list.GetResourceVersion(), next: list.GetContinue(), items: make([]metav1.Object, len(list.Items)),
+	}
 	for i := range list.Items {
 		p.items[i] = &list.Items[i]
 	}
 	return p, nil
 }
 
-// openInTime begins a watch where the stream has come, or says errSlow. The
-// watch ends with ctx, which cancel ends.
+// openInTime opens a watch at the stream's version, or returns errSlow. The watch ends with ctx;
+// cancel must end ctx.
 func (s *stream) openInTime(ctx context.Context, cancel context.CancelCauseFunc) (apiwatch.Interface, error) {
 	timer := time.AfterFunc(s.w.pace.slow, func() { cancel(errSlow) })
 	defer timer.Stop()
-	// A watch that is never renewed may hang unnoticed behind a proxy.
+	// Without a timeout, a watch behind a proxy may hang unnoticed.
 	timeout := int64(300 + rand.IntN(300)) //nolint:gosec // spreads load
 	if s.brief {
 		timeout, s.brief = briefTimeout, false
@@ -102,7 +104,7 @@ func (s *stream) selectName(opts *metav1.ListOptions) {
 	}
 }
 
-// observe makes an observation of an object, or nil if it has no identity.
+// observe returns an observation of an object, or nil if the object has no identity.
 func (s *stream) observe(obj metav1.Object) *observation.Observation {
 	o := &observation.Observation{Seen: s.w.now(), Source: observation.SourceWatch}
 	switch obj := obj.(type) {

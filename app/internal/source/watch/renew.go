@@ -14,14 +14,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// renew makes a new connection if there are other credentials than those of the
-// one that was refused, and reports whether to try again at once. All streams
-// ask, and few are heard.
+// renew replaces the refused link if the credentials have changed. It reports whether the stream
+// should retry at once. All streams may call it; pace.renew limits the reads.
 func (w *Watcher) renew(refused *link) bool {
 	w.renewing.Lock()
 	defer w.renewing.Unlock()
 	if w.link.Load() != refused {
-		return true // another stream was here
+		return true // another stream has renewed it
 	}
 	if !w.renewed.IsZero() && time.Since(w.renewed) < w.pace.renew {
 		return false
@@ -41,9 +40,8 @@ func (w *Watcher) renew(refused *link) bool {
 	return true
 }
 
-// redial returns a link with new credentials, or nil if there are none. What
-// answers at another address may be another cluster, whose objects must not be
-// mixed with those of this one.
+// redial returns a link with new credentials, or nil if they are unchanged. Another address is an
+// error: it may be another cluster, and objects of two clusters must not mix.
 func (w *Watcher) redial(refused *link) (*link, error) {
 	cfg := w.rest
 	if w.reload != nil {
@@ -53,7 +51,9 @@ func (w *Watcher) redial(refused *link) (*link, error) {
 		}
 	}
 	if cfg.Host != refused.conf.Host || cfg.APIPath != refused.conf.APIPath {
-		return nil, fmt.Errorf("the server is now %.200q, not %.200q: restart to follow it", cfg.Host, refused.conf.Host)
+		return nil, fmt.Errorf(
+			"the server is now %.200q, not %.200q: restart to follow it", cfg.Host, refused.conf.Host,
+		)
 	}
 	next, err := dial(cfg, &w.requests)
 	if err != nil || next.credentials == refused.credentials {
@@ -62,15 +62,15 @@ func (w *Watcher) redial(refused *link) (*link, error) {
 	return next, nil
 }
 
-// untrusted reports whether the server's certificate was not accepted: its
-// authority may have been replaced.
+// untrusted reports whether the server's certificate failed verification. Its certificate authority
+// may have been replaced.
 func untrusted(err error) bool {
 	var failed *tls.CertificateVerificationError
 	return errors.As(err, &failed)
 }
 
-// fingerprint tells credentials apart, a token in a file by what it is now:
-// client-go reads it anew, but only once a minute.
+// fingerprint returns a hash of the credentials. It includes the current content of a token file,
+// because client-go rereads the file only once a minute.
 func fingerprint(c *rest.Config) ([sha256.Size]byte, error) {
 	var token []byte
 	if c.BearerTokenFile != "" {

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// revoke lets the server accept another token only, and ends all watches.
+// revoke makes the server accept only another token, and ends all watches.
 func (f *fakeAPI) revoke(token string) {
 	f.with(func() { f.token = token })
 	f.endWatches()
@@ -128,8 +128,8 @@ func TestTokenFileRenewed(t *testing.T) {
 	wd.present()
 }
 
-// The server accepts another client certificate only, and then is given one by
-// another authority itself: files tell of both.
+// The server first accepts only another client certificate and then gets a certificate from another
+// authority. Both are read from files.
 func TestCertificateFilesRenewed(t *testing.T) {
 	f := newFakeAPI(t)
 	dir := t.TempDir()
@@ -152,7 +152,10 @@ func TestCertificateFilesRenewed(t *testing.T) {
 	f.server.TLS = &tls.Config{
 		ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{serving.Load().tls}}, nil
+			return &tls.Config{
+				ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12,
+				Certificates: []tls.Certificate{serving.Load().tls},
+			}, nil
 		},
 	}
 	f.server.StartTLS()
@@ -181,7 +184,7 @@ func TestCertificateFilesRenewed(t *testing.T) {
 	wd.Close()
 }
 
-// pair is a certificate, its own authority, with its key.
+// pair is a self-signed certificate with its key.
 type pair struct {
 	name, cert, key string
 	tls             tls.Certificate

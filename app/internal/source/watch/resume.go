@@ -14,14 +14,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// memory is what an earlier Watcher left: how far its streams had come, and
-// which objects were there. Each stream takes its part once.
+// memory is the state of an earlier Watcher: the positions of its streams and the objects that it
+// knew. Each stream takes its part once.
 type memory struct {
 	mu        sync.Mutex
 	positions map[key]Position
 	known     iter.Seq2[object.Ref, uint64]
 	objects   map[schema.GroupKind]map[uidKey]held
-	// kindsFrom is how far the stream of definitions had come; 0 is unknown.
+	// kindsFrom is the position of the stream of CustomResourceDefinitions; 0 means unknown.
 	kindsFrom uint64
 }
 
@@ -39,7 +39,7 @@ func remember(cfg Config) *memory {
 	return m
 }
 
-// recall reads the known objects, the first time that it is called.
+// recall reads the known objects on its first call.
 func (m *memory) recall() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,8 +57,8 @@ func (m *memory) recall() {
 	m.known = nil
 }
 
-// take returns where a stream had come and the objects that it knew, if it has
-// a position. The kind of its resource is empty if it is not known.
+// take returns a stream's earlier version and known objects; ok is false without a position. An
+// unknown kind is empty.
 func (m *memory) take(k key, kind string) (version string, objects map[uidKey]held, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,9 +83,9 @@ func (m *memory) take(k key, kind string) (version string, objects map[uidKey]he
 	return p.Version, objects, true
 }
 
-// from is the version from which a kind without a position is watched, when
-// others resume: its definition may have come in between, and then its first
-// objects are news. Kinds of Kubernetes itself have no definition.
+// from returns the start version for a kind without a position, when other kinds resume. Its
+// CustomResourceDefinition may be new since then, and then its first objects are changes.
+// Kubernetes' own kinds have no definition; they return 0.
 func (m *memory) from(r resource) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,8 +100,8 @@ func (m *memory) from(r resource) uint64 {
 	return m.kindsFrom
 }
 
-// orphaned takes the objects of a resource that went while nobody watched:
-// discovery does not tell its kind any more, so it is found by its plural.
+// orphaned takes the objects of a resource that was removed while no process watched. Discovery no
+// longer lists its kind, so the guessed plural identifies it.
 func (m *memory) orphaned(gr schema.GroupResource) map[uidKey]held {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *memory) orphaned(gr schema.GroupResource) map[uidKey]held {
 	return nil
 }
 
-// leftover takes the positions in a resource of which there is no stream.
+// leftover takes the positions in a resource without a stream.
 func (m *memory) leftover(gr schema.GroupResource) []Position {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,8 +129,8 @@ func (m *memory) leftover(gr schema.GroupResource) []Position {
 	return left
 }
 
-// buryOrphans hands on that the objects of a resource are gone of which there
-// is no stream, because it went before the first.
+// buryOrphans emits the removal of all objects of a resource that was removed before its stream
+// could start.
 func (w *Watcher) buryOrphans(kind droppedKind) {
 	for uid, h := range w.past.orphaned(kind.GroupResource) {
 		if !w.wants(h.namespace) {
@@ -146,7 +146,7 @@ func (w *Watcher) buryOrphans(kind droppedKind) {
 	}
 }
 
-// resume lets a new stream go on where an earlier one had come.
+// resume sets a new stream to the position of an earlier one.
 func (s *stream) resume(kind string) {
 	if version, objects, ok := s.w.past.take(s.key(), kind); ok {
 		s.version, s.objects = version, objects

@@ -28,12 +28,12 @@ func (wd *watched) watch(scope Scope) {
 	}
 }
 
-// definitions is the key of the stream of CustomResourceDefinitions. Removed kinds are
-// found by its position.
+// definitions is the key of the stream of CustomResourceDefinitions. Its position reveals removed
+// kinds.
 const definitions = "customresourcedefinitions.apiextensions.k8s.io//"
 
-// awaitPosition waits until a stream has come to a version, and returns where
-// all of them are.
+// awaitPosition waits until a stream has reached a version, and returns the positions of all
+// streams.
 func (wd *watched) awaitPosition(key, version string) []Position {
 	wd.t.Helper()
 	wd.await(key+" at "+version, func() bool {
@@ -45,12 +45,14 @@ func (wd *watched) awaitPosition(key, version string) []Position {
 	return slices.Collect(maps.Values(wd.reached))
 }
 
-// known gives objects of the fake API server as an engine would know them.
+// known returns the objects of the fake API server as an engine would know them.
 func known(objects map[string]uint64) iter.Seq2[object.Ref, uint64] {
 	return func(yield func(object.Ref, uint64) bool) {
 		for text, version := range objects {
 			kind, name, _ := strings.Cut(text, "/")
-			ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: kind}, Namespace: "default", Name: name, UID: types.UID("uid-" + name)}
+			ref := object.Ref{Kind: object.Kind{
+				Version: "v1", Kind: kind,
+			}, Namespace: "default", Name: name, UID: types.UID("uid-" + name)}
 			if kind == "Head" {
 				ref.Kind.Group = "example.com"
 			}
@@ -62,37 +64,56 @@ func known(objects map[string]uint64) iter.Seq2[object.Ref, uint64] {
 }
 
 func TestResume(t *testing.T) {
-	heads := Position{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, Version: "90"}
+	heads := Position{
+		Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, Version: "90",
+	}
 	cases := map[string]struct {
 		reason  string
 		known   map[string]uint64
 		between func(f *fakeAPI)
 		last    string
 		want    []string
-		lists   int        // of Pods, whole ones
-		left    []Position // further ones, of what is gone
+		lists   int        // complete lists of Pods
+		left    []Position // further positions, of removed resources
 	}{
 		"Nothing": {
-			reason: "where nothing happened, nothing is said", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			reason: "where nothing happened, nothing is said", known: map[string]uint64{
+				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
+			},
 			between: func(*fakeAPI) {}, last: "Pod/after 104", want: []string{"Pod/after 104"},
 		},
 		"Changes": {
-			reason: "every change of the time between is handed on, as late", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			reason: "every change of the time between is handed on, as late", known: map[string]uint64{
+				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
+			},
 			between: changesOfPods, last: "Pod/after 110",
-			want: []string{"listed Pod/changed 104", "listed Pod/changed 105", "listed gone Pod/removed 106", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+			want: []string{
+				"listed Pod/changed 104", "listed Pod/changed 105", "listed gone Pod/removed 106",
+				"listed Pod/new 107", "listed event Pulled 109", "Pod/after 110",
+			},
 		},
 		"Forgotten": {
-			reason: "what the server has forgotten is compared", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			reason: "what the server has forgotten is compared", known: map[string]uint64{
+				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
+			},
 			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
-			want: []string{"listed Pod/changed 105", "listed gone Pod/removed 109", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+			want: []string{
+				"listed Pod/changed 105", "listed gone Pod/removed 109", "listed Pod/new 107",
+				"listed event Pulled 109", "Pod/after 110",
+			},
 		},
 		"ForgottenAndUnknown": {
 			reason:  "whoever knows no objects is told of all, and of none as how things stood",
 			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
-			want: []string{"listed Pod/same 101", "listed Pod/changed 105", "listed Pod/new 107", "listed event Pulled 109", "Pod/after 110"},
+			want: []string{
+				"listed Pod/same 101", "listed Pod/changed 105", "listed Pod/new 107", "listed event Pulled 109",
+				"Pod/after 110",
+			},
 		},
 		"SetBack": {
-			reason: "a storage that is older than what was seen is compared, not waited for", known: map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
+			reason: "a storage that is older than what was seen is compared, not waited for", known: map[string]uint64{
+				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
+			},
 			between: func(f *fakeAPI) {
 				f.with(func() { f.version, f.history = 102, f.history[:1] })
 			},
@@ -108,7 +129,9 @@ func TestResume(t *testing.T) {
 				f.put("/apis/example.com/v1/heads", "default", "h")
 			},
 			last: "Pod/after 106",
-			want: []string{"listed CustomResourceDefinition/heads.example.com 104", "listed Head/h 105", "Pod/after 106"},
+			want: []string{
+				"listed CustomResourceDefinition/heads.example.com 104", "listed Head/h 105", "Pod/after 106",
+			},
 		},
 		"Undefined": {
 			reason: "the objects of a kind that went between are gone",
@@ -118,7 +141,11 @@ func TestResume(t *testing.T) {
 				f.remove(crdsPath, "", "heads.example.com")
 			},
 			last: "listed gone Head/h 105", left: []Position{heads},
-			want: []string{"listed CustomResourceDefinition/heads.example.com 104", "listed gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/h 105", "Pod/after 106"},
+			want: []string{
+				"listed CustomResourceDefinition/heads.example.com 104",
+				"listed gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/h 105",
+				"Pod/after 106",
+			},
 		},
 	}
 	for name, tc := range cases {
@@ -142,7 +169,9 @@ func TestResume(t *testing.T) {
 			f.put(podsPath, "default", "after")
 			wd.awaitLine(tc.last)
 			wd.await("Pod/after", func() bool {
-				return slices.ContainsFunc(wd.lines, func(line string) bool { return strings.HasPrefix(line, "Pod/after") })
+				return slices.ContainsFunc(
+					wd.lines, func(line string) bool { return strings.HasPrefix(line, "Pod/after") },
+				)
 			})
 			wd.want(tc.reason, tc.want...)
 			for _, p := range tc.left {
@@ -198,12 +227,21 @@ func TestPositionText(t *testing.T) {
 		key    string
 		fails  bool
 	}{
-		"Core":       {reason: "a core resource has no group", text: "/v1/pods///12", want: Position{Resource: pods, Version: "12"}, key: "pods//"},
-		"Namespaced": {reason: "a namespace stands in it", text: "apps/v1/deployments/shop//7", want: Position{Resource: kind.Deployment.GroupVersionResource(), Namespace: "shop", Version: "7"}, key: "deployments.apps/shop/"},
-		"Named":      {reason: "so does a name", text: "/v1/nodes//n1/7", want: Position{Resource: nodes, Name: "n1", Version: "7"}, key: "nodes//n1"},
+		"Core": {reason: "a core resource has no group", text: "/v1/pods///12", want: Position{
+			Resource: pods, Version: "12",
+		}, key: "pods//"},
+		"Namespaced": {reason: "a namespace stands in it", text: "apps/v1/deployments/shop//7", want: Position{
+			Resource: kind.Deployment.GroupVersionResource(), Namespace: "shop", Version: "7",
+		}, key: "deployments.apps/shop/"},
+		"Named": {reason: "so does a name", text: "/v1/nodes//n1/7", want: Position{
+			Resource: nodes, Name: "n1", Version: "7",
+		}, key: "nodes//n1"},
 		"Other": {
-			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7", key: "deployments.apps/shop/",
-			want: Position{Resource: schema.GroupVersionResource{Group: "apps", Version: "v2", Resource: "deployments"}, Namespace: "shop", Version: "7"},
+			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7",
+			key: "deployments.apps/shop/",
+			want: Position{Resource: schema.GroupVersionResource{
+				Group: "apps", Version: "v2", Resource: "deployments",
+			}, Namespace: "shop", Version: "7"},
 		},
 		"Short":     {reason: "parts are missing", text: "apps/v1/deployments/7", fails: true},
 		"NoVersion": {reason: "without a version it is no position", text: "/v1/pods///", fails: true},

@@ -15,39 +15,37 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// next says when a stream goes on.
+// next is the time of the stream's next request.
 type next int
 
 const (
-	atOnce next = iota // what comes next is another request than the last
-	soon               // with a delay that grows while nothing works
-	rarely             // something must change in the cluster first
+	atOnce next = iota // the next request differs from the last one
+	soon               // after a delay that grows with each failure
+	rarely             // only a change in the cluster can help
 )
 
-// rareInterval is how often a resource that cannot be read is tried again.
+// rareInterval is the retry interval of an unreadable resource.
 const rareInterval = 3 * time.Minute
 
-// startingUp is how long a server that was lost may refuse what it did not
-// before.
+// startingUp is how long refusals count as temporary after the server was lost.
 const startingUp = 30 * time.Second
 
-// healthy is how long a watch lives if nothing is wrong.
+// healthy is the minimum lifetime of a healthy watch.
 const healthy = 2 * time.Second
 
-// unreachable is the warning of a server that does not answer, unaccepted that
-// of one that refuses the credentials.
+// unreachable is the warning key of a server that does not respond. unaccepted is that of a server
+// that rejects the credentials.
 const (
 	unreachable = "unreachable"
 	unaccepted  = "unaccepted"
 )
 
-// judge decides how the stream goes on after its last request, and names what
-// cannot be seen.
+// judge decides when the stream continues after its last request, and warns of missing access.
 func (s *stream) judge(ctx context.Context, err error) next {
 	var status apierrors.APIStatus
 	switch {
 	case err == nil:
-		return soon // watches end; the next goes on where this one did
+		return soon // watches end; the next one continues from the same version
 	case apierrors.IsForbidden(err):
 		if s.isEvents() && s.resource != coreEvents {
 			s.serve(coreEvents)
@@ -86,7 +84,7 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		if s.w.renew(s.link) {
 			return atOnce
 		}
-		// Those that wait longest would come back last, with the rest of a story.
+		// A longer delay would bring this stream's changes back last.
 		s.unreached()
 		s.refused = true
 		s.w.warnings.once(unaccepted, "the API server does not accept the credentials any more; trying again")
@@ -122,20 +120,20 @@ func (s *stream) judge(ctx context.Context, err error) next {
 	return soon
 }
 
-// settle counts the stream as listed; what it could not see is being said.
+// settle counts the stream as listed. The warning shows the missing access.
 func (s *stream) settle() {
 	s.state.unreadable()
 	s.ready.Do(s.w.oneSynced)
 	s.w.settled() // for a stream that had been listed before
 }
 
-// unreached notes that nothing useful was to be had of the server.
+// unreached records that the server gave no useful response.
 func (s *stream) unreached() {
 	s.lost = time.Now()
 	s.w.outage.lost()
 }
 
-// answered notes that the server works, and takes the credentials.
+// answered records that the server works and accepts the credentials.
 func (s *stream) answered() {
 	if s.refused {
 		s.refused = false
@@ -144,13 +142,13 @@ func (s *stream) answered() {
 	s.w.answered()
 }
 
-// starting reports whether what the server refuses may be due to its own start:
-// for a while it knows neither all rights nor all kinds.
+// starting reports whether a refusal may be due to the server's start. At first, a new server does
+// not have all rights and kinds loaded.
 func (s *stream) starting() bool {
 	return !s.lost.IsZero() && time.Since(s.lost) < startingUp
 }
 
-// serve lets the stream go on with another version of its resource.
+// serve switches the stream to another version of its resource.
 func (s *stream) serve(r schema.GroupVersionResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,12 +165,13 @@ func newRetry() *retry {
 }
 
 func (r *retry) reset() {
-	r.delay = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 5 * time.Second}.DelayFunc()
+	r.delay = wait.Backoff{
+		Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 5 * time.Second,
+	}.DelayFunc()
 }
 
-// wait waits as long as n asks for, and not less than the server did: atLeast.
-// The end of an outage cuts it short, but for a moment that keeps the streams
-// from coming all at once.
+// wait waits as long as n requires, and at least atLeast, the server's Retry-After. The end of an
+// outage cuts the wait short. A short random pause then spreads the requests of the streams.
 func (r *retry) wait(ctx context.Context, n next, atLeast time.Duration, over <-chan struct{}) {
 	var pause time.Duration
 	switch n {
@@ -193,7 +192,7 @@ func (r *retry) wait(ctx context.Context, n next, atLeast time.Duration, over <-
 	sleep(ctx, rand.N(spread), nil) //nolint:gosec // spreads load
 }
 
-// sleep reports whether it was cut short by over.
+// sleep reports whether over cut it short.
 func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,23 +13,22 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Scope says what Watch observes.
+// Scope selects the resources that Watch observes.
 type Scope struct {
-	// Namespaces limits it to these, and to kinds that are namespaced unless
-	// Resources names others; nil is the whole cluster.
+	// Namespaces limits the scope to these namespaces, and to namespaced kinds unless Resources
+	// names others. Nil means the whole cluster.
 	Namespaces []string
-	// Resources limits it to these, and to what can hold what they cause; nil
-	// is every resource that can be watched, also those that appear later.
+	// Resources limits the scope to these resources and those that can hold their effects. Nil
+	// means every resource that can be watched, including resources that appear later.
 	Resources []schema.GroupResource
 }
 
-// refreshInterval is how often the API server is asked what it offers, for
-// those who may not watch CustomResourceDefinitions.
+// refreshInterval is the discovery interval, for users without the right to watch
+// CustomResourceDefinitions.
 const refreshInterval = 2 * time.Minute
 
-// Watch observes what the scope says, from the present on, until ctx is done.
-// It returns when it knows what there is to watch; an error means that the
-// cluster could not be asked, or does not offer a resource that the scope names.
+// Watch observes the scope from the present on, until ctx is done. It returns after discovery. An
+// error means that discovery failed, or that the cluster does not offer a resource in the scope.
 func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 	all, err := w.discover(ctx, time.Minute)
 	if err != nil {
@@ -74,7 +73,7 @@ func (w *Watcher) watchSome(ctx context.Context, scope Scope, all []resource) er
 	return nil
 }
 
-// watchAll starts whatever of the scope is not being watched yet.
+// watchAll starts the missing streams of the scope.
 func (w *Watcher) watchAll(ctx context.Context, scope Scope, all []resource) {
 	for _, r := range all {
 		gvr := r.GroupVersionResource
@@ -89,7 +88,10 @@ func (w *Watcher) watchAll(ctx context.Context, scope Scope, all []resource) {
 			continue
 		}
 		for _, namespace := range scope.namespaces(r) {
-			w.start(ctx, plan{resource: gvr, namespace: namespace, since: since, old: since != 0 && since == w.past.kindsFrom, seen: w.follower(ctx)})
+			w.start(ctx, plan{
+				resource: gvr, namespace: namespace, since: since, old: since != 0 && since == w.past.kindsFrom,
+				seen: w.follower(ctx),
+			})
 		}
 	}
 }
@@ -101,7 +103,7 @@ func (s Scope) namespaces(r resource) []string {
 	return s.Namespaces
 }
 
-// keepUp watches kinds that appear, and drops those that vanish.
+// keepUp starts streams for new kinds and drops removed ones.
 func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 	pause, agreed := refreshInterval, true
 	for {
@@ -121,7 +123,7 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 		}
 		all, err := w.discover(ctx, 0)
 		if err != nil {
-			continue // the streams say what is wrong
+			continue // the streams give the warnings
 		}
 		before := agreed
 		agreed = w.kinds.offered(all)
@@ -137,8 +139,7 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 	}
 }
 
-// drop ends the watching of a resource that is not offered any more: with its
-// definition all its objects are gone.
+// drop ends the streams of a removed resource. Without its definition, all its objects are gone.
 func (w *Watcher) drop(kind droppedKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

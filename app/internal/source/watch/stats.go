@@ -16,49 +16,47 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Stats says how well a Watcher sees. It is a snapshot.
+// Stats describes the state of a Watcher at one moment.
 type Stats struct {
-	// Resources are sorted by name. A resource stays when nothing watches it
-	// any more.
+	// Resources are sorted by group and name. A resource stays after its last stream has ended.
 	Resources []ResourceStats
-	// Requests counts what was sent to the API server, whatever for.
+	// Requests counts all requests to the API server.
 	Requests uint64
-	// ImpossibleTimes counts the times in what was observed that were impossible, and so
-	// were replaced.
+	// ImpossibleTimes counts the impossible times in observations, which were replaced.
 	ImpossibleTimes uint64
-	// Lag is for how long the stream that is furthest behind has not been
-	// connected, or not caught up; 0 if all show the present. What may not be
-	// read or is not offered does not count.
+	// Lag is how long the stream that is furthest behind has been disconnected or catching up. 0
+	// means that all streams show the present. Unreadable resources do not count.
 	Lag time.Duration
-	// Heard is when the API server last gave a sign of life, which a watch on
-	// which nothing changes does not; zero unless Config.Probes is set.
+	// Heard is the time of the API server's last sign of life; an idle watch gives none. Zero
+	// unless Config.Probes is set.
 	Heard time.Time
 }
 
-// ResourceStats is what Stats says of one resource.
+// ResourceStats is the part of Stats for one resource.
 type ResourceStats struct {
 	Resource schema.GroupResource
-	// Streams is how many watch it now: one for each namespace, unless it is
-	// watched in all; Connected of them show the present, and Unreadable may
-	// not read it, or it is not offered.
+	// Streams is the number of streams now: one for each namespace, or one for all namespaces.
+	// Connected streams show the present. Unreadable streams are forbidden, or their resource is
+	// not offered.
 	Streams, Connected, Unreadable int
-	// Behind is since when the stream that is furthest behind has not shown the
-	// present; zero if all do that can.
+	// Behind is since when the stream that is furthest behind has not shown the present. Zero means
+	// that no readable stream is behind.
 	Behind time.Time
-	// Changed is when something was last observed; zero if nothing was.
+	// Changed is the time of the last observation; zero means none.
 	Changed time.Time
-	// Lists and Watches count those that were begun; Observations what was
-	// handed on.
+	// Lists and Watches count the started requests. Observations counts the emitted observations.
 	Lists, Watches, Observations uint64
 	// Errors counts failed requests by kind: unreachable, slow, unauthorized,
 	// forbidden, missing, gone, busy, server or other.
 	Errors map[string]uint64
 }
 
-// errorKinds are those that ResourceStats counts.
-var errorKinds = [...]string{"unreachable", "slow", "unauthorized", "forbidden", "missing", "gone", "busy", "server", "other"}
+// errorKinds are the keys of ResourceStats.Errors.
+var errorKinds = [...]string{
+	"unreachable", "slow", "unauthorized", "forbidden", "missing", "gone", "busy", "server", "other",
+}
 
-// errorKind returns the index of an error's kind.
+// errorKind returns the index of the error's kind in errorKinds.
 func errorKind(err error) int {
 	var network *url.Error
 	var status apierrors.APIStatus
@@ -84,7 +82,7 @@ func errorKind(err error) int {
 	return slices.Index(errorKinds[:], kind)
 }
 
-// counters are those of one resource; they outlive its streams.
+// counters belong to one resource and outlive its streams.
 type counters struct {
 	lists, watches, observations atomic.Uint64
 	changed                      atomic.Int64
@@ -102,8 +100,9 @@ func (c *counters) observed(at time.Time) {
 	c.changed.Store(at.UnixNano())
 }
 
-// state is how a stream is connected: 0 if it shows the present, cannotRead
-// if it may not be read or is not offered, else since when it does not (Unix nanoseconds).
+// state is the connection state of a stream. 0 means that it shows the present. cannotRead means
+// that the resource is forbidden or not offered. Any other value is the time since when it is
+// behind (Unix nanoseconds).
 type state struct{ since atomic.Int64 }
 
 const cannotRead = -1
@@ -113,15 +112,17 @@ func (s *state) unreadable() { s.since.Store(cannotRead) }
 
 func (s *state) begin(now time.Time) { s.since.Store(now.UnixNano()) }
 
-// behind notes that the stream does not show the present any more.
+// behind records that the stream no longer shows the present.
 func (s *state) behind(now time.Time) { s.since.CompareAndSwap(0, now.UnixNano()) }
 
-// Stats returns a snapshot. It is cheap, and safe to call at any time.
+// Stats returns a snapshot. The call is cheap and safe at any time.
 func (w *Watcher) Stats() Stats {
 	now := w.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := Stats{Requests: w.requests.Load(), ImpossibleTimes: w.impossible.Load(), Resources: make([]ResourceStats, 0, len(w.counters))}
+	out := Stats{Requests: w.requests.Load(), ImpossibleTimes: w.impossible.Load(), Resources: make(
+		[]ResourceStats, 0, len(w.counters),
+	)}
 	at := make(map[schema.GroupResource]int, len(w.counters))
 	if w.probes {
 		out.Heard = w.heard.last()
@@ -137,12 +138,14 @@ func (w *Watcher) Stats() Stats {
 		}
 	}
 	slices.SortFunc(out.Resources, func(a, b ResourceStats) int {
-		return cmp.Or(cmp.Compare(a.Resource.Group, b.Resource.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
+		return cmp.Or(
+			cmp.Compare(a.Resource.Group, b.Resource.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource),
+		)
 	})
 	return out
 }
 
-// add counts a stream and returns since when it is behind, or zero.
+// add counts a stream. It returns since when the stream is behind, or zero.
 func (r *ResourceStats) add(s *stream) (behind time.Time) {
 	r.Streams++
 	switch since := s.state.since.Load(); since {
@@ -179,7 +182,7 @@ func (c *counters) stats(gr schema.GroupResource) ResourceStats {
 	return r
 }
 
-// countersOf returns those of a resource; w.mu must be held.
+// countersOf returns the counters of a resource. The caller holds w.mu.
 func (w *Watcher) countersOf(gr schema.GroupResource) *counters {
 	c := w.counters[gr]
 	if c == nil {

@@ -19,68 +19,64 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// stream lists one resource and watches it from there, for as long as its
-// context lives. It keeps of each object what tells a change from a repetition,
-// and what names the object when a list shows that it is gone.
+// stream lists one resource and then watches it until its context ends. For each object it keeps
+// the version, to detect duplicates, and the identity, to report a removal that a list shows.
 //
-// client-go's informers would keep the objects, and its RetryWatcher retries an
-// expired resourceVersion for ever when the server answers so at once.
+// client-go's informers would keep the objects. Its RetryWatcher retries an expired resourceVersion
+// forever when the server responds at once.
 type stream struct {
 	plan
-	// named is the resource as it was planned: it names the stream, whatever
-	// version of it serves.
+	// named is the planned resource. It identifies the stream, whichever version is in use.
 	named  schema.GroupVersionResource
 	w      *Watcher
 	link   *link
 	cancel context.CancelFunc
-	// over is not nil once the stream was told to end.
+	// over is non-nil; it returns an error once the stream was cancelled.
 	over  func() error
 	ready sync.Once
 	// vanished is the version at which the resource itself was removed.
 	vanished atomic.Uint64
 
-	// version is the resourceVersion that has been reached; empty means that a
-	// list must come next.
+	// version is the reached resourceVersion; empty means that a list must come next.
 	version string
 	listed  bool
-	// stood is the version that had been reached when it was found to be gone.
+	// stood is the reached version at the time when the server discarded it.
 	stood uint64
-	// inexact says that the state at since is not to be had.
+	// inexact means that the state at since is not available.
 	inexact bool
-	// behind says that not all has come yet of what was stored before the watch
-	// was opened: that is, of what is not newer than late.
+	// behind means that the watch still has to deliver changes stored before it was opened, up to
+	// version late.
 	behind bool
 	late   uint64
 	pulse  pulse
-	// lost is when the last watch ended or the server was last out of reach,
-	// zero before that; worked says that the last request was one that lived,
-	// refused that the credentials were not accepted since one did.
+	// lost is when the last watch ended or the server was last unreachable; zero means never.
+	// worked means that the last request opened a watch. refused means that the credentials were
+	// rejected since the last success.
 	lost    time.Time
 	worked  bool
 	refused bool
-	// hurry asks for a bookmark; brief says that the next watch is for one.
+	// hurry requests a bookmark. brief means that the next watch is for one.
 	hurry chan struct{}
 	brief bool
-	// visiting streams end as soon as they have caught up.
+	// visiting streams end when they have caught up.
 	visiting bool
-	// began is up to where an earlier process had seen what this one goes on
-	// with; 0 if there was none.
+	// began is the version that an earlier process had reached; 0 means none.
 	began atomic.Uint64
 	state state
 	count *counters
 
-	// mu guards what others look at, too: the plan's resource, which only the
-	// stream itself changes, round and objects.
+	// mu guards the fields that other goroutines read, too: the plan's resource, which only the
+	// stream changes, round and objects.
 	mu      sync.Mutex
 	round   uint32
 	objects map[uidKey]held
-	// noted are the edges that have been followed already.
+	// noted are the edges already followed.
 	noted map[object.Kind]bool
-	// emptied are the Namespaces whose contents are watched as they go.
+	// emptied are the deleted Namespaces whose contents are watched.
 	emptied map[string]bool
 }
 
-// covers reports whether the stream shows everything after since.
+// covers reports whether the stream shows every change after since.
 func (s *stream) covers(since uint64) bool {
 	return s.over() == nil && (since == 0 || s.since == 0 || s.since <= since)
 }
@@ -99,7 +95,7 @@ func (s *stream) run(ctx context.Context) {
 		s.count.failed(err)
 		n := s.judge(ctx, err)
 		if s.visiting && n == rarely {
-			return // the stream that it is for says so
+			return // the main stream warns of it
 		}
 		if s.worked && time.Since(began) > healthy {
 			retry.reset()
@@ -109,7 +105,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// step makes the request that is due, and follows a watch until it ends.
+// step makes the next request, and follows a watch until it ends.
 func (s *stream) step(ctx context.Context) error {
 	s.link, s.worked = s.w.link.Load(), false
 	if s.version == "" {
@@ -118,8 +114,7 @@ func (s *stream) step(ctx context.Context) error {
 	return s.watch(ctx)
 }
 
-// list reads the whole list, page by page, and hands on what differs from what
-// is known.
+// list reads the whole list, page by page, and emits the differences from the known state.
 func (s *stream) list(ctx context.Context) error {
 	select {
 	case s.w.lists <- struct{}{}:
@@ -153,7 +148,7 @@ func (s *stream) list(ctx context.Context) error {
 		}
 		if p.next == "" {
 			s.answered()
-			s.behind = s.behind && exact // what shows the present is not late
+			s.behind = s.behind && exact // a list of the present is not late
 			s.endList(p.version)
 			return nil
 		}
@@ -161,8 +156,8 @@ func (s *stream) list(ctx context.Context) error {
 	}
 }
 
-// vanish hands on that all objects are gone, if the resource itself is, and that
-// there is nothing to go on from.
+// vanish emits the removal of all objects if the resource itself was removed, and reports that no
+// stream can resume.
 func (s *stream) vanish() {
 	if version := s.vanished.Load(); version != 0 {
 		s.beginRound()
@@ -177,21 +172,23 @@ func (s *stream) listItem(item metav1.Object) {
 	}
 	o := s.observe(item)
 	if o == nil {
-		s.w.warnings.once("identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what())
+		s.w.warnings.once(
+			"identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what(),
+		)
 		return
 	}
 	if !s.hold(o) {
 		return
 	}
 	o.Listed = true
-	// What this process could have seen, and was not stored since, has only come
-	// to be wanted.
+	// An object stored before stood, and not since, is not new: its namespace has only become
+	// wanted.
 	_, is := kept(o, 0)
 	o.Baseline = !s.listed || s.began.Load() < is.version && is.version <= s.stood
 	s.hand(o)
 }
 
-// watch follows the resource until the server ends the watch, or it breaks.
+// watch follows the resource until the watch ends or breaks.
 func (s *stream) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -263,10 +260,9 @@ func (s *stream) change(change apiwatch.Event) error {
 	return nil
 }
 
-// repeats reports whether a visit reads again what may have been seen, and told,
-// before: as a list does, so an Event of it adds nothing to what was told. Beyond
-// what an earlier process had seen it is news, since what this one has seen is
-// not handed on again.
+// repeats reports whether a visit reads an Event that may have been observed before. Such an Event
+// adds nothing, like one in a list. Events newer than the position of an earlier process are new,
+// because this process does not emit an Event twice.
 func (s *stream) repeats(o *observation.Observation) bool {
 	began := s.began.Load()
 	return s.visiting && o.Event != nil && (began == 0 || o.Event.ResourceVersion <= began)
@@ -288,13 +284,13 @@ func (s *stream) deleted(obj metav1.Object) {
 	s.hand(o)
 }
 
-// hand passes on what was seen.
+// hand emits an observation.
 func (s *stream) hand(o *observation.Observation) {
 	s.count.observed(s.w.now())
 	s.seen(s, o)
 }
 
-// what names what the stream watches: "deployments.apps in namespace default".
+// what returns the name of the watched resource: "deployments.apps in namespace default".
 func (s *stream) what() string {
 	what := s.resource.GroupResource().String()
 	if s.name != "" {

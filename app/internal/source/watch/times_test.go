@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestImpossibleTimes: anyone who may create Events, or write a status, chooses the times in it.
+// TestImpossibleTimes: anyone with the right to create Events or write a status can choose their
+// times.
 func TestImpossibleTimes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const meta = `"metadata":{"name":"n","namespace":"default","uid":"u","resourceVersion":"7","creationTimestamp":"2026-01-02T03:04:00Z"},`

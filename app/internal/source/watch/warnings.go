@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// warnings says each thing once.
+// warnings reports each thing once.
 type warnings struct {
 	mu     sync.Mutex
 	tell   func(format string, args ...any)
 	said   map[string]bool
-	denied map[string][]string // by namespace, not said yet
+	denied map[string][]string // by namespace, for the next flush
 }
 
 func makeWarnings(tell func(string, ...any)) warnings {
@@ -25,7 +25,7 @@ func makeWarnings(tell func(string, ...any)) warnings {
 	return warnings{tell: tell, said: map[string]bool{}, denied: map[string][]string{}}
 }
 
-// once warns, but not of the same thing twice.
+// once warns at most once of each thing.
 func (w *warnings) once(thing, format string, args ...any) {
 	if w.first(thing) {
 		w.tell(format, args...)
@@ -40,15 +40,15 @@ func (w *warnings) first(thing string) bool {
 	return !again
 }
 
-// again lets once warn of that thing once more.
+// again allows one more warning of a thing.
 func (w *warnings) again(thing string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.said, thing)
 }
 
-// forbidden notes a resource that may not be read. Who has rights in one
-// namespace lacks many, so they are named together, at the next flush.
+// forbidden records a forbidden resource. A user with rights in one namespace lacks many others, so
+// the next flush names them together.
 func (w *warnings) forbidden(gr schema.GroupResource, namespace string) {
 	if !w.first("forbidden " + gr.String() + " " + namespace) {
 		return
@@ -58,7 +58,7 @@ func (w *warnings) forbidden(gr schema.GroupResource, namespace string) {
 	w.denied[namespace] = append(w.denied[namespace], gr.String())
 }
 
-// flush says what forbidden noted.
+// flush reports the resources from forbidden.
 func (w *warnings) flush() {
 	w.mu.Lock()
 	denied := w.denied

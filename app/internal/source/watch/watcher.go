@@ -18,69 +18,63 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// maxLists bounds how many lists are read at once, and with it the memory that
-// pages of objects take.
+// maxLists bounds the number of concurrent lists, and so the memory for their pages.
 const maxLists = 16
 
-// Config says what a Watcher connects to and where it hands what it sees.
+// Config holds the connection and the callbacks of a Watcher.
 type Config struct {
-	// REST is the connection. Its client-side rate limit is not used: the API
-	// server has its own.
+	// REST is the connection. Its client-side rate limit is not used: the API server has its own.
 	REST *rest.Config
-	// Exclude names resources that are never watched, beside DefaultExclude.
-	// An empty Resource stands for the whole group.
+	// Exclude names resources that are never watched, in addition to DefaultExclude. An empty
+	// Resource means the whole group.
 	Exclude []schema.GroupResource
-	// Now is the observer's clock; time.Now if nil.
+	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
-	// Emit receives every observation, one call at a time. It may call the
-	// Watcher's methods, but for Synced and Close.
+	// Emit receives every observation, one call at a time. It may call the Watcher's methods except
+	// Synced and Close.
 	Emit func(*observation.Observation)
-	// Resume is where an earlier Watcher of the same cluster had come. A stream
-	// that has a Position there goes on from it: nothing is lost, and nothing is
-	// Baseline. Without one, a stream begins with the present as Baseline.
+	// Resume holds the positions of an earlier Watcher of the same cluster. A stream with a
+	// Position continues from it: nothing is lost, and nothing is Baseline. A stream without one
+	// starts with the present as Baseline.
 	Resume []Position
-	// Known are the objects that are stored as far as the receiver knows, with
-	// their newest resourceVersion, read once, by Watch. With them, a stream
-	// that cannot go on from its Position because the API server has forgotten
-	// it hands on what differs; without, all that is there. Nil is none.
+	// Known yields the stored objects that the receiver knows, with their newest resourceVersion.
+	// Watch reads it once. It matters when the API server has discarded a stream's Position. With
+	// Known, the stream then emits only the differences; without, all existing objects. Nil means
+	// none.
 	Known iter.Seq2[object.Ref, uint64]
-	// Reached is told, in order with Emit and never at the same time, how far a
-	// stream has come, after all up to there was emitted; a Position without a
-	// Version ends what was told of a stream whose resource is gone. Nil ignores
-	// it. It is called for every change, so it must be quick.
+	// Reached receives the position of a stream after Emit has received everything up to it. The
+	// calls are in order with Emit and never concurrent with it. A Position without a Version means
+	// that the stream's resource is gone. Nil ignores positions. It must be quick, because every
+	// change calls it.
 	Reached func(Position)
-	// Wanted says of which namespaces objects are of interest; nil is all. The
-	// others' are dropped. It is called from several goroutines, often. Call
-	// Include and Left when what it says changes.
+	// Wanted reports whether objects of a namespace are of interest; nil means all. Other objects
+	// are dropped. Several goroutines call it often. Call Include and Left when its result changes.
 	Wanted func(namespace string) bool
-	// Reload returns the connection anew when the server does not accept the
-	// credentials any more (401), or its certificate is not accepted; nil takes
-	// REST again, whose files may have changed. It is not asked more often than
-	// every few seconds, one call at a time. A connection to another address is
-	// refused.
+	// Reload returns a new connection after the server has rejected the credentials (401) or its
+	// own certificate was not accepted. Nil rereads the files of REST. Calls are serialized and at
+	// least a few seconds apart. A connection to another address is refused.
 	Reload func() (*rest.Config, error)
-	// Probes sends a small request when no watch has brought anything for some
-	// seconds, so that Stats.Heard stays recent while the API server answers.
+	// Probes sends a small request when the watches have been silent for some seconds. So
+	// Stats.Heard stays recent while the API server responds.
 	Probes bool
-	// Warn is told once of each thing that cannot be seen; nil ignores it.
-	// It may be called from several goroutines at once.
+	// Warn receives one warning for each thing that cannot be observed; nil ignores it. Several
+	// goroutines may call it concurrently.
 	Warn func(format string, args ...any)
 }
 
-// pace is how long things may take; only tests use another than usualPace.
+// pace holds the time limits. Only tests use other values than usualPace.
 type pace struct {
-	// late is for how long a stream may be without a sign of life of its watch
-	// and what the next watch brings still counts as seen when it happened.
+	// late is the longest time without a sign of life after which the changes of the next watch
+	// still count as live.
 	late time.Duration
-	// quiet is for how long nothing comes when all that was late has come.
+	// quiet is the time without changes after which all late changes count as received.
 	quiet time.Duration
-	// slow is how long a server may take to answer: longer than its own limit.
+	// slow bounds the wait for a response. It is longer than the server's own limit.
 	slow time.Duration
-	// renew is how often at most credentials are read anew.
+	// renew is the minimum interval between two reads of the credentials.
 	renew time.Duration
-	// probe is how long the server may give no sign of life before it is probed,
-	// and answer how long the answer to a probe may take. Their sum is well below
-	// the ten seconds after which a silent server counts as away.
+	// probe is the time without a sign of life before a probe, and answer bounds the wait for its
+	// response. Their sum is well below the ten seconds after which a silent server counts as down.
 	probe, answer time.Duration
 }
 
@@ -94,7 +88,7 @@ type Watcher struct {
 	now     func() time.Time
 	exclude excluded
 	wanted  func(namespace string) bool
-	// lists and visits bound how many are made at once.
+	// lists and visits bound the concurrent lists and visits.
 	lists, visits chan struct{}
 	pace          pace
 	outage        outage
@@ -104,11 +98,11 @@ type Watcher struct {
 
 	link     atomic.Pointer[link]
 	requests atomic.Uint64
-	// impossible counts the times that were replaced.
+	// impossible counts the replaced times.
 	impossible atomic.Uint64
 	rest       *rest.Config
 	reload     func() (*rest.Config, error)
-	// renewing guards renewed: when new credentials were last looked for.
+	// renewing guards renewed, the time of the last attempt to renew the credentials.
 	renewing sync.Mutex
 	renewed  time.Time
 
@@ -117,7 +111,7 @@ type Watcher struct {
 	tell     func(Position)
 
 	running sync.WaitGroup
-	// closing is done when Close is called; all that runs ends with it.
+	// closing ends with Close, and all goroutines end with it.
 	closing context.Context
 	close   context.CancelFunc
 
@@ -129,14 +123,14 @@ type Watcher struct {
 	unsynced int
 	synced   chan struct{} // closed when unsynced falls to 0
 	counters map[schema.GroupResource]*counters
-	// namedNodes counts the Nodes that are watched by name.
+	// namedNodes counts the Nodes watched by name.
 	namedNodes int
 
 	known catalogue
 	kinds newKinds
 }
 
-// New returns a Watcher that watches nothing yet. It does not connect.
+// New returns a Watcher without any streams. It does not connect.
 func New(cfg Config) (*Watcher, error) {
 	if cfg.REST == nil || cfg.Emit == nil {
 		return nil, errors.New("cannot watch: a connection and a receiver are needed")
@@ -173,8 +167,8 @@ func New(cfg Config) (*Watcher, error) {
 	return w, nil
 }
 
-// Close ends all watching and waits until it has ended; nothing is emitted
-// afterwards. It may be called more than once.
+// Close ends all watching and waits for its end. Nothing is emitted afterwards. A second call is
+// allowed.
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -184,8 +178,8 @@ func (w *Watcher) Close() {
 	w.link.Load().hangUp()
 }
 
-// Synced waits until everything that is being watched has been listed once, or
-// was found not to be readable. What is watched later makes it wait again.
+// Synced waits until each watched resource has been listed once, or was found to be unreadable.
+// Resources added later make a later call wait again.
 func (w *Watcher) Synced(ctx context.Context) error {
 	for {
 		w.mu.Lock()
@@ -202,8 +196,8 @@ func (w *Watcher) Synced(ctx context.Context) error {
 	}
 }
 
-// start begins to watch a target, unless it is being watched already from
-// where since asks, or earlier. ctx bounds the watch, not the call.
+// start watches a target unless a stream already covers it from plan.since or earlier. ctx bounds
+// the watch, not the call.
 func (w *Watcher) start(ctx context.Context, p plan) {
 	if w.exclude.has(p.resource.GroupResource()) {
 		return
@@ -235,12 +229,14 @@ func (w *Watcher) start(ctx context.Context, p plan) {
 }
 
 func (w *Watcher) newStream(p plan) *stream {
-	s := &stream{plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}, hurry: make(chan struct{}, 1)}
+	s := &stream{
+		plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}, hurry: make(chan struct{}, 1),
+	}
 	s.state.begin(w.now())
 	return s
 }
 
-// launch runs f until its end, which ctx and Close ask for; w.mu must be held.
+// launch runs f in a goroutine. Its context ends with ctx and with Close. The caller holds w.mu.
 func (w *Watcher) launch(ctx context.Context, f func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	unhook := context.AfterFunc(w.closing, cancel)
@@ -251,7 +247,7 @@ func (w *Watcher) launch(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// forget drops a stream that has ended.
+// forget removes a stream that has ended.
 func (w *Watcher) forget(k key, s *stream) {
 	s.cancel()
 	s.ready.Do(w.oneSynced)
@@ -262,7 +258,7 @@ func (w *Watcher) forget(k key, s *stream) {
 	}
 }
 
-// oneMore makes Synced wait for one more; w.mu must be held.
+// oneMore makes Synced wait for one more list. The caller holds w.mu.
 func (w *Watcher) oneMore() {
 	if w.unsynced == 0 {
 		w.synced = make(chan struct{})
@@ -280,7 +276,7 @@ func (w *Watcher) oneSynced() {
 	w.settled()
 }
 
-// settled says what is not permitted, once nothing more is being found out.
+// settled warns of forbidden resources when no list or discovery is pending.
 func (w *Watcher) settled() {
 	w.mu.Lock()
 	all := w.unsynced == 0

@@ -30,15 +30,15 @@ const (
 	crdsPath        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
-// patience bounds every wait for something that must come.
+// patience bounds every wait.
 const patience = 2 * time.Minute
 
-// watched is a Watcher under test, and what it emitted and warned of.
+// watched is a Watcher under test, with its observations and warnings.
 type watched struct {
 	*Watcher
 	t  *testing.T
 	mu sync.Mutex
-	// news is closed and replaced whenever something was emitted or warned of.
+	// news is closed and replaced after each observation or warning.
 	news  chan struct{}
 	lines []string
 	warns []string
@@ -51,7 +51,7 @@ func watching(t *testing.T, f *fakeAPI, exclude ...schema.GroupResource) *watche
 	return watchingAs(t, f, func(c *Config) { c.Exclude = exclude })
 }
 
-// watchingAs is watching with another configuration.
+// watchingAs is watching with a changed configuration.
 func watchingAs(t *testing.T, f *fakeAPI, change func(*Config)) *watched {
 	t.Helper()
 	wd := &watched{t: t, news: make(chan struct{}), reached: map[string]Position{}}
@@ -87,7 +87,7 @@ func (wd *watched) add(to *[]string, line string) {
 	wd.news = make(chan struct{})
 }
 
-// ping lets await look again soon, at what emits nothing.
+// ping makes await check again after a change without an observation.
 func (wd *watched) ping() {
 	time.AfterFunc(5*time.Millisecond, func() {
 		wd.mu.Lock()
@@ -123,7 +123,7 @@ func brief(o *observation.Observation) string {
 	}
 }
 
-// await waits until something is so.
+// await waits for a condition.
 func (wd *watched) await(what string, is func() bool) {
 	wd.t.Helper()
 	deadline := time.After(patience)
@@ -139,7 +139,9 @@ func (wd *watched) await(what string, is func() bool) {
 		case <-deadline:
 			wd.mu.Lock()
 			defer wd.mu.Unlock()
-			wd.t.Fatalf("%s did not happen; seen:\n%s\nwarned:\n%s", what, strings.Join(wd.lines, "\n"), strings.Join(wd.warns, "\n"))
+			wd.t.Fatalf("%s did not happen; seen:\n%s\nwarned:\n%s", what, strings.Join(
+				wd.lines, "\n",
+			), strings.Join(wd.warns, "\n"))
 		}
 	}
 }
@@ -158,7 +160,7 @@ func (wd *watched) sync() {
 	}
 }
 
-// want compares all that was emitted, in any order.
+// want compares all observations, in any order.
 func (wd *watched) want(reason string, lines ...string) {
 	wd.t.Helper()
 	wd.mu.Lock()
@@ -197,7 +199,8 @@ func TestFollowShowsExactlyWhatCameAfter(t *testing.T) {
 	wd.awaitLine("Pod/web-1-a 105")
 	wd.awaitLine("event Scheduled 106")
 	wd.want("what stood before the write is the baseline, all else is seen to happen",
-		"baseline Deployment/old 101", "Deployment/web 103", "ReplicaSet/web-1 104", "Pod/web-1-a 105", "event Scheduled 106", "gone Deployment/old 107")
+		"baseline Deployment/old 101", "Deployment/web 103", "ReplicaSet/web-1 104", "Pod/web-1-a 105",
+		"event Scheduled 106", "gone Deployment/old 107")
 	wd.wantWarnings()
 }
 
@@ -229,7 +232,10 @@ func TestFollowWhenThePastIsGone(t *testing.T) {
 	wd.sync()
 	f.put(podsPath, "default", "c")
 	wd.awaitLine("Pod/c 103")
-	wd.want("the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102", "Pod/c 103")
+	wd.want(
+		"the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102",
+		"Pod/c 103",
+	)
 	wd.wantWarnings()
 }
 
@@ -240,7 +246,10 @@ func TestFollowAcrossStorages(t *testing.T) {
 	wd := watching(t, f)
 	wd.Follow(t.Context(), pods, "default", 5000)
 	wd.sync()
-	wd.want("a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101", "baseline event Pulled 102")
+	wd.want(
+		"a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101",
+		"baseline event Pulled 102",
+	)
 	wd.wantWarnings()
 	if asked := f.asked("/events", "Exact"); asked != nil {
 		t.Errorf("the storage of Events must not be asked for a version that it may never reach: %v", asked)
@@ -395,7 +404,9 @@ func TestEverythingOfTheCluster(t *testing.T) {
 	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot watch the API broken.example.com/v1: ") {
 		t.Errorf("want one warning of the API that does not answer, got %q", wd.warns)
 	}
-	if asked := f.asked("/events", "watch"); slices.ContainsFunc(asked, func(s string) bool { return strings.HasPrefix(s, "/api/v1") }) {
+	if asked := f.asked("/events", "watch"); slices.ContainsFunc(
+		asked, func(s string) bool { return strings.HasPrefix(s, "/api/v1") },
+	) {
 		t.Errorf("Events are watched twice: %v", asked)
 	}
 }
@@ -410,8 +421,7 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	wd.sync()
 	f.put(crdsPath, "", "heads.example.com")
 	wd.awaitLine("CustomResourceDefinition/heads.example.com 101")
-	// Discovery comes late, and so does the watch: what was created in
-	// between is seen to happen none the less.
+	// Discovery and the watch start late; objects created in between still count as live.
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
 	f.put(heads, "default", "first")
 	wd.awaitLine("Head/first 102")
@@ -421,10 +431,10 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	wd.awaitLine("gone Head/first 104")
 	f.with(func() { delete(f.kinds, "example.com/v1") })
 	f.remove(crdsPath, "", "heads.example.com")
-	// The server need not have told of every object's end by now.
+	// The server may not have sent every removal by now.
 	wd.awaitLine("gone CustomResourceDefinition/heads.example.com 105")
 	wd.awaitLine("listed gone Head/other 105")
-	wd.awaitPosition("heads.example.com//", "") // nothing is there to go on from
+	wd.awaitPosition("heads.example.com//", "") // there is no position to resume from
 	f.remove(heads, "default", "other")
 	f.put(crdsPath, "", "heads.example.com")
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })

@@ -11,14 +11,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Resources that are watched in ways of their own.
+// Resources that the package treats specially.
 var (
 	pods  = kind.Pod.GroupVersionResource()
 	nodes = kind.Node.GroupVersionResource()
 )
 
-// builtInGroups are the API groups of Kubernetes itself: what their kinds cause
-// is known. Of any other kind it is not, so everything must be looked at.
+// builtInGroups are the API groups of Kubernetes itself. The effects of their kinds are known. A
+// write to any other kind may affect every resource.
 var builtInGroups = []string{
 	"", "apps", "batch", "autoscaling", "policy", "extensions",
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -28,14 +28,14 @@ var builtInGroups = []string{
 	"storage.k8s.io", "storagemigration.k8s.io",
 }
 
-// mayCauseAnything reports whether what a write to gr causes is unknown.
+// mayCauseAnything reports whether the effects of a write to gr are unknown.
 func mayCauseAnything(gr schema.GroupResource) bool {
 	return !slices.Contains(builtInGroups, gr.Group)
 }
 
-// mayHoldEffect reports whether r may hold what a kind of unknown effects
-// causes: anything namespaced, if the cause is in a namespace; else the other
-// custom kinds of cluster scope.
+// mayHoldEffect reports whether r may hold an effect of a kind with unknown effects. For a cause in
+// a namespace, it holds for every namespaced resource. For a cluster-scoped cause, it holds for
+// cluster-scoped custom resources.
 func mayHoldEffect(r resource, namespace string) bool {
 	if r.GroupResource() == events.GroupResource() || r.GroupResource() == coreEvents.GroupResource() {
 		return false // watched anyway
@@ -46,7 +46,7 @@ func mayHoldEffect(r resource, namespace string) bool {
 	return !r.namespaced && mayCauseAnything(r.GroupResource())
 }
 
-// maxNamedNodes is how many Nodes are watched by name before all are.
+// maxNamedNodes is the number of Nodes watched by name. Above it, all Nodes are watched.
 const maxNamedNodes = 50
 
 func groupKind(k object.Kind) schema.GroupKind {

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// watchedPaths returns what the fake API server was asked to list.
+// watchedPaths returns the paths listed on the fake API server.
 func watchedPaths(t *testing.T, f *fakeAPI) []string {
 	t.Helper()
 	var paths []string
@@ -49,14 +49,17 @@ func TestWidening(t *testing.T) {
 		want      []string
 	}{
 		"Deployment": {
-			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: kind.Deployment.GroupVersionResource(), namespace: "default",
+			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: kind.Deployment.GroupVersionResource(),
+			namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "deployments",
 				"/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",
 			},
 		},
 		"Secret": {
-			reason: "a Secret causes nothing by itself", follow: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace: "default",
+			reason: "a Secret causes nothing by itself", follow: schema.GroupVersionResource{
+				Version: "v1", Resource: "secrets",
+			}, namespace: "default",
 			want: []string{"/api/v1" + inNamespace + "secrets", "/apis/events.k8s.io/v1" + inNamespace + "events"},
 		},
 		"Node": {
@@ -64,7 +67,8 @@ func TestWidening(t *testing.T) {
 			want: []string{"/api/v1/nodes", "/apis/events.k8s.io/v1" + inNamespace + "events"},
 		},
 		"Custom": {
-			reason: "a kind of unknown effects may cause anything in its namespace", follow: heads, namespace: "default",
+			reason: "a kind of unknown effects may cause anything in its namespace", follow: heads,
+			namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/api/v1" + inNamespace + "secrets",
 				"/apis/apps/v1" + inNamespace + "deployments", "/apis/apps/v1" + inNamespace + "replicasets",
@@ -74,13 +78,18 @@ func TestWidening(t *testing.T) {
 		"Owner": {
 			reason: "what is owned leads to its owner, and that to its own effects", follow: pods, namespace: "default",
 			happen: func(f *fakeAPI) {
-				f.put(podsPath, "default", "p", "ownerReferences", []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": true}})
-				f.put(replicaSetsPath, "default", "r", "ownerReferences", []any{map[string]any{"apiVersion": "example.com/v1", "kind": "Brain", "name": "b", "uid": "b", "controller": true}})
+				f.put(podsPath, "default", "p", "ownerReferences", []any{map[string]any{
+					"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": true,
+				}})
+				f.put(replicaSetsPath, "default", "r", "ownerReferences", []any{map[string]any{
+					"apiVersion": "example.com/v1", "kind": "Brain", "name": "b", "uid": "b", "controller": true,
+				}})
 				f.put("/apis/example.com/v1/brains", "", "b")
 			},
 			last: "Brain/b 103",
 			want: []string{
-				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "replicasets", "/apis/events.k8s.io/v1" + inNamespace + "events",
+				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "replicasets",
+				"/apis/events.k8s.io/v1" + inNamespace + "events",
 				"/apis/example.com/v1/brains",
 			},
 		},
@@ -93,7 +102,8 @@ func TestWidening(t *testing.T) {
 			},
 			last: "Node/n1 103",
 			want: []string{
-				"/api/v1" + inNamespace + "pods", "/api/v1/nodes metadata.name=n1", "/apis/events.k8s.io/v1" + inNamespace + "events",
+				"/api/v1" + inNamespace + "pods", "/api/v1/nodes metadata.name=n1",
+				"/apis/events.k8s.io/v1" + inNamespace + "events",
 			},
 		},
 	}
@@ -127,7 +137,9 @@ func TestManyNodesAreWatchedTogether(t *testing.T) {
 	wd := watching(t, f)
 	wd.Follow(t.Context(), pods, "default", 100)
 	for i := range maxNamedNodes + 10 {
-		f.put(podsPath, "default", "p"+string(rune('A'+i)), "spec", map[string]any{"nodeName": "n" + string(rune('A'+i))})
+		f.put(
+			podsPath, "default", "p"+string(rune('A'+i)), "spec", map[string]any{"nodeName": "n" + string(rune('A'+i))},
+		)
 	}
 	f.put(nodesPath, "", "last")
 	wd.awaitLine("Node/last 161")
@@ -145,7 +157,9 @@ func TestScopeOfSomeResources(t *testing.T) {
 	f.put(eventsPath, "b", "e", "reason", "Started")
 	f.put(secretsPath, "b", "s")
 	wd := watching(t, f)
-	if err := wd.Watch(t.Context(), Scope{Resources: []schema.GroupResource{{Group: "apps", Resource: "deployments"}}}); err != nil {
+	if err := wd.Watch(
+		t.Context(), Scope{Resources: []schema.GroupResource{{Group: "apps", Resource: "deployments"}}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	wd.sync()
@@ -153,14 +167,14 @@ func TestScopeOfSomeResources(t *testing.T) {
 		"baseline Deployment/d 101", "baseline Pod/p 102", "baseline event Started 103")
 }
 
-// TestNamespacesThatGo are remembered only while they go: others follow for as long
-// as the watcher runs.
+// TestNamespacesThatGo: a deleted Namespace is remembered only until it is gone, because others
+// follow while the watcher runs.
 func TestNamespacesThatGo(t *testing.T) {
 	w, err := New(Config{REST: &rest.Config{Host: "http://127.0.0.1:1"}, Emit: func(*observation.Observation) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Close() // nothing is to be asked
+	w.Close() // without any request
 	s := w.newStream(plan{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}})
 	ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Namespace"}, Name: "brief", UID: "u"}
 	w.followed(t.Context(), s, &observation.Observation{State: &observation.State{Ref: ref, Deleting: time.Unix(1, 0)}})

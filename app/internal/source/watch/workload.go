@@ -9,18 +9,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Labels of a Node that its Pods' spans name.
+// Node labels that the spans of its Pods show.
 const (
 	labelRegion       = "topology.kubernetes.io/region"
 	labelZone         = "topology.kubernetes.io/zone"
 	labelInstanceType = "node.kubernetes.io/instance-type"
 )
 
-// annotationRevision numbers the templates of a Deployment.
+// annotationRevision is the revision number of a Deployment's template.
 const annotationRevision = "deployment.kubernetes.io/revision"
 
-// workload reads how far a controller of Pods has come, or returns nil for
-// another kind.
+// workload returns the progress of a controller of Pods, or nil for another kind.
 func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 	spec, status := sub(obj, "spec"), sub(obj, "status")
 	switch kind.Of(gk.Group, gk.Kind).Replicas {
