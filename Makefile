@@ -89,10 +89,10 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 deps: ## Install what Debian must supply for real nodes (root)
 	apt-get update && apt-get install -y runc containernetworking-plugins
 
-# Tests of minutes skip themselves under -short.
+# Tests of minutes skip themselves under -short. `make lint` has go vet.
 .PHONY: test
 test: SHORT = -short
-test: vet unit lab-test cluster-test e2e ## Test every part, in some 20 minutes; the first run builds Kubernetes into a cache
+test: unit lab-test cluster-test e2e ## Test every part, in some 20 minutes; the first run builds Kubernetes into a cache
 
 .PHONY: test-all
 test-all: vet unit lab-test cluster-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
