@@ -180,6 +180,10 @@ lint: $(LINTER) ## golangci-lint in every module
 	done
 	exit $$status
 
+.PHONY: fmt
+fmt: $(LINTER) ## Format the Go code: gofmt, imports, lines of at most 120 columns
+	@for m in $(MODULES); do (cd $$m && GOWORK=off $(CURDIR)/$(LINTER) fmt --config $(CURDIR)/.golangci.yml ./...); done
+
 $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
 	@echo "building $@"
 	GOWORK=off go build -modfile=$< -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -13,7 +13,8 @@ func TestAdmitted(t *testing.T) {
 	claim.ParentTrace = trace.TraceID{}
 	sc := Admit(good(t, "a=1"), claim)
 	got, holds := ClaimOf(sc)
-	if !holds || got.Parent != claim.Parent || got.Admitted != BasisOwner || !IsAdmitted(sc) || sc.TraceID() != good(t, "").TraceID() {
+	if !holds || got.Parent != claim.Parent || got.Admitted != BasisOwner || !IsAdmitted(sc) ||
+		sc.TraceID() != good(t, "").TraceID() {
 		t.Fatalf("it is %v, claim %+v", sc, got)
 	}
 	forged := func(change func(*Claim)) trace.SpanContext {

@@ -32,7 +32,11 @@ func TestAllocations(t *testing.T) {
 		"Context":   {"a context alone", 0, func() { sinkSpan = Extract(&bare) }},
 		"Chosen":    {"a convention that was named", 0, func() { sinkSpan = Extract(&later, W3C, KEP5915) }},
 		"State":     {"a context and a tracestate", 1, func() { sinkSpan = Extract(&both) }},
-		"Inject":    {"a context and a tracestate onto six other annotations", 5, func() { obj := absent; Inject(ctx, &obj) }},
+		"Inject": {
+			"a context and a tracestate onto six other annotations",
+			5,
+			func() { obj := absent; Inject(ctx, &obj) },
+		},
 		"RemoveNot": {"nothing to take off", 0, func() { Remove(&absent) }},
 	}
 	for name, tt := range tests {

@@ -34,16 +34,32 @@ func TestClaimText(t *testing.T) {
 		claim  Claim
 		text   string
 	}{
-		"Full":       {"the longest there is", fullClaim, fullText},
-		"Span":       {"all but the span may be missing", Claim{Span: span}, "s:00f067aa0ba902b7"},
-		"Parent":     {"a parent in the same trace", Claim{Span: span, Parent: trace.SpanID{1}}, "s:00f067aa0ba902b7;p:0100000000000000"},
-		"NoParent":   {"a trace alone is no parent", Claim{Span: span, ParentTrace: trace.TraceID{1}}, "s:00f067aa0ba902b7"},
+		"Full": {"the longest there is", fullClaim, fullText},
+		"Span": {"all but the span may be missing", Claim{Span: span}, "s:00f067aa0ba902b7"},
+		"Parent": {
+			"a parent in the same trace",
+			Claim{Span: span, Parent: trace.SpanID{1}},
+			"s:00f067aa0ba902b7;p:0100000000000000",
+		},
+		"NoParent": {
+			"a trace alone is no parent",
+			Claim{Span: span, ParentTrace: trace.TraceID{1}},
+			"s:00f067aa0ba902b7",
+		},
 		"Generation": {"there is none below 1", Claim{Span: span, Generation: -1}, "s:00f067aa0ba902b7"},
 		"Past":       {"there is no time before 1970", Claim{Span: span, Time: time.Unix(-1, 0)}, "s:00f067aa0ba902b7"},
 		"Future":     {"nor after 9999", Claim{Span: span, Time: time.Unix(maxTime+1, 0)}, "s:00f067aa0ba902b7"},
-		"Admitted":   {"nonce and basis are one field", Claim{Span: span, Admitted: BasisNone}, "s:00f067aa0ba902b7;a:n0000000000000000"},
-		"Nonce":      {"what was not admitted has none", Claim{Span: span, Nonce: 5}, "s:00f067aa0ba902b7"},
-		"Fraction":   {"a time is in whole seconds", Claim{Span: span, Time: time.Unix(1, 999)}, "s:00f067aa0ba902b7;t:1"},
+		"Admitted": {
+			"nonce and basis are one field",
+			Claim{Span: span, Admitted: BasisNone},
+			"s:00f067aa0ba902b7;a:n0000000000000000",
+		},
+		"Nonce": {"what was not admitted has none", Claim{Span: span, Nonce: 5}, "s:00f067aa0ba902b7"},
+		"Fraction": {
+			"a time is in whole seconds",
+			Claim{Span: span, Time: time.Unix(1, 999)},
+			"s:00f067aa0ba902b7;t:1",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -68,29 +84,49 @@ func TestClaimOf(t *testing.T) {
 		want           Claim
 		holds          bool
 	}{
-		"Full":         {"all fields", fullText, fullClaim, true},
-		"Missing":      {"no claim at all", "", Claim{}, false},
-		"NoSpan":       {"without the span it cannot hold", "g:3", Claim{Generation: 3}, false},
-		"OtherSpan":    {"somebody replaced the context and left the claim", other + ";g:3", Claim{Span: trace.SpanID{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}, Generation: 3}, false},
-		"Unknown":      {"fields to come are ignored", own + ";x:1;y;z:1:2", Claim{Span: fullClaim.Span}, true},
-		"Order":        {"in any order", "g:3;" + own, Claim{Span: fullClaim.Span, Generation: 3}, true},
-		"Twice":        {"the last counts", other + ";" + own, Claim{Span: fullClaim.Span}, true},
-		"TwiceBad":     {"even if it is malformed", own + ";s:x", Claim{}, false},
-		"UpperCase":    {"hexadecimal is lower case", own + ";o:FFFFFFFFFFFFFFFF", Claim{Span: fullClaim.Span}, true},
-		"ShortHash":    {"a hash has 16 digits", own + ";o:ff;d:0", Claim{Span: fullClaim.Span}, true},
-		"LongSpan":     {"a span ID has 16 digits", own + "00", Claim{}, false},
-		"Generation":   {"not a number from 1", own + ";g:-1", Claim{Span: fullClaim.Span}, true},
-		"Overflow":     {"more than there is", own + ";g:9223372036854775808;t:9223372036854775807", Claim{Span: fullClaim.Span}, true},
-		"Time":         {"no time", own + ";t:now", Claim{Span: fullClaim.Span}, true},
-		"TimeTwice":    {"the last counts", own + ";t:1;t:0", Claim{Span: fullClaim.Span}, true},
-		"ParentTrace":  {"a parent needs its trace", own + ";p:zz-0100000000000000", Claim{Span: fullClaim.Span}, true},
-		"ParentSpan":   {"a parent needs its span", own + ";p:02000000000000000000000000000000-0", Claim{Span: fullClaim.Span}, true},
-		"ParentsTwice": {"nothing is left of the first", own + ";p:02000000000000000000000000000000-0100000000000000;p:0100000000000000", Claim{Span: fullClaim.Span, Parent: trace.SpanID{1}}, true},
-		"Basis":        {"a basis that is not known", own + ";a:x0000000000000001", Claim{Span: fullClaim.Span}, true},
-		"BasisAlone":   {"a basis needs its nonce", own + ";a:n", Claim{Span: fullClaim.Span}, true},
-		"BasisEmpty":   {"nothing", own + ";a:", Claim{Span: fullClaim.Span}, true},
-		"BasisNonce":   {"no nonce", own + ";a:nzz00000000000001", Claim{Span: fullClaim.Span}, true},
-		"Empty":        {"nothing between", own + ";;;:;", Claim{Span: fullClaim.Span}, true},
+		"Full":    {"all fields", fullText, fullClaim, true},
+		"Missing": {"no claim at all", "", Claim{}, false},
+		"NoSpan":  {"without the span it cannot hold", "g:3", Claim{Generation: 3}, false},
+		"OtherSpan": {
+			"somebody replaced the context and left the claim",
+			other + ";g:3",
+			Claim{Span: trace.SpanID{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}, Generation: 3},
+			false,
+		},
+		"Unknown":    {"fields to come are ignored", own + ";x:1;y;z:1:2", Claim{Span: fullClaim.Span}, true},
+		"Order":      {"in any order", "g:3;" + own, Claim{Span: fullClaim.Span, Generation: 3}, true},
+		"Twice":      {"the last counts", other + ";" + own, Claim{Span: fullClaim.Span}, true},
+		"TwiceBad":   {"even if it is malformed", own + ";s:x", Claim{}, false},
+		"UpperCase":  {"hexadecimal is lower case", own + ";o:FFFFFFFFFFFFFFFF", Claim{Span: fullClaim.Span}, true},
+		"ShortHash":  {"a hash has 16 digits", own + ";o:ff;d:0", Claim{Span: fullClaim.Span}, true},
+		"LongSpan":   {"a span ID has 16 digits", own + "00", Claim{}, false},
+		"Generation": {"not a number from 1", own + ";g:-1", Claim{Span: fullClaim.Span}, true},
+		"Overflow": {
+			"more than there is",
+			own + ";g:9223372036854775808;t:9223372036854775807",
+			Claim{Span: fullClaim.Span},
+			true,
+		},
+		"Time":        {"no time", own + ";t:now", Claim{Span: fullClaim.Span}, true},
+		"TimeTwice":   {"the last counts", own + ";t:1;t:0", Claim{Span: fullClaim.Span}, true},
+		"ParentTrace": {"a parent needs its trace", own + ";p:zz-0100000000000000", Claim{Span: fullClaim.Span}, true},
+		"ParentSpan": {
+			"a parent needs its span",
+			own + ";p:02000000000000000000000000000000-0",
+			Claim{Span: fullClaim.Span},
+			true,
+		},
+		"ParentsTwice": {
+			"nothing is left of the first",
+			own + ";p:02000000000000000000000000000000-0100000000000000;p:0100000000000000",
+			Claim{Span: fullClaim.Span, Parent: trace.SpanID{1}},
+			true,
+		},
+		"Basis":      {"a basis that is not known", own + ";a:x0000000000000001", Claim{Span: fullClaim.Span}, true},
+		"BasisAlone": {"a basis needs its nonce", own + ";a:n", Claim{Span: fullClaim.Span}, true},
+		"BasisEmpty": {"nothing", own + ";a:", Claim{Span: fullClaim.Span}, true},
+		"BasisNonce": {"no nonce", own + ";a:nzz00000000000001", Claim{Span: fullClaim.Span}, true},
+		"Empty":      {"nothing between", own + ";;;:;", Claim{Span: fullClaim.Span}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

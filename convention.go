@@ -60,9 +60,21 @@ var (
 	// the same key, is read as well.
 	Default = Convention{"default", ContextKey, StateKey, BaggageKey, w3cText}
 	// KEP5915 is that of Kubernetes enhancement 5915 and of OVN-Kubernetes.
-	KEP5915 = Convention{"kep-5915", "tracing.k8s.io/traceparent", "tracing.k8s.io/tracestate", "tracing.k8s.io/baggage", w3cText}
+	KEP5915 = Convention{
+		"kep-5915",
+		"tracing.k8s.io/traceparent",
+		"tracing.k8s.io/tracestate",
+		"tracing.k8s.io/baggage",
+		w3cText,
+	}
 	// AzureOperatorTrace is that of Azure's operatortrace library.
-	AzureOperatorTrace = Convention{"azure-operatortrace", "operatortrace.azure.microsoft.com/traceparent", "operatortrace.azure.microsoft.com/tracestate", "", w3cText}
+	AzureOperatorTrace = Convention{
+		"azure-operatortrace",
+		"operatortrace.azure.microsoft.com/traceparent",
+		"operatortrace.azure.microsoft.com/tracestate",
+		"",
+		w3cText,
+	}
 	// TektonTaskRun is that of Tekton's TaskRuns.
 	TektonTaskRun = Convention{"tekton-taskrun", "tekton.dev/taskrunSpanContext", "", "", jsonMap}
 	// TektonPipelineRun is that of Tekton's PipelineRuns.
@@ -79,7 +91,16 @@ var (
 // known is the order of reading: ours and the standard's first, then those that
 // one project writes for its own kinds, the narrower before the wider, then the
 // keys that anything may have left.
-var known = [...]Convention{Default, KEP5915, AzureOperatorTrace, TektonTaskRun, TektonPipelineRun, AgentSandbox, W3C, Jaeger}
+var known = [...]Convention{
+	Default,
+	KEP5915,
+	AzureOperatorTrace,
+	TektonTaskRun,
+	TektonPipelineRun,
+	AgentSandbox,
+	W3C,
+	Jaeger,
+}
 
 // Conventions returns all conventions that are known, in the order in which
 // they are read.

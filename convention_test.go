@@ -138,8 +138,12 @@ func TestReadForeign(t *testing.T) {
 	}{
 		"Tekton": {
 			"a PipelineRun of Tekton's own tests",
-			annotated{"tekton.dev/pipelinerunSpanContext": `{"traceparent":"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01"}`},
-			TektonPipelineRun, "00-0f57e147e992b304d977436289d10628-73d5909e31793992-01", "",
+			annotated{
+				"tekton.dev/pipelinerunSpanContext": `{"traceparent":"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01"}`,
+			},
+			TektonPipelineRun,
+			"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01",
+			"",
 		},
 		"TektonBoth": {
 			"a TaskRun has inherited its PipelineRun's; its own is nearer",
@@ -160,8 +164,12 @@ func TestReadForeign(t *testing.T) {
 		},
 		"OtherKeys": {
 			"keys and types of others do no harm",
-			annotated{"opentelemetry.io/trace-context": `{"b3":"1-2-1","n":1,"tracestate":7,"l":[{}],"traceparent":"` + goodParent + `"}`},
-			AgentSandbox, goodParent, "",
+			annotated{
+				"opentelemetry.io/trace-context": `{"b3":"1-2-1","n":1,"tracestate":7,"l":[{}],"traceparent":"` + goodParent + `"}`,
+			},
+			AgentSandbox,
+			goodParent,
+			"",
 		},
 		"HeaderCase": {
 			"a propagator for HTTP writes header names",
@@ -178,39 +186,82 @@ func TestReadForeign(t *testing.T) {
 		},
 		"OVN": {
 			"a Pod for OVN-Kubernetes has the one key",
-			annotated{"tracing.k8s.io/traceparent": goodParent, "k8s.ovn.org/pod-networks": "{}"}, KEP5915, goodParent, "",
+			annotated{
+				"tracing.k8s.io/traceparent": goodParent,
+				"k8s.ovn.org/pod-networks":   "{}",
+			},
+			KEP5915,
+			goodParent,
+			"",
 		},
-		"Keptn":  {"the bare name", annotated{"traceparent": goodParent, "tracestate": ""}, W3C, goodParent, ""},
-		"Census": {"base64 of OpenCensus' binary form", annotated{ContextKey: base64.StdEncoding.EncodeToString(census)}, Default, goodParent, ""},
+		"Keptn": {"the bare name", annotated{"traceparent": goodParent, "tracestate": ""}, W3C, goodParent, ""},
+		"Census": {
+			"base64 of OpenCensus' binary form",
+			annotated{ContextKey: base64.StdEncoding.EncodeToString(census)},
+			Default,
+			goodParent,
+			"",
+		},
 		"CensusState": {
 			"what stands beside it is read as ever",
-			annotated{ContextKey: base64.StdEncoding.EncodeToString(census), StateKey: "a=1"}, Default, goodParent, "a=1",
+			annotated{
+				ContextKey: base64.StdEncoding.EncodeToString(census),
+				StateKey:   "a=1",
+			},
+			Default,
+			goodParent,
+			"a=1",
 		},
 		"CensusElsewhere": {
 			"no other key ever held it",
 			annotated{"traceparent": base64.StdEncoding.EncodeToString(census)}, Convention{}, "", "",
 		},
 		"Jaeger": {
-			"a client of Jaeger's", annotated{"uber-trace-id": goodTrace + ":" + goodSpan + ":53995c3f42cd8ad8:1"}, Jaeger, goodParent, "",
+			"a client of Jaeger's",
+			annotated{"uber-trace-id": goodTrace + ":" + goodSpan + ":53995c3f42cd8ad8:1"},
+			Jaeger,
+			goodParent,
+			"",
 		},
 		"JaegerShort": {
 			"leading zeros are left out, a trace ID may have 64 bits",
 			annotated{"uber-trace-id": "6e0c63257de34c92:f067aa0ba902b7:0:0"},
 			Jaeger, "00-00000000000000006e0c63257de34c92-00f067aa0ba902b7-00", "",
 		},
-		"JaegerShortest": {"one digit will do", annotated{"uber-trace-id": "a:B:0:3"}, Jaeger, "00-0000000000000000000000000000000a-000000000000000b-01", ""},
+		"JaegerShortest": {
+			"one digit will do",
+			annotated{"uber-trace-id": "a:B:0:3"},
+			Jaeger,
+			"00-0000000000000000000000000000000a-000000000000000b-01",
+			"",
+		},
 		"JaegerEscaped": {
-			"colons may be escaped for a header", annotated{"uber-trace-id": goodTrace + "%3A" + goodSpan + "%3a0%3A1"}, Jaeger, goodParent, "",
+			"colons may be escaped for a header",
+			annotated{"uber-trace-id": goodTrace + "%3A" + goodSpan + "%3a0%3A1"},
+			Jaeger,
+			goodParent,
+			"",
 		},
 		"Random": {
 			"the flag that W3C's second level defines travels, others do not",
-			annotated{ContextKey: strings.TrimSuffix(goodParent, "01") + "ff"}, Default, strings.TrimSuffix(goodParent, "01") + "03", "",
+			annotated{
+				ContextKey: strings.TrimSuffix(goodParent, "01") + "ff",
+			},
+			Default,
+			strings.TrimSuffix(goodParent, "01") + "03",
+			"",
 		},
 		"Later": {
 			"of a later version the fields that are known are read",
 			annotated{ContextKey: "cc" + goodParent[2:] + "-what-comes"}, Default, goodParent, "",
 		},
-		"LaterSame": {"which may have no more of them", annotated{ContextKey: "01" + goodParent[2:]}, Default, goodParent, ""},
+		"LaterSame": {
+			"which may have no more of them",
+			annotated{ContextKey: "01" + goodParent[2:]},
+			Default,
+			goodParent,
+			"",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,14 @@ func TestDerive(t *testing.T) {
 	if got.TraceFlags() != parent.TraceFlags() || got.TraceState().Get("a") != "1" {
 		t.Errorf("flags %s and tracestate %q are not the parent's", got.TraceFlags(), got.TraceState())
 	}
-	want := Claim{Span: got.SpanID(), Parent: parent.SpanID(), Object: child.Hash(), Digest: 7, Generation: 2, Time: made}
+	want := Claim{
+		Span:       got.SpanID(),
+		Parent:     parent.SpanID(),
+		Object:     child.Hash(),
+		Digest:     7,
+		Generation: 2,
+		Time:       made,
+	}
 	if claim, ok := ClaimOf(got); !ok || claim != want || !claim.Names(child.Identity) {
 		t.Errorf("claim holds = %v\n got %+v\nwant %+v", ok, claim, want)
 	}
@@ -115,7 +122,8 @@ func TestDeriveTime(t *testing.T) {
 			if tt.linked.IsValid() {
 				wantTrace = tt.above.TraceID()
 			}
-			if claim.Parent != tt.above.SpanID() || claim.ParentTrace != wantTrace || sc.TraceID() != tt.parent.TraceID() {
+			if claim.Parent != tt.above.SpanID() || claim.ParentTrace != wantTrace ||
+				sc.TraceID() != tt.parent.TraceID() {
 				t.Errorf("%s: parent = %s-%s in trace %s", tt.reason, claim.ParentTrace, claim.Parent, sc.TraceID())
 			}
 		})

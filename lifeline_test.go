@@ -60,7 +60,16 @@ func TestFindPrecedence(t *testing.T) {
 		}
 		return a
 	}
-	order := []Convention{Default, KEP5915, AzureOperatorTrace, TektonTaskRun, TektonPipelineRun, AgentSandbox, W3C, Jaeger}
+	order := []Convention{
+		Default,
+		KEP5915,
+		AzureOperatorTrace,
+		TektonTaskRun,
+		TektonPipelineRun,
+		AgentSandbox,
+		W3C,
+		Jaeger,
+	}
 	all := Conventions()
 	if len(all) != len(order) {
 		t.Fatalf("%d conventions are known, want %d", len(all), len(order))
@@ -103,7 +112,12 @@ func TestFindChosen(t *testing.T) {
 		"One":     {"only what is named is read", []Convention{W3C}, twinTrace, W3C},
 		"Order":   {"those named are read in their order", []Convention{Jaeger, W3C, Default}, twinTrace, W3C},
 		"Missing": {"others are not read", []Convention{KEP5915}, "00000000000000000000000000000000", Convention{}},
-		"Zero":    {"the zero value reads nothing, not even an empty key", []Convention{{}}, "00000000000000000000000000000000", Convention{}},
+		"Zero": {
+			"the zero value reads nothing, not even an empty key",
+			[]Convention{{}},
+			"00000000000000000000000000000000",
+			Convention{},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,17 +143,37 @@ func TestContext(t *testing.T) {
 		valid   bool
 		baggage string
 	}{
-		"None":      {"ctx stays as it is", nil, false, "mine=1"},
-		"Plain":     {"without a baggage beside the context, that of ctx stays", annotated{ContextKey: goodParent}, true, "mine=1"},
-		"Baggage":   {"baggage travels", annotated{ContextKey: goodParent, BaggageKey: "k=v"}, true, "k=v"},
-		"Malformed": {"malformed baggage is absent", annotated{ContextKey: goodParent, BaggageKey: "k=v,===;"}, true, "mine=1"},
-		"Alone":     {"baggage without a context is not read", annotated{BaggageKey: "k=v"}, false, "mine=1"},
+		"None": {"ctx stays as it is", nil, false, "mine=1"},
+		"Plain": {
+			"without a baggage beside the context, that of ctx stays",
+			annotated{ContextKey: goodParent},
+			true,
+			"mine=1",
+		},
+		"Baggage": {"baggage travels", annotated{ContextKey: goodParent, BaggageKey: "k=v"}, true, "k=v"},
+		"Malformed": {
+			"malformed baggage is absent",
+			annotated{ContextKey: goodParent, BaggageKey: "k=v,===;"},
+			true,
+			"mine=1",
+		},
+		"Alone": {"baggage without a context is not read", annotated{BaggageKey: "k=v"}, false, "mine=1"},
 		"Other": {
 			"baggage of another convention than the context's is not read",
 			annotated{ContextKey: goodParent, "baggage": "k=v"}, true, "mine=1",
 		},
-		"Map":     {"baggage in a JSON map travels", annotated{AgentSandbox.context: `{"traceparent":"` + goodParent + `","baggage":"k=v"}`}, true, "k=v"},
-		"NoPlace": {"Jaeger's form has no place for it", annotated{"uber-trace-id": goodTrace + ":1:0:1", "": "k=v"}, true, "mine=1"},
+		"Map": {
+			"baggage in a JSON map travels",
+			annotated{AgentSandbox.context: `{"traceparent":"` + goodParent + `","baggage":"k=v"}`},
+			true,
+			"k=v",
+		},
+		"NoPlace": {
+			"Jaeger's form has no place for it",
+			annotated{"uber-trace-id": goodTrace + ":1:0:1", "": "k=v"},
+			true,
+			"mine=1",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +211,13 @@ func TestInject(t *testing.T) {
 		},
 		"Stale": {
 			"what the context does not have is taken off",
-			carrying(t, "", ""), Annotations{"x": "y", ContextKey: twinParent, StateKey: "old=1", BaggageKey: "old=1"}, nil,
+			carrying(
+				t,
+				"",
+				"",
+			),
+			Annotations{"x": "y", ContextKey: twinParent, StateKey: "old=1", BaggageKey: "old=1"},
+			nil,
 			Annotations{"x": "y", ContextKey: goodParent},
 		},
 		"Chosen": {
@@ -217,13 +257,32 @@ func TestRemove(t *testing.T) {
 	}{
 		"All": {
 			"every convention is taken off, other annotations stay",
-			Annotations{"x": "y", ContextKey: "any", StateKey: "any", BaggageKey: "any", "uber-trace-id": "any", TektonTaskRun.context: "any", "baggage": "any"},
-			nil, Annotations{"x": "y"},
+			Annotations{
+				"x":                   "y",
+				ContextKey:            "any",
+				StateKey:              "any",
+				BaggageKey:            "any",
+				"uber-trace-id":       "any",
+				TektonTaskRun.context: "any",
+				"baggage":             "any",
+			},
+			nil,
+			Annotations{"x": "y"},
 		},
-		"One":  {"only what is named is taken off", Annotations{ContextKey: "any", "traceparent": "any", "tracestate": "any"}, []Convention{W3C}, Annotations{ContextKey: "any"}},
+		"One": {
+			"only what is named is taken off",
+			Annotations{ContextKey: "any", "traceparent": "any", "tracestate": "any"},
+			[]Convention{W3C},
+			Annotations{ContextKey: "any"},
+		},
 		"Last": {"if nothing is left there are no annotations", Annotations{StateKey: "any"}, nil, nil},
 		"None": {"an object that carries none stays as it is", Annotations{}, nil, Annotations{}},
-		"Zero": {"the zero convention takes nothing off", Annotations{"": "any", ContextKey: "any"}, []Convention{{}}, Annotations{"": "any", ContextKey: "any"}},
+		"Zero": {
+			"the zero convention takes nothing off",
+			Annotations{"": "any", ContextKey: "any"},
+			[]Convention{{}},
+			Annotations{"": "any", ContextKey: "any"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

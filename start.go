@@ -11,7 +11,13 @@ import (
 // Start begins a span below the context that obj carries: one trace that can be
 // walked from the change to this work. Another span that ctx holds already
 // becomes a link. If obj carries no context, it is tracer.Start.
-func Start(ctx context.Context, tracer trace.Tracer, obj Annotated, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+func Start(
+	ctx context.Context,
+	tracer trace.Tracer,
+	obj Annotated,
+	name string,
+	opts ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	annotations := obj.GetAnnotations()
 	sc, c := find(annotations, nil)
 	if c == nil {
@@ -28,7 +34,13 @@ func Start(ctx context.Context, tracer trace.Tracer, obj Annotated, name string,
 // ctx holds becomes a link, too. The tracer's sampler decides on the new trace
 // as on any root; it sees the links. If obj carries no context, it is
 // tracer.Start.
-func StartLinked(ctx context.Context, tracer trace.Tracer, obj Annotated, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+func StartLinked(
+	ctx context.Context,
+	tracer trace.Tracer,
+	obj Annotated,
+	name string,
+	opts ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	annotations := obj.GetAnnotations()
 	sc, c := find(annotations, nil)
 	if c == nil {

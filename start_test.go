@@ -43,14 +43,54 @@ func TestStart(t *testing.T) {
 		root   bool
 		links  []trace.SpanContext
 	}{
-		"Below":      {"the object's context is the parent", Start, obj, trace.SpanContext{}, carried, false, nil},
-		"BelowHeld":  {"a span that was held becomes a link", Start, obj, held, carried, false, []trace.SpanContext{held}},
-		"BelowSame":  {"the parent does not become a link, too", Start, obj, carried, carried, false, nil},
-		"None":       {"without a context the span that was held is the parent", Start, annotated{}, held, held, false, nil},
-		"Linked":     {"the object's context becomes a link", StartLinked, obj, trace.SpanContext{}, carried, true, []trace.SpanContext{carried}},
-		"LinkedHeld": {"a span that was held becomes another", StartLinked, obj, held, carried, true, []trace.SpanContext{carried, held}},
+		"Below": {"the object's context is the parent", Start, obj, trace.SpanContext{}, carried, false, nil},
+		"BelowHeld": {
+			"a span that was held becomes a link",
+			Start,
+			obj,
+			held,
+			carried,
+			false,
+			[]trace.SpanContext{held},
+		},
+		"BelowSame": {"the parent does not become a link, too", Start, obj, carried, carried, false, nil},
+		"None": {
+			"without a context the span that was held is the parent",
+			Start,
+			annotated{},
+			held,
+			held,
+			false,
+			nil,
+		},
+		"Linked": {
+			"the object's context becomes a link",
+			StartLinked,
+			obj,
+			trace.SpanContext{},
+			carried,
+			true,
+			[]trace.SpanContext{carried},
+		},
+		"LinkedHeld": {
+			"a span that was held becomes another",
+			StartLinked,
+			obj,
+			held,
+			carried,
+			true,
+			[]trace.SpanContext{carried, held},
+		},
 		"LinkedSame": {"the same becomes one", StartLinked, obj, carried, carried, true, []trace.SpanContext{carried}},
-		"LinkedNone": {"without a context the span that was held is the parent", StartLinked, annotated{}, held, held, false, nil},
+		"LinkedNone": {
+			"without a context the span that was held is the parent",
+			StartLinked,
+			annotated{},
+			held,
+			held,
+			false,
+			nil,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +111,11 @@ func TestStart(t *testing.T) {
 			for _, l := range r.config.Links() {
 				links = append(links, l.SpanContext)
 			}
-			if !slices.EqualFunc(links, append([]trace.SpanContext{own.SpanContext}, tt.links...), trace.SpanContext.Equal) {
+			if !slices.EqualFunc(
+				links,
+				append([]trace.SpanContext{own.SpanContext}, tt.links...),
+				trace.SpanContext.Equal,
+			) {
 				t.Errorf("%s: links = %v, want the caller's and %v", tt.reason, links, tt.links)
 			}
 			if opts = opts[:3]; opts[2] != nil {
@@ -93,7 +137,8 @@ func TestStartOff(t *testing.T) {
 		"Start": Start, "StartLinked": StartLinked,
 	} {
 		ctx, span := start(t.Context(), off, obj, "work")
-		if sc := trace.SpanContextFromContext(ctx); formatParent(sc) != goodParent || !span.SpanContext().Equal(sc) || span.IsRecording() {
+		if sc := trace.SpanContextFromContext(ctx); formatParent(sc) != goodParent || !span.SpanContext().Equal(sc) ||
+			span.IsRecording() {
 			t.Errorf("%s: ctx holds %v, recording = %v", name, sc, span.IsRecording())
 		}
 	}

@@ -24,7 +24,8 @@ func parseParent(s string) trace.SpanContext {
 	}
 	var version, flags [1]byte
 	var cfg trace.SpanContextConfig
-	if !unhex(version[:], s[:2]) || !unhex(cfg.TraceID[:], s[3:35]) || !unhex(cfg.SpanID[:], s[36:52]) || !unhex(flags[:], s[53:55]) {
+	if !unhex(version[:], s[:2]) || !unhex(cfg.TraceID[:], s[3:35]) || !unhex(cfg.SpanID[:], s[36:52]) ||
+		!unhex(flags[:], s[53:55]) {
 		return trace.SpanContext{}
 	}
 	switch {
@@ -105,7 +106,8 @@ func parseJaeger(s string) trace.SpanContext {
 	}
 	var cfg trace.SpanContextConfig
 	var flags [1]byte
-	if !unhexPadded(cfg.TraceID[:], part[0]) || !unhexPadded(cfg.SpanID[:], part[1]) || !unhexPadded(flags[:], part[3]) {
+	if !unhexPadded(cfg.TraceID[:], part[0]) || !unhexPadded(cfg.SpanID[:], part[1]) ||
+		!unhexPadded(flags[:], part[3]) {
 		return trace.SpanContext{}
 	}
 	cfg.TraceFlags = trace.TraceFlags(flags[0]) & trace.FlagsSampled

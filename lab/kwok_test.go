@@ -157,8 +157,17 @@ func TestKWOKPodInDetail(t *testing.T) {
 		}
 	})
 	t.Run("FieldsAreTheKubelets", func(t *testing.T) {
-		out := kubectl(t, c, "", "get", "pod", "web", "--show-managed-fields", "-o",
-			`jsonpath={.metadata.managedFields[?(@.subresource=="status")].manager} {.status.phase} {.status.observedGeneration}`)
+		out := kubectl(
+			t,
+			c,
+			"",
+			"get",
+			"pod",
+			"web",
+			"--show-managed-fields",
+			"-o",
+			`jsonpath={.metadata.managedFields[?(@.subresource=="status")].manager} {.status.phase} {.status.observedGeneration}`,
+		)
 		if want := "kubelet Running 1"; out != want {
 			t.Errorf("status written by, phase, generation: got %q, want %q", out, want)
 		}
@@ -172,7 +181,16 @@ func TestKWOKPodInDetail(t *testing.T) {
 	})
 	t.Run("NamespaceCanBeDeleted", func(t *testing.T) {
 		kubectl(t, c, "", "create", "namespace", "doomed")
-		kubectl(t, c, podManifest("p", "pull=1ms,ready=1ms", `{containers: [{name: a, image: "nginx:1"}]}`), "apply", "-n", "doomed", "-f", "-")
+		kubectl(
+			t,
+			c,
+			podManifest("p", "pull=1ms,ready=1ms", `{containers: [{name: a, image: "nginx:1"}]}`),
+			"apply",
+			"-n",
+			"doomed",
+			"-f",
+			"-",
+		)
 		kubectl(t, c, "", "wait", "-n", "doomed", "pod/p", "--for=condition=Ready", "--timeout=4m")
 		kubectl(t, c, "", "delete", "namespace", "doomed", "--timeout=4m")
 	})

@@ -73,7 +73,14 @@ func TestCluster(t *testing.T) {
 		}
 	})
 	t.Run("UsersHaveNoPermission", func(t *testing.T) {
-		out, err := c.RunKubectlAs(t.Context(), "ann", nil, "auth", "whoami", "-o=jsonpath={.status.userInfo.username} {.status.userInfo.groups}")
+		out, err := c.RunKubectlAs(
+			t.Context(),
+			"ann",
+			nil,
+			"auth",
+			"whoami",
+			"-o=jsonpath={.status.userInfo.username} {.status.userInfo.groups}",
+		)
 		if want := `ann ["dev","system:authenticated"]`; err != nil || out != want {
 			t.Errorf("whoami: %q, %v; want %q", out, err, want)
 		}

@@ -13,25 +13,51 @@ func TestValidate(t *testing.T) {
 		opts   Options
 		want   string
 	}{
-		"Zero":          {reason: "The zero value is usable."},
-		"Name":          {reason: "Names become file names.", opts: Options{Name: "a/b"}, want: `Name "a/b"`},
-		"Dir":           {reason: "Processes have directories of their own.", opts: Options{Dir: "x"}, want: `Dir "x"`},
-		"Version":       {reason: "A minor version, without a v.", opts: Options{Version: "v1.36.3"}, want: `no Kubernetes "v1.36.3" here: want 1.`},
-		"Nodes":         {reason: "A typo is not a mode.", opts: Options{Nodes: "reel"}, want: `Nodes "reel"`},
-		"TwoRealNodes":  {reason: "One machine is one node.", opts: Options{Nodes: NodesReal, NodeCount: 2}, want: "NodeCount 2"},
+		"Zero": {reason: "The zero value is usable."},
+		"Name": {reason: "Names become file names.", opts: Options{Name: "a/b"}, want: `Name "a/b"`},
+		"Dir":  {reason: "Processes have directories of their own.", opts: Options{Dir: "x"}, want: `Dir "x"`},
+		"Version": {
+			reason: "A minor version, without a v.",
+			opts:   Options{Version: "v1.36.3"},
+			want:   `no Kubernetes "v1.36.3" here: want 1.`,
+		},
+		"Nodes": {reason: "A typo is not a mode.", opts: Options{Nodes: "reel"}, want: `Nodes "reel"`},
+		"TwoRealNodes": {
+			reason: "One machine is one node.",
+			opts:   Options{Nodes: NodesReal, NodeCount: 2},
+			want:   "NodeCount 2",
+		},
 		"NegativeDelay": {reason: "Time goes forward.", opts: Options{KWOK: KWOKOptions{Pull: -1}}, want: "KWOK:"},
 		"Webhook":       {reason: "A path is not a URL.", opts: Options{AuditWebhook: "/x"}, want: "AuditWebhook"},
 		"Tracing": {
 			reason: "The scheduler emits no spans.",
-			opts:   Options{Tracing: map[Component]Tracing{Scheduler: {Endpoint: "127.0.0.1:1"}}}, want: "kube-scheduler sends no spans",
+			opts: Options{
+				Tracing: map[Component]Tracing{Scheduler: {Endpoint: "127.0.0.1:1"}},
+			},
+			want: "kube-scheduler sends no spans",
 		},
 		"TracingRate": {
 			reason: "A rate is a share of a million.",
-			opts:   Options{Tracing: map[Component]Tracing{Etcd: {Endpoint: "e", SamplingRatePerMillion: 2e6}}}, want: "Tracing of etcd",
+			opts: Options{
+				Tracing: map[Component]Tracing{Etcd: {Endpoint: "e", SamplingRatePerMillion: 2e6}},
+			},
+			want: "Tracing of etcd",
 		},
-		"ExtraArgs":   {reason: "A typo is not a component.", opts: Options{ExtraArgs: map[Component][]string{"kcm": nil}}, want: `"kcm"`},
-		"UserTwice":   {reason: "Each user has one kubeconfig.", opts: Options{Users: []User{{Name: "a"}, {Name: "a"}}}, want: `"a"`},
-		"UserAdmin":   {reason: "The administrator is there already.", opts: Options{Users: []User{{Name: "admin"}}}, want: `"admin"`},
+		"ExtraArgs": {
+			reason: "A typo is not a component.",
+			opts:   Options{ExtraArgs: map[Component][]string{"kcm": nil}},
+			want:   `"kcm"`,
+		},
+		"UserTwice": {
+			reason: "Each user has one kubeconfig.",
+			opts:   Options{Users: []User{{Name: "a"}, {Name: "a"}}},
+			want:   `"a"`,
+		},
+		"UserAdmin": {
+			reason: "The administrator is there already.",
+			opts:   Options{Users: []User{{Name: "admin"}}},
+			want:   `"admin"`,
+		},
 		"DetachedDir": {reason: "It must be found again.", opts: Options{Detached: true}, want: "Dir: "},
 	}
 	for name, tc := range cases {
@@ -54,7 +80,12 @@ func TestVersionOfOptions(t *testing.T) {
 	}{
 		"Newest":      {reason: "Nobody asks for another.", want: newest},
 		"Environment": {reason: "Whoever runs a test decides.", env: older, want: older},
-		"Options":     {reason: "A test that needs one version says so.", opts: Options{Version: newest}, env: older, want: newest},
+		"Options": {
+			reason: "A test that needs one version says so.",
+			opts:   Options{Version: newest},
+			env:    older,
+			want:   newest,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +96,8 @@ func TestVersionOfOptions(t *testing.T) {
 		})
 	}
 	t.Setenv(VersionEnv, "1.0")
-	if err := (Options{}).Validate(); err == nil || !strings.Contains(err.Error(), VersionEnv+`): no Kubernetes "1.0"`) {
+	if err := (Options{}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), VersionEnv+`): no Kubernetes "1.0"`) {
 		t.Errorf("Validate() with a version in the environment that is not there: %v", err)
 	}
 }

@@ -52,7 +52,10 @@ func receive(t *testing.T) (*receiver, string) {
 	return r, listener.Addr().String()
 }
 
-func (r *receiver) Export(_ context.Context, req *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+func (r *receiver) Export(
+	_ context.Context,
+	req *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, resource := range req.GetResourceSpans() {
@@ -204,7 +207,10 @@ func TestTracingOfNode(t *testing.T) {
 // kubelet does not make that call by itself.
 func asker(t *testing.T, c *Cluster) func(n int, traceparent string) {
 	t.Helper()
-	conn, err := grpc.NewClient("unix://"+c.nodes.(*realNodes).node.Socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(
+		"unix://"+c.nodes.(*realNodes).node.Socket(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +223,11 @@ func asker(t *testing.T, c *Cluster) func(n int, traceparent string) {
 			ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", traceparent)
 		}
 		for range n {
-			if _, err := client.ListMetricDescriptors(ctx, &cri.ListMetricDescriptorsRequest{}, grpc.WaitForReady(true)); err != nil {
+			if _, err := client.ListMetricDescriptors(
+				ctx,
+				&cri.ListMetricDescriptorsRequest{},
+				grpc.WaitForReady(true),
+			); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -54,10 +54,18 @@ func (c *Cluster) saveState() error {
 		address = n.registry.Address
 	}
 	return writeJSON(filepath.Join(c.dir, stateFile), Info{
-		Registry: address,
-		Name:     c.opts.Name, Dir: c.dir, Kubernetes: c.Release(), Nodes: c.opts.Nodes, Server: c.ServerURL(), Kubeconfig: c.Kubeconfig(),
-		Kubectl: c.Kubectl(), AuditLog: c.AuditLog(), Started: time.Now(), Detached: c.opts.Detached,
-		Owner: process.Self(),
+		Registry:   address,
+		Name:       c.opts.Name,
+		Dir:        c.dir,
+		Kubernetes: c.Release(),
+		Nodes:      c.opts.Nodes,
+		Server:     c.ServerURL(),
+		Kubeconfig: c.Kubeconfig(),
+		Kubectl:    c.Kubectl(),
+		AuditLog:   c.AuditLog(),
+		Started:    time.Now(),
+		Detached:   c.opts.Detached,
+		Owner:      process.Self(),
 	})
 }
 

@@ -91,7 +91,13 @@ func (c *Cluster) requester(t *testing.T, user string, groups ...string) request
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(c.authority.CA())
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}}
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{
+			RootCAs:      pool,
+			Certificates: []tls.Certificate{cert},
+			MinVersion:   tls.VersionTLS12,
+		},
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return requester{c, &http.Client{Transport: transport}}
 }
@@ -176,8 +182,13 @@ func TestTracingOfControlPlane(t *testing.T) {
 		untrusted := spans.all("apiserver", targets(path(s, "untrusted")))
 		s.check(t, "requests with a context that is not trusted", len(untrusted))
 		for _, span := range untrusted {
-			if len(span.GetParentSpanId()) > 0 || len(span.GetLinks()) != 1 || fmt.Sprintf("%x", span.GetLinks()[0].GetTraceId()) != recorded[3:35] {
-				t.Fatalf("%s: the span of a caller who is not trusted is no root with a link to the caller: %v", s.name, span)
+			if len(span.GetParentSpanId()) > 0 || len(span.GetLinks()) != 1 ||
+				fmt.Sprintf("%x", span.GetLinks()[0].GetTraceId()) != recorded[3:35] {
+				t.Fatalf(
+					"%s: the span of a caller who is not trusted is no root with a link to the caller: %v",
+					s.name,
+					span,
+				)
 			}
 		}
 		if n := len(spans.all("apiserver", targets(path(s, "not-recorded")))); n != 0 {

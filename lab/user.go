@@ -60,7 +60,12 @@ func (c *Cluster) RunKubectlAs(ctx context.Context, user string, stdin io.Reader
 		"KUBECONFIG="+c.KubeconfigFor(user), "KUBECACHEDIR="+filepath.Join(c.dir, "kubectl-cache"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+		return out.String(), fmt.Errorf(
+			"kubectl %s: %w: %s",
+			strings.Join(args, " "),
+			err,
+			strings.TrimSpace(errs.String()),
+		)
 	}
 	return out.String(), nil
 }

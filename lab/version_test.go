@@ -35,14 +35,23 @@ func TestOlderVersions(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !cached {
-					t.Skipf("SKIP: Kubernetes %s is not in the lab's cache; %s=%s builds it, for minutes", version, versionsEnv, version)
+					t.Skipf(
+						"SKIP: Kubernetes %s is not in the lab's cache; %s=%s builds it, for minutes",
+						version,
+						versionsEnv,
+						version,
+					)
 				}
 			}
 			c := start(t, opts)
 			out := kubectl(t, c, "", "get", "--raw=/version") + kubectl(t, c, "", "version", "--client") +
 				kubectl(t, c, "", "get", "nodes", "-o=jsonpath={.items[*].status.nodeInfo.kubeletVersion}")
 			if strings.Count(out, c.Release()) != 3 || !strings.HasPrefix(c.Release(), "v"+version+".") {
-				t.Errorf("versions of the API server, kubectl and the node: got\n%s\nwant %s for each", out, c.Release())
+				t.Errorf(
+					"versions of the API server, kubectl and the node: got\n%s\nwant %s for each",
+					out,
+					c.Release(),
+				)
 			}
 
 			apply(t, c, deployment("web", 2, "nginx:1", nil))

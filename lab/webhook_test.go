@@ -89,8 +89,11 @@ func (w *webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.seen[review.Request.Namespace+"/"+review.Request.Name] = true
 	w.mu.Unlock()
-	fmt.Fprintf(out, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":%q,"allowed":true}}`,
-		review.Request.UID)
+	fmt.Fprintf(
+		out,
+		`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":%q,"allowed":true}}`,
+		review.Request.UID,
+	)
 }
 
 // TestWebhookReadyStart expects a webhook that was registered before the

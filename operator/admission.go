@@ -93,7 +93,11 @@ func (a *admitter) Handle(ctx context.Context, req admission.Request) (response 
 	if mode == Off || req.DryRun != nil && *req.DryRun {
 		return a.inner.Handle(ctx, req)
 	}
-	gvk := schema.GroupVersionKind{Group: bound(req.Kind.Group), Version: bound(req.Kind.Version), Kind: bound(req.Kind.Kind)}
+	gvk := schema.GroupVersionKind{
+		Group:   bound(req.Kind.Group),
+		Version: bound(req.Kind.Version),
+		Kind:    bound(req.Kind.Kind),
+	}
 	w := &work{
 		kit: k, name: "admission", mode: mode, kind: gvk, start: k.clock.Now(), placed: true,
 		parent: trace.SpanContextFromContext(ctx), bag: withoutOwn(baggage.FromContext(ctx)),

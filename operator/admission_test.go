@@ -93,11 +93,20 @@ func raw(obj any) []byte {
 }
 
 // serve sends a request through a decorated webhook, in the trace of from.
-func (r *rig) serve(t testing.TB, from trace.SpanContext, req admission.Request, inner admission.Handler, opts ...operator.WebhookOption) admission.Response {
+func (r *rig) serve(
+	t testing.TB,
+	from trace.SpanContext,
+	req admission.Request,
+	inner admission.Handler,
+	opts ...operator.WebhookOption,
+) admission.Response {
 	t.Helper()
 	wh := r.kit.Webhook(&admission.Webhook{Handler: inner}, opts...)
 	h := http.Header{}
-	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), from), propagation.HeaderCarrier(h))
+	propagation.TraceContext{}.Inject(
+		trace.ContextWithSpanContext(context.Background(), from),
+		propagation.HeaderCarrier(h),
+	)
 	httpRequest, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +115,9 @@ func (r *rig) serve(t testing.TB, from trace.SpanContext, req admission.Request,
 	return wh.Handle(wh.WithContextFunc(t.Context(), httpRequest), req)
 }
 
-var allows = admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Allowed("") })
+var allows = admission.HandlerFunc(
+	func(context.Context, admission.Request) admission.Response { return admission.Allowed("") },
+)
 
 // admitted is the object as the API server has it after the response.
 func admitted(t testing.TB, req admission.Request, response admission.Response) *metav1.PartialObjectMetadata {
@@ -121,10 +132,15 @@ func admitted(t testing.TB, req admission.Request, response admission.Response) 
 func TestGivenContexts(t *testing.T) {
 	yes := true
 	ownedBy := func(group, kind string) func(map[string]any) {
-		return inMeta("ownerReferences", []metav1.OwnerReference{{APIVersion: group + "/v1", Kind: kind, Name: "o", UID: "uid-o", Controller: &yes}})
+		return inMeta(
+			"ownerReferences",
+			[]metav1.OwnerReference{{APIVersion: group + "/v1", Kind: kind, Name: "o", UID: "uid-o", Controller: &yes}},
+		)
 	}
 	adds := func(ops ...patchop.Operation) admission.Handler {
-		return admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Patched("", ops...) })
+		return admission.HandlerFunc(
+			func(context.Context, admission.Request) admission.Response { return admission.Patched("", ops...) },
+		)
 	}
 	cases := map[string]struct {
 		reason string
@@ -138,19 +154,38 @@ func TestGivenContexts(t *testing.T) {
 	}{
 		"create": {reason: "P1", from: given(1), req: asks(admissionv1.Create, head(), nil), fresh: true},
 		"create, other annotations": {
-			reason: "they stay", from: given(1), req: asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a/b~c": "1"})), nil),
-			fresh: true, others: map[string]string{"a/b~c": "1"},
+			reason: "they stay",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a/b~c": "1"})), nil),
+			fresh:  true,
+			others: map[string]string{"a/b~c": "1"},
 		},
 		"create, of no trace": {reason: "it starts one", req: asks(admissionv1.Create, head(), nil), fresh: true},
-		"create, another's":   {reason: "P3b", from: given(1), req: asks(admissionv1.Create, head(bearing(given(9))), nil), want: given(9)},
+		"create, another's": {
+			reason: "P3b",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(bearing(given(9))), nil),
+			want:   given(9),
+		},
 		"create, the writer's own": {
-			reason: "P1: who writes may supply it", from: given(2), req: asks(admissionv1.Create, head(bearing(headClaimed(2))), nil), want: given(2),
+			reason: "P1: who writes may supply it",
+			from:   given(2),
+			req:    asks(admissionv1.Create, head(bearing(headClaimed(2))), nil),
+			want:   given(2),
 		},
 		"create, a saved one": {
-			reason: "P3g: replaced, and linked", from: given(1), req: asks(admissionv1.Create, head(bearing(headClaimed(7))), nil),
-			fresh: true, links: map[string]string{traceOf(7): "stale"},
+			reason: "P3g: replaced, and linked",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(bearing(headClaimed(7))), nil),
+			fresh:  true,
+			links:  map[string]string{traceOf(7): "stale"},
 		},
-		"create, annotations: null": {reason: "the map is made", from: given(1), req: asks(admissionv1.Create, head(inMeta("annotations", nil)), nil), fresh: true},
+		"create, annotations: null": {
+			reason: "the map is made",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(inMeta("annotations", nil)), nil),
+			fresh:  true,
+		},
 		"create of a ReplicaSet": {
 			reason: "P3c: its controller copies the Deployment's", from: given(1),
 			req: func() admission.Request {
@@ -165,52 +200,132 @@ func TestGivenContexts(t *testing.T) {
 			others: map[string]string{"team": "red"},
 		},
 		"create, after a patch in the map": {
-			reason: "it is not made anew", from: given(1), req: asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": "1"})), nil), fresh: true,
-			inner:  adds(patchop.NewOperation("add", "/metadata/annotations/team", "red"), patchop.NewOperation("remove", "/metadata/annotations/a", nil)),
+			reason: "it is not made anew",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": "1"})), nil),
+			fresh:  true,
+			inner: adds(
+				patchop.NewOperation("add", "/metadata/annotations/team", "red"),
+				patchop.NewOperation("remove", "/metadata/annotations/a", nil),
+			),
 			others: map[string]string{"team": "red"},
 		},
 		"create, after a patch that removes the map": {
-			reason: "it is made again", from: given(1), req: asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": "1"})), nil), fresh: true,
-			inner: adds(patchop.NewOperation("remove", "/metadata/annotations", nil)),
+			reason: "it is made again",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": "1"})), nil),
+			fresh:  true,
+			inner:  adds(patchop.NewOperation("remove", "/metadata/annotations", nil)),
 		},
 		"create, after a patch with a context": {
-			reason: "P3b: the handler's choice", from: given(1), req: asks(admissionv1.Create, head(), nil), want: given(9),
-			inner: adds(patchop.NewOperation("add", "/metadata/annotations", lifeline.Default.Encode(given(9), baggage.Baggage{}))),
+			reason: "P3b: the handler's choice",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(), nil),
+			want:   given(9),
+			inner: adds(
+				patchop.NewOperation(
+					"add",
+					"/metadata/annotations",
+					lifeline.Default.Encode(given(9), baggage.Baggage{}),
+				),
+			),
 		},
 		"create, after several handlers": {
-			reason: "their patch is encoded already", from: given(1), req: asks(admissionv1.Create, head(), nil), fresh: true,
-			inner:  admission.MultiMutatingHandler(adds(patchop.NewOperation("add", "/metadata/annotations", map[string]string{"team": "red"}))),
+			reason: "their patch is encoded already",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(), nil),
+			fresh:  true,
+			inner: admission.MultiMutatingHandler(
+				adds(patchop.NewOperation("add", "/metadata/annotations", map[string]string{"team": "red"})),
+			),
 			others: map[string]string{"team": "red"},
 		},
-		"update":            {reason: "P1", from: given(1), req: asks(admissionv1.Update, head(sized(2), bearing(headClaimed(7))), head(bearing(headClaimed(7)))), fresh: true},
-		"update, unchanged": {reason: "P3: a no-op stays one", from: given(1), req: asks(admissionv1.Update, head(bearing(headClaimed(7))), head(bearing(headClaimed(7)))), want: given(7)},
-		"update, dropped":   {reason: "P3f", from: given(1), req: asks(admissionv1.Update, head(), head(bearing(headClaimed(7)))), want: given(7)},
+		"update": {
+			reason: "P1",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(sized(2), bearing(headClaimed(7))), head(bearing(headClaimed(7)))),
+			fresh:  true,
+		},
+		"update, unchanged": {
+			reason: "P3: a no-op stays one",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(bearing(headClaimed(7))), head(bearing(headClaimed(7)))),
+			want:   given(7),
+		},
+		"update, dropped": {
+			reason: "P3f",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(), head(bearing(headClaimed(7)))),
+			want:   given(7),
+		},
 		"update, unchanged and an older one": {
-			reason: "P3f", from: given(1), req: asks(admissionv1.Update, head(bearing(headClaimed(6))), head(bearing(headClaimed(7)))), want: given(7),
+			reason: "P3f",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(bearing(headClaimed(6))), head(bearing(headClaimed(7)))),
+			want:   given(7),
 		},
 		"update, a saved one": {
-			reason: "P3g: replaced, and linked", from: given(1), req: asks(admissionv1.Update, head(sized(2), bearing(headClaimed(6))), head(bearing(headClaimed(7)))),
-			fresh: true, links: map[string]string{traceOf(6): "stale"},
+			reason: "P3g: replaced, and linked",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(sized(2), bearing(headClaimed(6))), head(bearing(headClaimed(7)))),
+			fresh:  true,
+			links:  map[string]string{traceOf(6): "stale"},
 		},
 		"update, the writer's own": {
-			reason: "P1", from: given(2), req: asks(admissionv1.Update, head(sized(2), bearing(headClaimed(2))), head(bearing(headClaimed(7)))), want: given(2),
+			reason: "P1",
+			from:   given(2),
+			req:    asks(admissionv1.Update, head(sized(2), bearing(headClaimed(2))), head(bearing(headClaimed(7)))),
+			want:   given(2),
 		},
-		"update, another's": {reason: "P3b", from: given(1), req: asks(admissionv1.Update, head(sized(2), bearing(given(9))), head(bearing(headClaimed(7)))), want: given(9)},
+		"update, another's": {
+			reason: "P3b",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(sized(2), bearing(given(9))), head(bearing(headClaimed(7)))),
+			want:   given(9),
+		},
 		"update by a controller of its own": {
-			reason: "P3c", from: given(1), req: asks(admissionv1.Update, head(sized(2), ownedBy("demo", "Group"), bearing(headClaimed(7))), head(bearing(headClaimed(7)))), want: given(7),
+			reason: "P3c",
+			from:   given(1),
+			req: asks(
+				admissionv1.Update,
+				head(sized(2), ownedBy("demo", "Group"), bearing(headClaimed(7))),
+				head(bearing(headClaimed(7))),
+			),
+			want: given(7),
 		},
 		"status": {reason: "a subresource is not desired state", from: given(1), req: func() admission.Request {
 			r := asks(admissionv1.Update, head(sized(2)), head())
 			r.SubResource = "status"
 			return r
 		}()},
-		"delete":    {reason: "there is nothing to put it on", from: given(1), req: asks(admissionv1.Delete, nil, head())},
-		"denied":    {reason: "nothing will be stored", from: given(1), req: asks(admissionv1.Create, head(), nil), inner: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Denied("no") })},
+		"delete": {
+			reason: "there is nothing to put it on",
+			from:   given(1),
+			req:    asks(admissionv1.Delete, nil, head()),
+		},
+		"denied": {
+			reason: "nothing will be stored",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(), nil),
+			inner: admission.HandlerFunc(
+				func(context.Context, admission.Request) admission.Response { return admission.Denied("no") },
+			),
+		},
 		"malformed": {reason: "left to the API server", from: given(1), req: asks(admissionv1.Create, `{"kind":`, nil)},
 		"malformed annotations": {
-			reason: "never lose what the writer sent", from: given(1), req: asks(admissionv1.Create, `{"apiVersion":"demo/v1","kind":"Head","metadata":{"annotations":{"a":1}}}`, nil),
+			reason: "never lose what the writer sent",
+			from:   given(1),
+			req: asks(
+				admissionv1.Create,
+				`{"apiVersion":"demo/v1","kind":"Head","metadata":{"annotations":{"a":1}}}`,
+				nil,
+			),
 		},
-		"malformed old object": {reason: "what was there is not known", from: given(1), req: asks(admissionv1.Update, head(sized(2)), "null")},
+		"malformed old object": {
+			reason: "what was there is not known",
+			from:   given(1),
+			req:    asks(admissionv1.Update, head(sized(2)), "null"),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -233,14 +348,17 @@ func TestGivenContexts(t *testing.T) {
 			sc := lifeline.Extract(obj)
 			r.rec.OneTrace(t, "admission Head")
 			span := only(t, r.rec, "admission Head")
-			if tc.from.IsValid() && span.Parent().SpanID() != tc.from.SpanID() || span.SpanKind() != trace.SpanKindServer {
+			if tc.from.IsValid() && span.Parent().SpanID() != tc.from.SpanID() ||
+				span.SpanKind() != trace.SpanKindServer {
 				t.Errorf("%s: %v below %v", tc.reason, span.SpanKind(), span.Parent())
 			}
 			want := tc.want.SpanID()
 			if tc.fresh {
 				want = span.SpanContext().SpanID()
 				claim, holds := lifeline.ClaimOf(sc)
-				if !holds || !claim.Names(headIdentity) || !claim.Time.Equal(begin) || claim.Parent != tc.from.SpanID() || claim.Digest == 0 {
+				if !holds || !claim.Names(headIdentity) || !claim.Time.Equal(begin) ||
+					claim.Parent != tc.from.SpanID() ||
+					claim.Digest == 0 {
 					t.Errorf("%s: the claim is %v", tc.reason, claim)
 				}
 			}
@@ -299,10 +417,20 @@ func TestAdmissionWithoutGiving(t *testing.T) {
 		dryRun bool
 		want   []string
 	}{
-		"of a trace":      {reason: "its work is a span", from: given(1), inner: allows, want: []string{"admission Head"}},
-		"of none":         {reason: "it starts none", inner: allows},
-		"a dry run":       {reason: "nothing is stored", from: given(1), inner: allows, dryRun: true},
-		"of none, denied": {reason: "it starts none", inner: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Denied("no") })},
+		"of a trace": {
+			reason: "its work is a span",
+			from:   given(1),
+			inner:  allows,
+			want:   []string{"admission Head"},
+		},
+		"of none":   {reason: "it starts none", inner: allows},
+		"a dry run": {reason: "nothing is stored", from: given(1), inner: allows, dryRun: true},
+		"of none, denied": {
+			reason: "it starts none",
+			inner: admission.HandlerFunc(
+				func(context.Context, admission.Request) admission.Response { return admission.Denied("no") },
+			),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -345,20 +473,41 @@ func TestAdmissionJoins(t *testing.T) {
 		header map[string]string
 		want   trace.SpanContext
 	}{
-		"traceparent":           {reason: "W3C", header: map[string]string{"Traceparent": traceparent(1)}, want: given(1)},
-		"baggage":               {reason: "the API server keeps an ordinary caller's traceparent to itself", header: map[string]string{"Baggage": "team=red,lifeline=" + traceparent(2)}, want: given(2)},
-		"both":                  {reason: "the API server's own span is no part of our trace", header: map[string]string{"Traceparent": traceparent(1), "Baggage": "lifeline=" + traceparent(2)}, want: given(2)},
-		"broken baggage member": {reason: "as if it were not there", header: map[string]string{"Traceparent": traceparent(1), "Baggage": "lifeline=nonsense"}, want: given(1)},
-		"neither":               {reason: "of no trace"},
+		"traceparent": {
+			reason: "W3C",
+			header: map[string]string{"Traceparent": traceparent(1)},
+			want:   given(1),
+		},
+		"baggage": {
+			reason: "the API server keeps an ordinary caller's traceparent to itself",
+			header: map[string]string{"Baggage": "team=red,lifeline=" + traceparent(2)},
+			want:   given(2),
+		},
+		"both": {
+			reason: "the API server's own span is no part of our trace",
+			header: map[string]string{"Traceparent": traceparent(1), "Baggage": "lifeline=" + traceparent(2)},
+			want:   given(2),
+		},
+		"broken baggage member": {
+			reason: "as if it were not there",
+			header: map[string]string{"Traceparent": traceparent(1), "Baggage": "lifeline=nonsense"},
+			want:   given(1),
+		},
+		"neither": {reason: "of no trace"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, interceptor.Funcs{})
 			var before bool
-			wh := r.kit.Webhook(&admission.Webhook{Handler: allows, WithContextFunc: func(ctx context.Context, _ *http.Request) context.Context {
-				before = true
-				return ctx
-			}})
+			wh := r.kit.Webhook(
+				&admission.Webhook{
+					Handler: allows,
+					WithContextFunc: func(ctx context.Context, _ *http.Request) context.Context {
+						before = true
+						return ctx
+					},
+				},
+			)
 			req := &http.Request{Header: http.Header{}}
 			for k, v := range tc.header {
 				req.Header.Set(k, v)
@@ -382,15 +531,21 @@ func TestAdmissionCallsItself(t *testing.T) {
 	for name, from := range map[string]trace.SpanContext{"of a trace": given(1), "of none": {}} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, interceptor.Funcs{})
-			r.serve(t, from, asks(admissionv1.Create, head(), nil), admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
-				if err := r.client.Create(ctx, child()); err != nil {
-					return admission.Errored(http.StatusInternalServerError, err)
-				}
-				return admission.Allowed("")
-			}))
+			r.serve(
+				t,
+				from,
+				asks(admissionv1.Create, head(), nil),
+				admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
+					if err := r.client.Create(ctx, child()); err != nil {
+						return admission.Errored(http.StatusInternalServerError, err)
+					}
+					return admission.Allowed("")
+				}),
+			)
 			r.rec.OneTrace(t, "admission Head", "create ConfigMap")
 			write, above := only(t, r.rec, "create ConfigMap"), only(t, r.rec, "admission Head")
-			if write.Parent().SpanID() != above.SpanContext().SpanID() || r.stored(t).SpanID() != write.SpanContext().SpanID() {
+			if write.Parent().SpanID() != above.SpanContext().SpanID() ||
+				r.stored(t).SpanID() != write.SpanContext().SpanID() {
 				t.Errorf("the write is below %v, and the child carries %v", write.Parent(), r.stored(t))
 			}
 		})
@@ -403,8 +558,12 @@ func TestAdmissionModes(t *testing.T) {
 		enabled bool
 		handsOn bool
 	}{
-		"off":       {reason: "nothing is handed on"},
-		"propagate": {reason: "the request's own context is, and no span that is not there", enabled: true, handsOn: true},
+		"off": {reason: "nothing is handed on"},
+		"propagate": {
+			reason:  "the request's own context is, and no span that is not there",
+			enabled: true,
+			handsOn: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -419,11 +578,17 @@ func TestAdmissionModes(t *testing.T) {
 					return nil
 				},
 			}))
-			response := r.serve(t, given(1), asks(admissionv1.Create, head(), nil), admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
-				got = trace.SpanContextFromContext(ctx)
-				_ = calling.Create(ctx, child())
-				return admission.Allowed("")
-			}), operator.GivingContexts())
+			response := r.serve(
+				t,
+				given(1),
+				asks(admissionv1.Create, head(), nil),
+				admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
+					got = trace.SpanContextFromContext(ctx)
+					_ = calling.Create(ctx, child())
+					return admission.Allowed("")
+				}),
+				operator.GivingContexts(),
+			)
 			r.rec.None(t)
 			want := trace.SpanID{}
 			if tc.handsOn {
@@ -432,7 +597,9 @@ func TestAdmissionModes(t *testing.T) {
 			if got.SpanID() != want || sent.SpanID() != want {
 				t.Errorf("%s: the handler is given %v and sends %v, want %s", tc.reason, got, sent, want)
 			}
-			if sc := lifeline.Extract(admitted(t, asks(admissionv1.Create, head(), nil), response)); sc.SpanID() != want {
+			if sc := lifeline.Extract(
+				admitted(t, asks(admissionv1.Create, head(), nil), response),
+			); sc.SpanID() != want {
 				t.Errorf("%s: the object carries %v, want %s", tc.reason, sc, want)
 			}
 		})
@@ -455,9 +622,14 @@ func TestAdmissionUnsampled(t *testing.T) {
 func TestAdmissionPanicGoesOn(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	no := false
-	wh := r.kit.Webhook(&admission.Webhook{RecoverPanic: &no, Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
-		panic("bug")
-	})})
+	wh := r.kit.Webhook(
+		&admission.Webhook{
+			RecoverPanic: &no,
+			Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+				panic("bug")
+			}),
+		},
+	)
 	func() {
 		defer func() {
 			if p := recover(); p != "bug" {
@@ -521,26 +693,80 @@ func TestAdmissionAgain(t *testing.T) {
 		change      func(map[string]any) // between the calls
 		renewed     bool
 	}{
-		"create":                     {reason: "another webhook changed nothing", from: given(1), again: given(1)},
-		"create, of no trace":        {reason: "another webhook changed nothing"},
-		"create, a second later":     {reason: "webhooks take their time", after: time.Second},
-		"create, another call span":  {reason: "the API server may put one above each call", from: given(1), again: given(1).WithSpanID(given(2).SpanID())},
-		"create, with defaults":      {reason: "the webhook's own handler changes the object, too", inner: defaults},
-		"create, changed":            {reason: "another webhook's change is of the same request", change: sized(3)},
-		"create, changed, of a run":  {reason: "another webhook's change is of the same request", from: given(1), again: given(1), change: sized(3)},
-		"create, later":              {reason: "P3g: saved", after: 31 * time.Second, renewed: true},
-		"create, before":             {reason: "P3g: by another clock, or made up", after: -31 * time.Second, renewed: true},
-		"create, of another trace":   {reason: "P3g: another request's", from: given(1), again: given(2), renewed: true},
-		"create, saved":              {reason: "made again at once, as it was", change: inMeta("generation", 1)},
-		"create, saved and edited":   {reason: "P3g: what was read from a cluster has a generation", change: func(h map[string]any) { inMeta("generation", 1)(h); sized(3)(h) }, renewed: true},
-		"create, of another name":    {reason: "P3g: a copy", change: inMeta("name", "other"), renewed: true},
-		"update":                     {reason: "another webhook changed nothing", old: old, sent: head(sized(2)), from: given(1), again: given(1)},
-		"update, of no trace":        {reason: "another webhook changed nothing", old: old, sent: head(sized(2))},
-		"update, with defaults":      {reason: "the webhook's own handler changes the object, too", old: old, sent: head(sized(2)), inner: defaults},
-		"update, changed":            {reason: "another webhook's change is of the same request", old: old, sent: head(sized(2)), change: sized(3)},
-		"update, later":              {reason: "P3g: saved", old: old, sent: head(sized(2)), after: 31 * time.Second, renewed: true},
-		"update of a label":          {reason: "it leaves the generation", old: old, sent: head(inMeta("labels", map[string]string{"a": "1"}))},
-		"update of a label, changed": {reason: "and then does not", old: old, sent: head(inMeta("labels", map[string]string{"a": "1"})), change: sized(3), renewed: true},
+		"create":                 {reason: "another webhook changed nothing", from: given(1), again: given(1)},
+		"create, of no trace":    {reason: "another webhook changed nothing"},
+		"create, a second later": {reason: "webhooks take their time", after: time.Second},
+		"create, another call span": {
+			reason: "the API server may put one above each call",
+			from:   given(1),
+			again:  given(1).WithSpanID(given(2).SpanID()),
+		},
+		"create, with defaults": {reason: "the webhook's own handler changes the object, too", inner: defaults},
+		"create, changed":       {reason: "another webhook's change is of the same request", change: sized(3)},
+		"create, changed, of a run": {
+			reason: "another webhook's change is of the same request",
+			from:   given(1),
+			again:  given(1),
+			change: sized(3),
+		},
+		"create, later": {reason: "P3g: saved", after: 31 * time.Second, renewed: true},
+		"create, before": {
+			reason:  "P3g: by another clock, or made up",
+			after:   -31 * time.Second,
+			renewed: true,
+		},
+		"create, of another trace": {
+			reason:  "P3g: another request's",
+			from:    given(1),
+			again:   given(2),
+			renewed: true,
+		},
+		"create, saved": {reason: "made again at once, as it was", change: inMeta("generation", 1)},
+		"create, saved and edited": {
+			reason:  "P3g: what was read from a cluster has a generation",
+			change:  func(h map[string]any) { inMeta("generation", 1)(h); sized(3)(h) },
+			renewed: true,
+		},
+		"create, of another name": {reason: "P3g: a copy", change: inMeta("name", "other"), renewed: true},
+		"update": {
+			reason: "another webhook changed nothing",
+			old:    old,
+			sent:   head(sized(2)),
+			from:   given(1),
+			again:  given(1),
+		},
+		"update, of no trace": {reason: "another webhook changed nothing", old: old, sent: head(sized(2))},
+		"update, with defaults": {
+			reason: "the webhook's own handler changes the object, too",
+			old:    old,
+			sent:   head(sized(2)),
+			inner:  defaults,
+		},
+		"update, changed": {
+			reason: "another webhook's change is of the same request",
+			old:    old,
+			sent:   head(sized(2)),
+			change: sized(3),
+		},
+		"update, later": {
+			reason:  "P3g: saved",
+			old:     old,
+			sent:    head(sized(2)),
+			after:   31 * time.Second,
+			renewed: true,
+		},
+		"update of a label": {
+			reason: "it leaves the generation",
+			old:    old,
+			sent:   head(inMeta("labels", map[string]string{"a": "1"})),
+		},
+		"update of a label, changed": {
+			reason:  "and then does not",
+			old:     old,
+			sent:    head(inMeta("labels", map[string]string{"a": "1"})),
+			change:  sized(3),
+			renewed: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -589,7 +815,12 @@ func TestAdmissionAgain(t *testing.T) {
 // that is undone, is not what this request was given.
 func TestAdmissionOfAnUndo(t *testing.T) {
 	ours := func(n byte, generation int64, at time.Time) func(map[string]any) {
-		return bearing(lifeline.Claimed(given(n), lifeline.Claim{Object: headIdentity.Hash(), Digest: 5, Generation: generation, Time: at}))
+		return bearing(
+			lifeline.Claimed(
+				given(n),
+				lifeline.Claim{Object: headIdentity.Hash(), Digest: 5, Generation: generation, Time: at},
+			),
+		)
 	}
 	cases := map[string]struct {
 		reason     string
@@ -603,12 +834,19 @@ func TestAdmissionOfAnUndo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, interceptor.Funcs{})
 			old := head(sized(2), inMeta("generation", 4), ours(7, 4, begin.Add(-time.Second)))
-			req := asks(admissionv1.Update, head(sized(2), tc.change, ours(6, tc.generation, begin.Add(-2*time.Second))), old)
+			req := asks(
+				admissionv1.Update,
+				head(sized(2), tc.change, ours(6, tc.generation, begin.Add(-2*time.Second))),
+				old,
+			)
 			has := carriedBy(applied(t, req, r.serve(t, trace.SpanContext{}, req, allows, operator.GivingContexts())))
 			if !has.IsValid() || has.TraceID() == given(6).TraceID() || has.TraceID() == given(7).TraceID() {
 				t.Errorf("%s: it carries %v", tc.reason, has)
 			}
-			if diff := cmp.Diff(map[string]string{traceOf(6): "stale"}, links(only(t, r.rec, "admission Head"))); diff != "" {
+			if diff := cmp.Diff(
+				map[string]string{traceOf(6): "stale"},
+				links(only(t, r.rec, "admission Head")),
+			); diff != "" {
 				t.Errorf("%s: links, -want +got\n%s", tc.reason, diff)
 			}
 		})
@@ -636,7 +874,8 @@ func TestAdmissionRepeatsItself(t *testing.T) {
 				"no UID":       func(r *admission.Request) { r.UID = "" },
 			}
 			for name, change := range others {
-				if other := call(change); other.SpanID() == first.SpanID() || from.IsValid() != (other.TraceID() == first.TraceID()) {
+				if other := call(change); other.SpanID() == first.SpanID() ||
+					from.IsValid() != (other.TraceID() == first.TraceID()) {
 					t.Errorf("with %s it was given %v, as %v", name, other, first)
 				}
 			}
@@ -685,10 +924,19 @@ func TestAdmissionLeavesRoom(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, interceptor.Funcs{})
-			req := asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": strings.Repeat("x", tc.size-1)})), nil)
+			req := asks(
+				admissionv1.Create,
+				head(inMeta("annotations", map[string]any{"a": strings.Repeat("x", tc.size-1)})),
+				nil,
+			)
 			response := r.serve(t, given(1), req, allows, operator.GivingContexts())
 			if !response.Allowed || carriedBy(applied(t, req, response)).IsValid() != tc.given {
-				t.Errorf("%s: allowed is %v, patched by %d operations", tc.reason, response.Allowed, len(response.Patches))
+				t.Errorf(
+					"%s: allowed is %v, patched by %d operations",
+					tc.reason,
+					response.Allowed,
+					len(response.Patches),
+				)
 			}
 		})
 	}

@@ -37,7 +37,12 @@ func described(obj runtime.ApplyConfiguration) *unstructured.Unstructured {
 // apply sends an apply configuration, which sent describes, with the context
 // that it is to carry, and puts the answer where the caller looks for it and
 // into sent, which holds all of it.
-func (c *call) apply(to client.Client, obj runtime.ApplyConfiguration, sent *unstructured.Unstructured, opts ...client.ApplyOption) error {
+func (c *call) apply(
+	to client.Client,
+	obj runtime.ApplyConfiguration,
+	sent *unstructured.Unstructured,
+	opts ...client.ApplyOption,
+) error {
 	c.opine(sent)
 	if err := to.Apply(c.ctx, client.ApplyConfigurationFromUnstructured(sent), opts...); err != nil {
 		return err

@@ -30,9 +30,15 @@ func note(manager string, operation metav1.ManagedFieldsOperationType, keys ...s
 	for _, k := range keys {
 		all = append(all, fmt.Sprintf("%q:{}", "f:"+k))
 	}
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(
-		`{"f:data":{"f:a":{}},"f:metadata":{"f:annotations":{` + strings.Join(all, ",") + `}}}`,
-	)}
+	return metav1.ManagedFieldsEntry{
+		Manager:    manager,
+		Operation:  operation,
+		APIVersion: "v1",
+		FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(
+			`{"f:data":{"f:a":{}},"f:metadata":{"f:annotations":{` + strings.Join(all, ",") + `}}}`,
+		),
+	}
 }
 
 func childIdentity() lifeline.Identity {
@@ -44,28 +50,35 @@ func childIdentity() lifeline.Identity {
 func stamped(notes ...metav1.ManagedFieldsEntry) *corev1.ConfigMap {
 	obj := child()
 	obj.UID, obj.ResourceVersion, obj.ManagedFields = "uid-child", "7", notes
-	obj.Annotations = lifeline.Default.Encode(lifeline.Claimed(given(5), lifeline.Claim{Object: childIdentity().Hash(), Digest: 5}), baggage.Baggage{})
+	obj.Annotations = lifeline.Default.Encode(
+		lifeline.Claimed(given(5), lifeline.Claim{Object: childIdentity().Hash(), Digest: 5}),
+		baggage.Baggage{},
+	)
 	return obj
 }
 
 // recorded answers applies with what answer makes of them, and keeps them.
 func recorded(got *[]map[string]string, answer func(u *unstructured.Unstructured) error) interceptor.Funcs {
-	return interceptor.Funcs{Apply: func(_ context.Context, _ client.WithWatch, obj runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
-		u := obj.(interface {
-			GetAnnotations() map[string]string
-			UnstructuredContent() map[string]any
-		})
-		*got = append(*got, maps.Clone(u.GetAnnotations()))
-		if answer == nil {
-			return nil
-		}
-		return answer(&unstructured.Unstructured{Object: u.UnstructuredContent()})
-	}}
+	return interceptor.Funcs{
+		Apply: func(_ context.Context, _ client.WithWatch, obj runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			u := obj.(interface {
+				GetAnnotations() map[string]string
+				UnstructuredContent() map[string]any
+			})
+			*got = append(*got, maps.Clone(u.GetAnnotations()))
+			if answer == nil {
+				return nil
+			}
+			return answer(&unstructured.Unstructured{Object: u.UnstructuredContent()})
+		},
+	}
 }
 
 func applies(value string, opts ...client.ApplyOption) func(context.Context, client.Client) (reconcile.Result, error) {
 	return func(ctx context.Context, c client.Client) (reconcile.Result, error) {
-		return reconcile.Result{}, c.Apply(ctx, corev1ac.ConfigMap("child", "demo").WithData(map[string]string{"a": value}),
+		return reconcile.Result{}, c.Apply(
+			ctx,
+			corev1ac.ConfigMap("child", "demo").WithData(map[string]string{"a": value}),
 			append(opts, client.FieldOwner("head"))...)
 	}
 }
@@ -85,19 +98,67 @@ func TestApplyTakesNothingOver(t *testing.T) {
 		force  bool
 		want   string // "none", "same" or "new"
 	}{
-		"its own, unchanged":              {"what it left out would be removed", stamped(note("head", apply, both...)), "1", false, "same"},
-		"its own, changed":                {"P1", stamped(note("head", apply, both...)), "2", false, "new"},
-		"nobody's, changed":               {"P1", stamped(note("other", apply)), "2", false, "new"},
-		"another's, unchanged":            {"sending it would make it an owner, too", stamped(note("other", apply, both...)), "1", true, "none"},
-		"another's, changed":              {"it would be refused", stamped(note("other", apply, both...)), "2", false, "none"},
-		"another's, changed, forced":      {"P1", stamped(note("other", apply, both...)), "2", true, "new"},
-		"its own by update, unchanged":    {"that is another owner", stamped(note("head", update, both...)), "1", true, "none"},
-		"its own by update, changed":      {"that is another owner", stamped(note("head", update, both...)), "2", false, "none"},
-		"shared, changed":                 {"it would be refused, and must not be removed", stamped(note("head", apply, both...), note("other", apply, both...)), "2", false, "same"},
-		"restamped by another, unchanged": {"it costs nothing", foreign(note("kubectl", update, both...)), "1", true, "none"},
-		"restamped by another, changed":   {"P3b", foreign(note("kubectl", update, both...)), "2", true, "none"},
-		"notes stripped, unchanged":       {"better a write too many than a context lost", stamped(), "1", true, "same"},
-		"notes stripped, changed":         {"P1", stamped(), "2", true, "new"},
+		"its own, unchanged": {
+			"what it left out would be removed",
+			stamped(note("head", apply, both...)),
+			"1",
+			false,
+			"same",
+		},
+		"its own, changed":  {"P1", stamped(note("head", apply, both...)), "2", false, "new"},
+		"nobody's, changed": {"P1", stamped(note("other", apply)), "2", false, "new"},
+		"another's, unchanged": {
+			"sending it would make it an owner, too",
+			stamped(note("other", apply, both...)),
+			"1",
+			true,
+			"none",
+		},
+		"another's, changed": {
+			"it would be refused",
+			stamped(note("other", apply, both...)),
+			"2",
+			false,
+			"none",
+		},
+		"another's, changed, forced": {"P1", stamped(note("other", apply, both...)), "2", true, "new"},
+		"its own by update, unchanged": {
+			"that is another owner",
+			stamped(note("head", update, both...)),
+			"1",
+			true,
+			"none",
+		},
+		"its own by update, changed": {
+			"that is another owner",
+			stamped(note("head", update, both...)),
+			"2",
+			false,
+			"none",
+		},
+		"shared, changed": {
+			"it would be refused, and must not be removed",
+			stamped(note("head", apply, both...), note("other", apply, both...)),
+			"2",
+			false,
+			"same",
+		},
+		"restamped by another, unchanged": {
+			"it costs nothing",
+			foreign(note("kubectl", update, both...)),
+			"1",
+			true,
+			"none",
+		},
+		"restamped by another, changed": {"P3b", foreign(note("kubectl", update, both...)), "2", true, "none"},
+		"notes stripped, unchanged": {
+			"better a write too many than a context lost",
+			stamped(),
+			"1",
+			true,
+			"same",
+		},
+		"notes stripped, changed": {"P1", stamped(), "2", true, "new"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +203,11 @@ func TestApplyThatWasRefused(t *testing.T) {
 		u.SetUID("uid-child")
 		u.SetResourceVersion("8")
 		u.SetAnnotations(stamped().Annotations)
-		u.SetManagedFields([]metav1.ManagedFieldsEntry{note("other", metav1.ManagedFieldsOperationApply, lifeline.ContextKey, lifeline.StateKey)})
+		u.SetManagedFields(
+			[]metav1.ManagedFieldsEntry{
+				note("other", metav1.ManagedFieldsOperationApply, lifeline.ContextKey, lifeline.StateKey),
+			},
+		)
 		return nil
 	}))
 	r.have(t, parent(carrying(given(1))))

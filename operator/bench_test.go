@@ -88,9 +88,13 @@ func BenchmarkReconcile(b *testing.B) {
 			})
 			measure(b, work.name+"/"+how.name, kit.Reconciler("head", parentKind, inner, nil))
 		}
-		measure(b, work.name+"/bare", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			return reconcile.Result{}, work.do(ctx, idle{})
-		}))
+		measure(
+			b,
+			work.name+"/bare",
+			reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+				return reconcile.Result{}, work.do(ctx, idle{})
+			}),
+		)
 	}
 }
 

@@ -27,11 +27,16 @@ func many(t testing.TB, kit *operator.Kit, keys int) {
 	parents := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
 	kit.HaveInformer(parentKind, parents)
 	traced := kit.Client(idle{})
-	r := kit.Reconciler("head", parentKind, reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		obj := child()
-		obj.Name = req.Name
-		return reconcile.Result{}, traced.Create(ctx, obj)
-	}), nil)
+	r := kit.Reconciler(
+		"head",
+		parentKind,
+		reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			obj := child()
+			obj.Name = req.Name
+			return reconcile.Result{}, traced.Create(ctx, obj)
+		}),
+		nil,
+	)
 	for i := range keys {
 		req := request
 		req.Name = "head-" + strconv.Itoa(i)
@@ -92,9 +97,14 @@ func TestAllocations(t *testing.T) {
 		if err := parents.Add(parent(ready, carrying(sc))); err != nil {
 			t.Fatal(err)
 		}
-		r := kit.Reconciler("head", parentKind, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			return reconcile.Result{}, nil
-		}), nil)
+		r := kit.Reconciler(
+			"head",
+			parentKind,
+			reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				return reconcile.Result{}, nil
+			}),
+			nil,
+		)
 		if n := testing.AllocsPerRun(1000, func() {
 			if _, err := r.Reconcile(context.Background(), request); err != nil {
 				t.Fatal(err)

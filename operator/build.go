@@ -35,7 +35,11 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 
 // decorate returns r with the kit in it. One that is set in the options is
 // decorated there; both together are the inner builder's to refuse.
-func (b *Builder) decorate(o *controller.Options, kind schema.GroupVersionKind, r reconcile.Reconciler) reconcile.Reconciler {
+func (b *Builder) decorate(
+	o *controller.Options,
+	kind schema.GroupVersionKind,
+	r reconcile.Reconciler,
+) reconcile.Reconciler {
 	traced := &reconciler{kit: b.kit, inner: r, name: b.name, span: b.name + " reconcile", kind: kind}
 	switch {
 	case r == nil && o.Reconciler != nil:

@@ -44,9 +44,12 @@ func (b *Builder) For(obj client.Object, opts ...builder.ForOption) *Builder {
 	b.primary = obj
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
 		if b.kit != nil {
-			opts = append(slices.Clip(opts), builder.WithPredicates(Predicate(), b.witness(func(o client.Object) []reconcile.Request {
-				return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
-			})))
+			opts = append(
+				slices.Clip(opts),
+				builder.WithPredicates(Predicate(), b.witness(func(o client.Object) []reconcile.Request {
+					return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+				})),
+			)
 		}
 		in.For(obj, opts...)
 	})
@@ -58,9 +61,12 @@ func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, kind schema.GroupVersionKind) {
 		if b.kit != nil {
 			every := slices.Contains(opts, builder.OwnsOption(builder.MatchEveryOwner))
-			opts = append(slices.Clip(opts), builder.WithPredicates(Predicate(), b.witness(func(o client.Object) []reconcile.Request {
-				return ownerRequests(b.manager.GetRESTMapper(), kind, o, every)
-			})))
+			opts = append(
+				slices.Clip(opts),
+				builder.WithPredicates(Predicate(), b.witness(func(o client.Object) []reconcile.Request {
+					return ownerRequests(b.manager.GetRESTMapper(), kind, o, every)
+				})),
+			)
 		}
 		in.Owns(obj, opts...)
 	})
@@ -69,15 +75,25 @@ func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 
 // ownerRequests are the requests for the owners of o that are of the kind: its
 // controller, or every one.
-func ownerRequests(mapper meta.RESTMapper, kind schema.GroupVersionKind, o client.Object, every bool) []reconcile.Request {
+func ownerRequests(
+	mapper meta.RESTMapper,
+	kind schema.GroupVersionKind,
+	o client.Object,
+	every bool,
+) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, ref := range o.GetOwnerReferences() {
 		gv, err := schema.ParseGroupVersion(ref.APIVersion)
-		if err != nil || gv.Group != kind.Group || ref.Kind != kind.Kind || !every && !ptr.Deref(ref.Controller, false) {
+		if err != nil || gv.Group != kind.Group || ref.Kind != kind.Kind ||
+			!every && !ptr.Deref(ref.Controller, false) {
 			continue
 		}
 		req := reconcile.Request{NamespacedName: client.ObjectKey{Name: ref.Name, Namespace: o.GetNamespace()}}
-		if mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		if mapping, err := mapper.RESTMapping(
+			kind.GroupKind(),
+			kind.Version,
+		); err == nil &&
+			mapping.Scope.Name() == meta.RESTScopeNameRoot {
 			req.Namespace = ""
 		}
 		requests = append(requests, req)

@@ -22,7 +22,9 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/operatortest"
 )
 
-var idles = reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
+var idles = reconcile.Func(
+	func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil },
+)
 
 // TestMisuse shows that what controller-runtime's builder refuses, this one
 // refuses in the same words, with and without a kit.
@@ -86,10 +88,16 @@ func TestMisuse(t *testing.T) {
 		},
 		"watches alone": {
 			func(b *builder.Builder) error {
-				return b.Named("head").Watches(&corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}).WithEventFilter(predicate.Funcs{}).Complete(idles)
+				return b.Named("head").Watches(
+					&corev1.ConfigMap{},
+					&handler.EnqueueRequestForObject{},
+				).WithEventFilter(predicate.Funcs{}).Complete(idles)
 			},
 			func(b *operator.Builder) error {
-				return b.Named("head").Watches(&corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}).WithEventFilter(predicate.Funcs{}).Complete(idles)
+				return b.Named("head").Watches(
+					&corev1.ConfigMap{},
+					&handler.EnqueueRequestForObject{},
+				).WithEventFilter(predicate.Funcs{}).Complete(idles)
 			},
 		},
 	}
@@ -99,7 +107,10 @@ func TestMisuse(t *testing.T) {
 			if diff := cmp.Diff(want, text(tc.ours(operator.NewControllerManagedBy(newPlant(t, nil))))); diff != "" {
 				t.Errorf("on a plain manager: -want +got\n%s", diff)
 			}
-			if diff := cmp.Diff(want, text(tc.ours(operator.NewControllerManagedBy(newPlant(t, operatortest.New(t)))))); diff != "" {
+			if diff := cmp.Diff(
+				want,
+				text(tc.ours(operator.NewControllerManagedBy(newPlant(t, operatortest.New(t))))),
+			); diff != "" {
 				t.Errorf("with a kit: -want +got\n%s", diff)
 			}
 		})
@@ -142,12 +153,19 @@ func TestOrderOfOptions(t *testing.T) {
 		build  func(*operator.Builder, func(*reconcile.Request) logr.Logger) *operator.Builder
 		used   bool
 	}{
-		"options first": {reason: "it is kept", used: true, build: func(b *operator.Builder, log func(*reconcile.Request) logr.Logger) *operator.Builder {
-			return b.WithOptions(controller.Options{}).WithLogConstructor(log)
-		}},
-		"options last": {reason: "they replace it", build: func(b *operator.Builder, log func(*reconcile.Request) logr.Logger) *operator.Builder {
-			return b.WithLogConstructor(log).WithOptions(controller.Options{})
-		}},
+		"options first": {
+			reason: "it is kept",
+			used:   true,
+			build: func(b *operator.Builder, log func(*reconcile.Request) logr.Logger) *operator.Builder {
+				return b.WithOptions(controller.Options{}).WithLogConstructor(log)
+			},
+		},
+		"options last": {
+			reason: "they replace it",
+			build: func(b *operator.Builder, log func(*reconcile.Request) logr.Logger) *operator.Builder {
+				return b.WithLogConstructor(log).WithOptions(controller.Options{})
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

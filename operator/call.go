@@ -66,8 +66,14 @@ func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.O
 		return nil
 	}
 	c := &call{
-		work: w, gvk: gvk, verb: verb, sub: sub, start: t.kit.clock.Now(), version: obj.GetResourceVersion(), uid: obj.GetUID(),
-		key: objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
+		work:    w,
+		gvk:     gvk,
+		verb:    verb,
+		sub:     sub,
+		start:   t.kit.clock.Now(),
+		version: obj.GetResourceVersion(),
+		uid:     obj.GetUID(),
+		key:     objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
 	}
 	c.cached, c.whole = t.kit.informers.object(gvk, c.key.ObjectKey)
 	if c.cached != nil && c.uid == "" {
@@ -184,7 +190,9 @@ func (c *call) held() (supply.Content, bool) {
 		return supply.Content{}, false
 	}
 	return supply.Content{
-		Annotations: c.cached.GetAnnotations(), Desired: stateOf(c.cached).Desired(), Generation: c.cached.GetGeneration(),
+		Annotations: c.cached.GetAnnotations(),
+		Desired:     stateOf(c.cached).Desired(),
+		Generation:  c.cached.GetGeneration(),
 	}, true
 }
 
@@ -266,7 +274,9 @@ func (c *call) effect(err error, answer client.Object) effect {
 func (c *call) differs(answer client.Object) bool {
 	after := answer.GetResourceVersion()
 	switch {
-	case after == c.version, c.cached != nil && after == c.cached.GetResourceVersion(), c.remembered && after == c.last.version:
+	case after == c.version,
+		c.cached != nil && after == c.cached.GetResourceVersion(),
+		c.remembered && after == c.last.version:
 		return false
 	case c.version != "" && c.verb == "update":
 		return true // nobody else can have written meanwhile

@@ -64,7 +64,12 @@ func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...cl
 
 // Patch writes a part of an object, with a context if that changes its desired
 // state.
-func (t *tracedClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (t *tracedClient) Patch(
+	ctx context.Context,
+	obj client.Object,
+	patch client.Patch,
+	opts ...client.PatchOption,
+) error {
 	o := client.PatchOptions{}
 	o.ApplyOptions(opts)
 	c := t.begin(ctx, "patch", "", obj, len(o.DryRun) > 0)
@@ -125,7 +130,12 @@ func (t *tracedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts 
 
 // Get reads one object; with WithReads, a read that no informer answers is a
 // span.
-func (t *tracedClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (t *tracedClient) Get(
+	ctx context.Context,
+	key client.ObjectKey,
+	obj client.Object,
+	opts ...client.GetOption,
+) error {
 	ctx, done := t.read(ctx, "get", obj)
 	err := t.Client.Get(ctx, key, obj, opts...)
 	done(err)
@@ -145,7 +155,12 @@ func (t *tracedClient) List(ctx context.Context, list client.ObjectList, opts ..
 
 // Status returns a client of the status subresource.
 func (t *tracedClient) Status() client.SubResourceWriter {
-	return &tracedSubresource{reader: t.Client.SubResource("status"), writer: t.Client.Status(), parent: t, name: "status"}
+	return &tracedSubresource{
+		reader: t.Client.SubResource("status"),
+		writer: t.Client.Status(),
+		parent: t,
+		name:   "status",
+	}
 }
 
 // SubResource returns a client of a subresource.

@@ -32,7 +32,12 @@ func TestSpansOfWrites(t *testing.T) {
 		want   string
 		fresh  bool // the child carries the write's own context afterwards
 	}{
-		"update": {reason: "P1", do: func(ctx context.Context, c client.Client) error { return c.Update(ctx, modified()) }, want: "update ConfigMap", fresh: true},
+		"update": {
+			reason: "P1",
+			do:     func(ctx context.Context, c client.Client) error { return c.Update(ctx, modified()) },
+			want:   "update ConfigMap",
+			fresh:  true,
+		},
 		"merge patch": {reason: "P1", do: func(ctx context.Context, c client.Client) error {
 			return c.Patch(ctx, modified(), client.MergeFrom(child()))
 		}, want: "patch ConfigMap", fresh: true},
@@ -40,16 +45,36 @@ func TestSpansOfWrites(t *testing.T) {
 			return c.Patch(ctx, modified(), client.StrategicMergeFrom(child()))
 		}, want: "patch ConfigMap", fresh: true},
 		"JSON patch": {reason: "P1", do: func(ctx context.Context, c client.Client) error {
-			return c.Patch(ctx, child(), client.RawPatch("application/json-patch+json", []byte(`[{"op":"replace","path":"/data/a","value":"2"}]`)))
+			return c.Patch(
+				ctx,
+				child(),
+				client.RawPatch(
+					"application/json-patch+json",
+					[]byte(`[{"op":"replace","path":"/data/a","value":"2"}]`),
+				),
+			)
 		}, want: "patch ConfigMap", fresh: true},
 		"apply": {reason: "P1", do: func(ctx context.Context, c client.Client) error {
-			return c.Apply(ctx, corev1ac.ConfigMap("child", "demo").WithData(map[string]string{"a": "2"}), client.FieldOwner("head"), client.ForceOwnership)
+			return c.Apply(
+				ctx,
+				corev1ac.ConfigMap("child", "demo").WithData(map[string]string{"a": "2"}),
+				client.FieldOwner("head"),
+				client.ForceOwnership,
+			)
 		}, want: "apply ConfigMap", fresh: true},
-		"delete": {reason: "it carries nothing", do: func(ctx context.Context, c client.Client) error { return c.Delete(ctx, child()) }, want: "delete ConfigMap"},
-		"patch of the status": {reason: "a subresource carries nothing", do: func(ctx context.Context, c client.Client) error {
-			p := parent(ready)
-			return c.Status().Patch(ctx, p, client.MergeFrom(parent()))
-		}, want: "patch PodDisruptionBudget/status"},
+		"delete": {
+			reason: "it carries nothing",
+			do:     func(ctx context.Context, c client.Client) error { return c.Delete(ctx, child()) },
+			want:   "delete ConfigMap",
+		},
+		"patch of the status": {
+			reason: "a subresource carries nothing",
+			do: func(ctx context.Context, c client.Client) error {
+				p := parent(ready)
+				return c.Status().Patch(ctx, p, client.MergeFrom(parent()))
+			},
+			want: "patch PodDisruptionBudget/status",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +226,11 @@ func TestOutsideAReconcile(t *testing.T) {
 
 func TestReads(t *testing.T) {
 	gets := func(ctx context.Context, c client.Client) (reconcile.Result, error) {
-		if err := c.Get(ctx, client.ObjectKeyFromObject(child()), &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil {
+		if err := c.Get(
+			ctx,
+			client.ObjectKeyFromObject(child()),
+			&corev1.ConfigMap{},
+		); client.IgnoreNotFound(err) != nil {
 			return reconcile.Result{}, err
 		}
 		if err := c.List(ctx, &corev1.SecretList{}); err != nil {
@@ -216,10 +245,19 @@ func TestReads(t *testing.T) {
 		want   []string
 	}{
 		"by default": {reason: "reads are off", do: gets, want: []string{"create ConfigMap", "head reconcile"}},
-		"asked for":  {reason: "a read that an informer answers is none", opts: []operator.Option{operator.WithReads()}, do: gets, want: []string{"create ConfigMap", "head reconcile", "list Secret"}},
-		"alone": {reason: "L3: a reconcile that only read leaves nothing", opts: []operator.Option{operator.WithReads()}, do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
-			return reconcile.Result{}, c.List(ctx, &corev1.SecretList{})
-		}},
+		"asked for": {
+			reason: "a read that an informer answers is none",
+			opts:   []operator.Option{operator.WithReads()},
+			do:     gets,
+			want:   []string{"create ConfigMap", "head reconcile", "list Secret"},
+		},
+		"alone": {
+			reason: "L3: a reconcile that only read leaves nothing",
+			opts:   []operator.Option{operator.WithReads()},
+			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
+				return reconcile.Result{}, c.List(ctx, &corev1.SecretList{})
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,10 @@ func newInformer() *informer {
 
 func (i *informer) GetStore() toolscache.Store { return i.store }
 
-func (i *informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+func (i *informer) AddEventHandlerWithOptions(
+	h toolscache.ResourceEventHandler,
+	o toolscache.HandlerOptions,
+) (toolscache.ResourceEventHandlerRegistration, error) {
 	registration, err := i.FakeInformer.AddEventHandlerWithOptions(h, o)
 	i.listened <- struct{}{}
 	return registration, err
@@ -78,8 +81,11 @@ type plant struct {
 func newPlant(t testing.TB, rec *operatortest.Recorder, change ...func(*manager.Options)) *plant {
 	t.Helper()
 	p := &plant{
-		parents: newInformer(), children: newInformer(),
-		server: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(&policyv1.PodDisruptionBudget{}).Build(),
+		parents:  newInformer(),
+		children: newInformer(),
+		server: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(
+			&policyv1.PodDisruptionBudget{},
+		).Build(),
 	}
 	o := manager.Options{
 		Scheme:  clientgoscheme.Scheme,
@@ -91,9 +97,12 @@ func newPlant(t testing.TB, rec *operatortest.Recorder, change ...func(*manager.
 			return m, nil
 		},
 		NewCache: func(*rest.Config, cache.Options) (cache.Cache, error) {
-			return &informertest.FakeInformers{Scheme: clientgoscheme.Scheme, InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{
-				parentKind: p.parents, childKind: p.children,
-			}}, nil
+			return &informertest.FakeInformers{
+				Scheme: clientgoscheme.Scheme,
+				InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{
+					parentKind: p.parents, childKind: p.children,
+				},
+			}, nil
 		},
 		NewClient: func(*rest.Config, client.Options) (client.Client, error) { return p.server, nil },
 	}
@@ -136,14 +145,22 @@ func (p *plant) ask(t testing.TB) {
 		o.ResourceVersion = "1"
 		written := metav1.NewTime(time.Now().Add(-3 * time.Second))
 		o.CreationTimestamp = written
-		o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &written}}
+		o.ManagedFields = []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &written},
+		}
 	})
 	p.parents.Add(t, obj)
 }
 
 // owned is a child as the informer tells of it.
 func owned(change ...func(*metav1.OwnerReference)) *corev1.ConfigMap {
-	ref := metav1.OwnerReference{APIVersion: "policy/v1", Kind: "PodDisruptionBudget", Name: request.Name, UID: "uid-head", Controller: ptr.To(true)}
+	ref := metav1.OwnerReference{
+		APIVersion: "policy/v1",
+		Kind:       "PodDisruptionBudget",
+		Name:       request.Name,
+		UID:        "uid-head",
+		Controller: ptr.To(true),
+	}
 	for _, c := range change {
 		c(&ref)
 	}
@@ -161,15 +178,40 @@ func TestController(t *testing.T) {
 		manager func(*manager.Options)
 		wait    bool // a queue wait is known
 	}{
-		"by default":           {reason: "the priority queue", wait: true},
-		"without priorities":   {reason: "client-go's queue", options: controller.Options{UsePriorityQueue: ptr.To(false)}, wait: true},
-		"without, by manager":  {reason: "the manager's options count", manager: func(o *manager.Options) { o.Controller.UsePriorityQueue = ptr.To(false) }, wait: true},
-		"several at a time":    {reason: "kept", options: controller.Options{MaxConcurrentReconciles: 4}, wait: true},
-		"a limiter of its own": {reason: "kept", options: controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, time.Second)}, wait: true},
-		"a queue of its own": {reason: "left as it is", options: controller.Options{NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-			ownQueue.Store(true)
-			return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name})
-		}}},
+		"by default": {reason: "the priority queue", wait: true},
+		"without priorities": {
+			reason:  "client-go's queue",
+			options: controller.Options{UsePriorityQueue: ptr.To(false)},
+			wait:    true,
+		},
+		"without, by manager": {
+			reason:  "the manager's options count",
+			manager: func(o *manager.Options) { o.Controller.UsePriorityQueue = ptr.To(false) },
+			wait:    true,
+		},
+		"several at a time": {reason: "kept", options: controller.Options{MaxConcurrentReconciles: 4}, wait: true},
+		"a limiter of its own": {
+			reason: "kept",
+			options: controller.Options{
+				RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+					time.Millisecond,
+					time.Second,
+				),
+			},
+			wait: true,
+		},
+		"a queue of its own": {
+			reason: "left as it is",
+			options: controller.Options{
+				NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+					ownQueue.Store(true)
+					return workqueue.NewTypedRateLimitingQueueWithConfig(
+						limiter,
+						workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name},
+					)
+				},
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +223,9 @@ func TestController(t *testing.T) {
 			p := newPlant(t, rec, change...)
 			failed := new(atomic.Bool)
 			_, err := operator.NewControllerManagedBy(p).For(&policyv1.PodDisruptionBudget{}).Owns(&corev1.ConfigMap{}).
-				Named("head").WithOptions(tc.options).Build(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+				Named(
+					"head",
+				).WithOptions(tc.options).Build(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 				if !failed.Swap(true) {
 					return reconcile.Result{}, errTest
 				}
@@ -214,9 +258,12 @@ func TestTriggersOfAController(t *testing.T) {
 	}
 	owns := func(b *operator.Builder) *operator.Builder { return b.Owns(&corev1.ConfigMap{}) }
 	watches := func(b *operator.Builder) *operator.Builder {
-		return b.Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
-			return []reconcile.Request{request}
-		}))
+		return b.Watches(
+			&corev1.ConfigMap{},
+			handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+				return []reconcile.Request{request}
+			}),
+		)
 	}
 	cases := map[string]struct {
 		reason string
@@ -226,19 +273,65 @@ func TestTriggersOfAController(t *testing.T) {
 		links  map[string]string
 		asleep bool // nobody is woken
 	}{
-		"a child's creation":    {reason: "L2", build: owns, child: owned(), event: func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) }, links: map[string]string{traceOf(2): "trigger"}},
-		"a child's deletion":    {reason: "L2", build: owns, child: owned(), event: func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Delete(o) }, links: map[string]string{traceOf(2): "trigger"}},
-		"of one of many owners": {reason: "L2", build: every, child: owned(func(r *metav1.OwnerReference) { r.Controller = nil }), event: func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) }, links: map[string]string{traceOf(2): "trigger"}},
-		"a watch":               {reason: "L2", build: watches, child: owned(), event: func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) }, links: map[string]string{traceOf(2): "trigger"}},
-		"a resync":              {reason: "L7: nothing is new", build: owns, child: owned(), event: func(i *informer, o *corev1.ConfigMap) { o.ResourceVersion = "4"; i.Update(o, o) }},
-		"a resync of a watch":   {reason: "L7: nothing is new", build: watches, child: owned(), event: func(i *informer, o *corev1.ConfigMap) { o.ResourceVersion = "4"; i.Update(o, o) }},
-		"another's child":       {reason: "it asks for nothing", build: owns, child: owned(func(r *metav1.OwnerReference) { r.APIVersion = "other/v1" }), event: func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) }, asleep: true},
-		"only its context": {reason: "a write that changed only a context wakes nobody", build: owns, child: owned(), event: func(i *informer, o *corev1.ConfigMap) {
-			before := o.DeepCopy()
-			before.ResourceVersion, o.ResourceVersion = "3", "4"
-			before.Annotations = nil
-			i.Update(before, o)
-		}, asleep: true},
+		"a child's creation": {
+			reason: "L2",
+			build:  owns,
+			child:  owned(),
+			event:  func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) },
+			links:  map[string]string{traceOf(2): "trigger"},
+		},
+		"a child's deletion": {
+			reason: "L2",
+			build:  owns,
+			child:  owned(),
+			event:  func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Delete(o) },
+			links:  map[string]string{traceOf(2): "trigger"},
+		},
+		"of one of many owners": {
+			reason: "L2",
+			build:  every,
+			child:  owned(func(r *metav1.OwnerReference) { r.Controller = nil }),
+			event:  func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) },
+			links:  map[string]string{traceOf(2): "trigger"},
+		},
+		"a watch": {
+			reason: "L2",
+			build:  watches,
+			child:  owned(),
+			event:  func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) },
+			links:  map[string]string{traceOf(2): "trigger"},
+		},
+		"a resync": {
+			reason: "L7: nothing is new",
+			build:  owns,
+			child:  owned(),
+			event:  func(i *informer, o *corev1.ConfigMap) { o.ResourceVersion = "4"; i.Update(o, o) },
+		},
+		"a resync of a watch": {
+			reason: "L7: nothing is new",
+			build:  watches,
+			child:  owned(),
+			event:  func(i *informer, o *corev1.ConfigMap) { o.ResourceVersion = "4"; i.Update(o, o) },
+		},
+		"another's child": {
+			reason: "it asks for nothing",
+			build:  owns,
+			child:  owned(func(r *metav1.OwnerReference) { r.APIVersion = "other/v1" }),
+			event:  func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) },
+			asleep: true,
+		},
+		"only its context": {
+			reason: "a write that changed only a context wakes nobody",
+			build:  owns,
+			child:  owned(),
+			event: func(i *informer, o *corev1.ConfigMap) {
+				before := o.DeepCopy()
+				before.ResourceVersion, o.ResourceVersion = "3", "4"
+				before.Annotations = nil
+				i.Update(before, o)
+			},
+			asleep: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

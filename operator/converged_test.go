@@ -82,31 +82,68 @@ func TestConverged(t *testing.T) {
 		obj    client.Object
 		want   bool
 	}{
-		"says nothing":               {reason: "who does not say so has not", obj: said(1, 0)},
-		"has no status":              {reason: "who cannot say so has not", obj: &corev1.ConfigMap{}},
-		"observed, no condition":     {reason: "seen is not reached", obj: said(1, 1)},
-		"ready":                      {reason: "it says so", obj: said(2, 2, is("Ready", "True", 0)), want: true},
-		"available":                  {reason: "it says so", obj: said(2, 2, is("Available", "True", 0)), want: true},
-		"not ready":                  {reason: "it says so", obj: said(2, 2, is("Ready", "False", 0))},
-		"unknown":                    {reason: "it says so", obj: said(2, 2, is("Ready", "Unknown", 0))},
-		"available but not ready":    {reason: "both count", obj: said(2, 2, is("Available", "True", 0), is("Ready", "False", 0))},
-		"another condition":          {reason: "nobody agreed on it", obj: said(2, 2, is("Synced", "True", 0))},
-		"another is false":           {reason: "nobody agreed on it", obj: said(2, 2, is("Ready", "True", 0), is("Progressing", "False", 0)), want: true},
-		"of an older generation":     {reason: "the status is not of the present state", obj: said(2, 1, is("Ready", "True", 0))},
-		"condition of an older one":  {reason: "the condition is not of the present state", obj: said(2, 2, is("Ready", "True", 1))},
-		"condition alone observes":   {reason: "it says of which state", obj: said(2, 0, is("Ready", "True", 2)), want: true},
-		"of no generation, first":    {reason: "there is but one that it can be of", obj: said(1, 0, is("Ready", "True", 0)), want: true},
-		"of no generation, later":    {reason: "nobody knows whether it was seen yet", obj: said(2, 0, is("Ready", "True", 0))},
-		"a kind without generations": {reason: "there is nothing newer", obj: &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}}, want: true},
+		"says nothing":           {reason: "who does not say so has not", obj: said(1, 0)},
+		"has no status":          {reason: "who cannot say so has not", obj: &corev1.ConfigMap{}},
+		"observed, no condition": {reason: "seen is not reached", obj: said(1, 1)},
+		"ready":                  {reason: "it says so", obj: said(2, 2, is("Ready", "True", 0)), want: true},
+		"available":              {reason: "it says so", obj: said(2, 2, is("Available", "True", 0)), want: true},
+		"not ready":              {reason: "it says so", obj: said(2, 2, is("Ready", "False", 0))},
+		"unknown":                {reason: "it says so", obj: said(2, 2, is("Ready", "Unknown", 0))},
+		"available but not ready": {
+			reason: "both count",
+			obj:    said(2, 2, is("Available", "True", 0), is("Ready", "False", 0)),
+		},
+		"another condition": {reason: "nobody agreed on it", obj: said(2, 2, is("Synced", "True", 0))},
+		"another is false": {
+			reason: "nobody agreed on it",
+			obj:    said(2, 2, is("Ready", "True", 0), is("Progressing", "False", 0)),
+			want:   true,
+		},
+		"of an older generation": {
+			reason: "the status is not of the present state",
+			obj:    said(2, 1, is("Ready", "True", 0)),
+		},
+		"condition of an older one": {
+			reason: "the condition is not of the present state",
+			obj:    said(2, 2, is("Ready", "True", 1)),
+		},
+		"condition alone observes": {
+			reason: "it says of which state",
+			obj:    said(2, 0, is("Ready", "True", 2)),
+			want:   true,
+		},
+		"of no generation, first": {
+			reason: "there is but one that it can be of",
+			obj:    said(1, 0, is("Ready", "True", 0)),
+			want:   true,
+		},
+		"of no generation, later": {
+			reason: "nobody knows whether it was seen yet",
+			obj:    said(2, 0, is("Ready", "True", 0)),
+		},
+		"a kind without generations": {
+			reason: "there is nothing newer",
+			obj: &corev1.Pod{
+				Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}},
+			},
+			want: true,
+		},
 		"a Deployment": {reason: "built in", obj: &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Generation: 3},
-			Status:     appsv1.DeploymentStatus{ObservedGeneration: 3, Conditions: []appsv1.DeploymentCondition{{Type: "Available", Status: "True"}}},
+			Status: appsv1.DeploymentStatus{
+				ObservedGeneration: 3,
+				Conditions:         []appsv1.DeploymentCondition{{Type: "Available", Status: "True"}},
+			},
 		}, want: true},
-		"inlined":         {reason: "by the names in JSON", obj: inline, want: true},
-		"JSON of its own": {reason: "what JSON says counts", obj: &own{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: &ownStatus{}}, want: true},
-		"nil status":      {reason: "who does not say so has not", obj: &own{}},
-		"odd conditions":  {reason: "not what is agreed on", obj: &odder{}},
-		"only metadata":   {reason: "who cannot say so has not", obj: &metav1.PartialObjectMetadata{}},
+		"inlined": {reason: "by the names in JSON", obj: inline, want: true},
+		"JSON of its own": {
+			reason: "what JSON says counts",
+			obj:    &own{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: &ownStatus{}},
+			want:   true,
+		},
+		"nil status":     {reason: "who does not say so has not", obj: &own{}},
+		"odd conditions": {reason: "not what is agreed on", obj: &odder{}},
+		"only metadata":  {reason: "who cannot say so has not", obj: &metav1.PartialObjectMetadata{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,9 +188,32 @@ func TestWrittenAt(t *testing.T) {
 		want   int64
 		source string
 	}{
-		"created":   {reason: "the second in which it was", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(10)}}}, want: 11, source: "object"},
-		"stripped":  {reason: "a cache that strips managedFields does not tell when it was changed", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10)}}},
-		"changed":   {reason: "the latest counts", obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(30), entry(20), {}}}}, want: 31, source: "object"},
+		"created": {
+			reason: "the second in which it was",
+			obj: &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{
+					CreationTimestamp: at(10),
+					ManagedFields:     []metav1.ManagedFieldsEntry{entry(10)},
+				},
+			},
+			want:   11,
+			source: "object",
+		},
+		"stripped": {
+			reason: "a cache that strips managedFields does not tell when it was changed",
+			obj:    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10)}},
+		},
+		"changed": {
+			reason: "the latest counts",
+			obj: &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{
+					CreationTimestamp: at(10),
+					ManagedFields:     []metav1.ManagedFieldsEntry{entry(30), entry(20), {}},
+				},
+			},
+			want:   31,
+			source: "object",
+		},
 		"not known": {reason: "it does not say", obj: &corev1.ConfigMap{}},
 		"nothing":   {reason: "there is none"},
 	}
@@ -167,9 +227,20 @@ func TestWrittenAt(t *testing.T) {
 	}
 	k := New()
 	k.scheme.Store(runtimeScheme(t))
-	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "x", ResourceVersion: "7", CreationTimestamp: at(10), ManagedFields: []metav1.ManagedFieldsEntry{entry(10)}}}
+	obj := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:         "demo",
+			Name:              "x",
+			ResourceVersion:   "7",
+			CreationTimestamp: at(10),
+			ManagedFields:     []metav1.ManagedFieldsEntry{entry(10)},
+		},
+	}
 	exact := time.Unix(10, 250)
-	k.writes.keep(objectKey{corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), client.ObjectKeyFromObject(obj)}, written{version: "7", at: exact})
+	k.writes.keep(
+		objectKey{corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), client.ObjectKeyFromObject(obj)},
+		written{version: "7", at: exact},
+	)
 	if got, source := k.writtenAt(k.storing(obj)); !got.Equal(exact) || source != "request" {
 		t.Errorf("of a write of this process: %v from %q", got, source)
 	}

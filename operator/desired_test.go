@@ -26,12 +26,23 @@ func rich() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "web", Labels: map[string]string{"app": "web"}, CreationTimestamp: metav1.Unix(1, 0),
-			Annotations: map[string]string{"team": "red", lifeline.ContextKey: "x", "deployment.kubernetes.io/revision": "3"},
+			Name:              "web",
+			Labels:            map[string]string{"app": "web"},
+			CreationTimestamp: metav1.Unix(1, 0),
+			Annotations: map[string]string{
+				"team":                              "red",
+				lifeline.ContextKey:                 "x",
+				"deployment.kubernetes.io/revision": "3",
+			},
 		},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: ptr.To[int32](3),
-			Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromString("25%")), MaxUnavailable: ptr.To(intstr.FromInt32(1))}},
+			Strategy: appsv1.DeploymentStrategy{
+				RollingUpdate: &appsv1.RollingUpdateDeployment{
+					MaxSurge:       ptr.To(intstr.FromString("25%")),
+					MaxUnavailable: ptr.To(intstr.FromInt32(1)),
+				},
+			},
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 				Name:      "web",
 				Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("500m")}},
@@ -72,7 +83,9 @@ func TestStateOfAnyForm(t *testing.T) {
 }
 
 func TestStateSharesNothing(t *testing.T) {
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"a": nil, "l": []any{map[string]any{"x": 1.0}}}}}
+	u := &unstructured.Unstructured{
+		Object: map[string]any{"spec": map[string]any{"a": nil, "l": []any{map[string]any{"x": 1.0}}}},
+	}
 	s := stateOf(u)
 	s["spec"].(map[string]any)["l"].([]any)[0].(map[string]any)["x"] = "changed"
 	want := map[string]any{"spec": map[string]any{"a": nil, "l": []any{map[string]any{"x": 1.0}}}}

@@ -79,7 +79,11 @@ func TestRecalledContexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := maps.Equal(first.Annotations, second.Annotations); got != tc.kept || !tc.kept && len(second.Annotations) > 0 {
+			if got := maps.Equal(
+				first.Annotations,
+				second.Annotations,
+			); got != tc.kept ||
+				!tc.kept && len(second.Annotations) > 0 {
 				t.Errorf("%s: it carries %v, the first %v", tc.reason, second.Annotations, first.Annotations)
 			}
 		})

@@ -46,13 +46,21 @@ func FuzzPatch(f *testing.F) {
 		}
 		f.Add(uint8(0), []byte(seed), false)
 	}
-	kinds := []types.PatchType{types.MergePatchType, types.StrategicMergePatchType, types.JSONPatchType, types.ApplyPatchType}
+	kinds := []types.PatchType{
+		types.MergePatchType,
+		types.StrategicMergePatchType,
+		types.JSONPatchType,
+		types.ApplyPatchType,
+	}
 	gvk := corev1.SchemeGroupVersion.WithKind("ConfigMap")
 	f.Fuzz(func(t *testing.T, kind uint8, patch []byte, has bool) {
 		k := planningKit()
 		store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
 		k.informers.holders.Store(informerKey{gvk, typed}, ownStore{store})
-		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "uid-web", ResourceVersion: "5"}, Data: map[string]string{"a": "1"}}
+		held := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "uid-web", ResourceVersion: "5"},
+			Data:       map[string]string{"a": "1"},
+		}
 		if has {
 			held.Annotations = map[string]string{"team": "red"}
 		}
@@ -62,7 +70,15 @@ func FuzzPatch(f *testing.F) {
 		w := k.loose(trace.ContextWithSpanContext(context.Background(), above), Record)
 		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}
 		cached, whole := k.informers.object(gvk, client.ObjectKeyFromObject(obj))
-		c := &call{work: w, gvk: gvk, key: objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, verb: "patch", cached: cached, whole: whole, ctx: context.Background()}
+		c := &call{
+			work:   w,
+			gvk:    gvk,
+			key:    objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
+			verb:   "patch",
+			cached: cached,
+			whole:  whole,
+			ctx:    context.Background(),
+		}
 		sent, err := c.patch(obj, client.RawPatch(kinds[int(kind)%len(kinds)], patch)).Data(obj)
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +149,9 @@ func FuzzAdmission(f *testing.F) {
 		})
 		a := &admitter{kit: k, inner: inner, gives: true}
 		serve := func(object, old []byte) []byte {
-			req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create, Namespace: "demo"}}
+			req := admission.Request{
+				AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create, Namespace: "demo"},
+			}
 			if len(old) > 0 {
 				req.Operation = admissionv1.Update
 			}

@@ -44,7 +44,9 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 	case d.Created:
 	case req.Operation == admissionv1.Update && before != nil:
 		d.Before = supply.Content{
-			Annotations: before.GetAnnotations(), Desired: supply.State(before.Object).Desired(), Generation: before.GetGeneration(),
+			Annotations: before.GetAnnotations(),
+			Desired:     supply.State(before.Object).Desired(),
+			Generation:  before.GetGeneration(),
 		}
 	default:
 		return false
@@ -75,7 +77,11 @@ func (w *work) admitted(child lifeline.Child) trace.SpanContext {
 		return sc
 	}
 	return lifeline.Claimed(sc, lifeline.Claim{
-		Parent: w.parent.SpanID(), Object: child.Hash(), Digest: child.Digest, Generation: child.Generation, Time: w.start,
+		Parent:     w.parent.SpanID(),
+		Object:     child.Hash(),
+		Digest:     child.Digest,
+		Generation: child.Generation,
+		Time:       w.start,
 	})
 }
 

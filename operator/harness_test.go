@@ -63,7 +63,9 @@ func newRig(t testing.TB, intercept interceptor.Funcs, opts ...operator.Option) 
 	r.kit = operator.New(append([]operator.Option{r.rec.Option(), operator.WithClock(r.clock)}, opts...)...)
 	r.kit.HaveInformer(parentKind, r.parents)
 	r.kit.HaveInformer(childKind, r.children)
-	r.server = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(&policyv1.PodDisruptionBudget{}).Build()
+	r.server = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(
+		&policyv1.PodDisruptionBudget{},
+	).Build()
 	r.client = r.kit.Client(interceptor.NewClient(r.server, intercept))
 	return r
 }
@@ -82,12 +84,16 @@ func parent(change ...func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisrupti
 
 func ready(p *policyv1.PodDisruptionBudget) {
 	p.Status.ObservedGeneration = p.Generation
-	p.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: p.Generation}}
+	p.Status.Conditions = []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: p.Generation},
+	}
 }
 
 func unready(p *policyv1.PodDisruptionBudget) {
 	p.Status.ObservedGeneration = p.Generation
-	p.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, ObservedGeneration: p.Generation}}
+	p.Status.Conditions = []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionFalse, ObservedGeneration: p.Generation},
+	}
 }
 
 func deleting(p *policyv1.PodDisruptionBudget) {
@@ -123,7 +129,13 @@ func claimed(n byte, change ...func(*lifeline.Claim)) trace.SpanContext {
 }
 
 func parentIdentity() lifeline.Identity {
-	return lifeline.Identity{Group: parentKind.Group, Kind: parentKind.Kind, Namespace: request.Namespace, Name: request.Name, UID: "uid-head"}
+	return lifeline.Identity{
+		Group:     parentKind.Group,
+		Kind:      parentKind.Kind,
+		Namespace: request.Namespace,
+		Name:      request.Name,
+		UID:       "uid-head",
+	}
 }
 
 // child is what the operator keeps for the parent.
@@ -148,12 +160,23 @@ func (r *rig) have(t testing.TB, p *policyv1.PodDisruptionBudget) {
 }
 
 // reconcile runs one reconcile of the parent, a second long.
-func (r *rig) reconcile(t testing.TB, do func(context.Context, client.Client) (reconcile.Result, error)) (reconcile.Result, error) {
+func (r *rig) reconcile(
+	t testing.TB,
+	do func(context.Context, client.Client) (reconcile.Result, error),
+) (reconcile.Result, error) {
 	t.Helper()
-	return r.kit.Reconciler("head", parentKind, reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-		r.clock.SetTime(r.clock.Now().Add(time.Second))
-		return do(ctx, r.client)
-	}), nil).Reconcile(t.Context(), request)
+	return r.kit.Reconciler(
+		"head",
+		parentKind,
+		reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			r.clock.SetTime(r.clock.Now().Add(time.Second))
+			return do(ctx, r.client)
+		}),
+		nil,
+	).Reconcile(
+		t.Context(),
+		request,
+	)
 }
 
 // creates is a reconcile that creates the child.
@@ -187,5 +210,9 @@ func bagOf(t testing.TB, text string) baggage.Baggage {
 func claimTime() time.Time { return begin.Add(-time.Minute) }
 
 func annotated(sc trace.SpanContext) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: request.Namespace, Name: "child", Annotations: lifeline.Default.Encode(sc, baggage.Baggage{})}
+	return metav1.ObjectMeta{
+		Namespace:   request.Namespace,
+		Name:        "child",
+		Annotations: lifeline.Default.Encode(sc, baggage.Baggage{}),
+	}
 }

@@ -87,7 +87,12 @@ func TestOffRequests(t *testing.T) {
 // TestConvergedPanics: what the user's function does is for controller-runtime
 // to recover from, not for the kit to hang on.
 func TestConvergedPanics(t *testing.T) {
-	r := newRig(t, interceptor.Funcs{}, operator.WithReads(), operator.WithConverged(func(client.Object) bool { panic("oh") }))
+	r := newRig(
+		t,
+		interceptor.Funcs{},
+		operator.WithReads(),
+		operator.WithConverged(func(client.Object) bool { panic("oh") }),
+	)
 	r.have(t, parent())
 	defer func() {
 		if recover() == nil {
@@ -108,9 +113,14 @@ func TestEpisodesOfTwoControllers(t *testing.T) {
 	if _, err := r.reconcile(t, creates); err != nil {
 		t.Fatal(err)
 	}
-	idle := r.kit.Reconciler("other", parentKind, reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-		return rests(ctx, r.client)
-	}), nil)
+	idle := r.kit.Reconciler(
+		"other",
+		parentKind,
+		reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			return rests(ctx, r.client)
+		}),
+		nil,
+	)
 	if _, err := idle.Reconcile(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +149,11 @@ type listing struct {
 
 func (l *listing) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-func (l *listing) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+func (l *listing) GetInformer(
+	ctx context.Context,
+	obj client.Object,
+	opts ...cache.InformerGetOption,
+) (cache.Informer, error) {
 	l.asked = append(l.asked, fmt.Sprintf("%T", obj))
 	return l.FakeInformers.GetInformer(ctx, obj, opts...)
 }

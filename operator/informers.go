@@ -157,7 +157,12 @@ func blank(obj runtime.Object, gvk schema.GroupVersionKind) client.Object {
 }
 
 // Get notes the informer that a read has started.
-func (c *watchedCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (c *watchedCache) Get(
+	ctx context.Context,
+	key client.ObjectKey,
+	obj client.Object,
+	opts ...client.GetOption,
+) error {
 	err := c.Cache.Get(ctx, key, obj, opts...)
 	ik, ok := c.key(obj)
 	if !ok {
@@ -216,7 +221,11 @@ func (c *watchedCache) item(list client.ObjectList) client.Object {
 }
 
 // GetInformer notes the informer.
-func (c *watchedCache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *watchedCache) GetInformer(
+	ctx context.Context,
+	obj client.Object,
+	opts ...cache.InformerGetOption,
+) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformer(ctx, obj, opts...)
 	if err == nil {
 		c.note(obj, informer)
@@ -225,7 +234,11 @@ func (c *watchedCache) GetInformer(ctx context.Context, obj client.Object, opts 
 }
 
 // GetInformerForKind notes the informer.
-func (c *watchedCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *watchedCache) GetInformerForKind(
+	ctx context.Context,
+	gvk schema.GroupVersionKind,
+	opts ...cache.InformerGetOption,
+) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformerForKind(ctx, gvk, opts...)
 	if err == nil {
 		obj, unknown := c.scheme.New(gvk)

@@ -33,7 +33,9 @@ func encoded() map[string]string {
 }
 
 func configMap(uid types.UID, version string, annotations map[string]string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version, Annotations: annotations}}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version, Annotations: annotations},
+	}
 }
 
 // TestHostileSizesAreNotRemembered: 16,384 of them would be gigabytes.

@@ -56,7 +56,8 @@ func TestLinkMode(t *testing.T) {
 		t.Errorf("links, -want +got\n%s", diff)
 	}
 	claim, holds := lifeline.ClaimOf(r.stored(t))
-	if !holds || claim.Parent != given(1).SpanID() || claim.ParentTrace != given(1).TraceID() || !claim.Time.Equal(claimTime()) {
+	if !holds || claim.Parent != given(1).SpanID() || claim.ParentTrace != given(1).TraceID() ||
+		!claim.Time.Equal(claimTime()) {
 		t.Errorf("the child's claim is %v", claim)
 	}
 	context := r.stored(t)
@@ -70,7 +71,10 @@ func TestLinkMode(t *testing.T) {
 		if got := r.rec.OneTrace(t, "head reconcile"); got != first {
 			t.Errorf("another reconcile for the same context is of trace %s, want %s", got, first)
 		}
-		if diff := cmp.Diff(map[string]string{traceOf(1): "object"}, links(only(t, r.rec, "head reconcile"))); diff != "" {
+		if diff := cmp.Diff(
+			map[string]string{traceOf(1): "object"},
+			links(only(t, r.rec, "head reconcile")),
+		); diff != "" {
 			t.Errorf("links, -want +got\n%s", diff)
 		}
 	})
@@ -112,12 +116,29 @@ func TestSampledFlagSurvives(t *testing.T) {
 		parent *policyv1.PodDisruptionBudget
 		want   []string
 	}{
-		"below a sampled context":    {reason: "it decides", parent: parent(carrying(given(1))), want: []string{"create ConfigMap", "head reconcile"}},
-		"below one that is not":      {reason: "it decides", parent: parent(carrying(given(1).WithTraceFlags(0)))},
-		"without one":                {reason: "the rate is 0", parent: parent()},
-		"link mode, sampled":         {reason: "the new root follows from it", opts: []operator.Option{operator.WithLinks()}, parent: parent(carrying(given(1))), want: []string{"create ConfigMap", "head reconcile"}},
-		"link mode, not sampled":     {reason: "as the context", opts: []operator.Option{operator.WithLinks()}, parent: parent(carrying(given(1).WithTraceFlags(0)))},
-		"healing of what is sampled": {reason: "the new root follows from it", parent: parent(ready, carrying(given(1))), want: []string{"create ConfigMap", "head reconcile"}},
+		"below a sampled context": {
+			reason: "it decides",
+			parent: parent(carrying(given(1))),
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"below one that is not": {reason: "it decides", parent: parent(carrying(given(1).WithTraceFlags(0)))},
+		"without one":           {reason: "the rate is 0", parent: parent()},
+		"link mode, sampled": {
+			reason: "the new root follows from it",
+			opts:   []operator.Option{operator.WithLinks()},
+			parent: parent(carrying(given(1))),
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"link mode, not sampled": {
+			reason: "as the context",
+			opts:   []operator.Option{operator.WithLinks()},
+			parent: parent(carrying(given(1).WithTraceFlags(0))),
+		},
+		"healing of what is sampled": {
+			reason: "the new root follows from it",
+			parent: parent(ready, carrying(given(1))),
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,10 +167,21 @@ func TestPropagate(t *testing.T) {
 		parent *policyv1.PodDisruptionBudget
 		want   trace.SpanContext
 	}{
-		"a context":         {reason: "handed on as it is: there is no span of ours behind another", parent: parent(carrying(given(1))), want: given(1)},
-		"none":              {reason: "nothing is made", parent: parent()},
-		"one that is past":  {reason: "it does not stand for what is being done", parent: parent(ready, carrying(given(1)))},
-		"in link mode, too": {reason: "there is no root to link from", parent: parent(carrying(given(1))), want: given(1)},
+		"a context": {
+			reason: "handed on as it is: there is no span of ours behind another",
+			parent: parent(carrying(given(1))),
+			want:   given(1),
+		},
+		"none": {reason: "nothing is made", parent: parent()},
+		"one that is past": {
+			reason: "it does not stand for what is being done",
+			parent: parent(ready, carrying(given(1))),
+		},
+		"in link mode, too": {
+			reason: "there is no root to link from",
+			parent: parent(carrying(given(1))),
+			want:   given(1),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +273,8 @@ func TestForeignProvider(t *testing.T) {
 		t.Errorf("the reconcile is below %v, the write below %v", work.Parent(), write.Parent())
 	}
 	claim, holds := lifeline.ClaimOf(r.stored(t))
-	if sc := r.stored(t); sc.SpanID() != given(1).SpanID() || !holds || !claim.Names(lifeline.Identity{Kind: "ConfigMap", Namespace: "demo", Name: "child"}) {
+	if sc := r.stored(t); sc.SpanID() != given(1).SpanID() || !holds ||
+		!claim.Names(lifeline.Identity{Kind: "ConfigMap", Namespace: "demo", Name: "child"}) {
 		t.Errorf("the child carries %v with %v, want its parent's context", sc, claim)
 	}
 

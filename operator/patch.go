@@ -109,7 +109,11 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 
 // decidePatch returns the context to add to a patch, and the object as patched;
 // none unless it is certain that the patch changes the desired state.
-func (c *call) decidePatch(s supply.Rules, obj client.Object, patched func(old []byte) ([]byte, error)) (map[string]string, supply.State) {
+func (c *call) decidePatch(
+	s supply.Rules,
+	obj client.Object,
+	patched func(old []byte) ([]byte, error),
+) (map[string]string, supply.State) {
 	before, known := c.held()
 	if !known || c.work.owns(c.gvk, c.key.ObjectKey) {
 		return nil, nil

@@ -27,7 +27,14 @@ var deployments = appsv1.SchemeGroupVersion.WithKind("Deployment")
 // deployed is a Deployment as the informer has it.
 func deployed(annotations map[string]string) *appsv1.Deployment {
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: "child", UID: "uid-child", ResourceVersion: "7", Generation: 1, Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       request.Namespace,
+			Name:            "child",
+			UID:             "uid-child",
+			ResourceVersion: "7",
+			Generation:      1,
+			Annotations:     annotations,
+		},
 		Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			SecurityContext: &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](9007199254740993)},
 			Containers:      []corev1.Container{{Name: "app", Image: "app:1"}},
@@ -39,11 +46,16 @@ func deployed(annotations map[string]string) *appsv1.Deployment {
 func sent(t *testing.T, have *appsv1.Deployment, p client.Patch) string {
 	t.Helper()
 	var got string
-	r := newRig(t, interceptor.Funcs{Patch: func(_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption) error {
-		data, err := p.Data(obj)
-		got = string(data)
-		return err
-	}})
+	r := newRig(
+		t,
+		interceptor.Funcs{
+			Patch: func(_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption) error {
+				data, err := p.Data(obj)
+				got = string(data)
+				return err
+			},
+		},
+	)
 	r.have(t, parent(carrying(given(1))))
 	store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
 	if err := store.Add(have); err != nil {
@@ -71,27 +83,34 @@ func TestPatchesKeepNumbers(t *testing.T) {
 		want   []string
 	}{
 		"merge patch, a context added": {
-			reason: "no float64 holds this number", kind: types.MergePatchType,
-			data: `{` + at + `1700000000000000001` + end + `}`, want: []string{at + `1700000000000000001` + end, lifeline.ContextKey},
+			reason: "no float64 holds this number",
+			kind:   types.MergePatchType,
+			data:   `{` + at + `1700000000000000001` + end + `}`,
+			want:   []string{at + `1700000000000000001` + end, lifeline.ContextKey},
 		},
 		"merge patch, a context dropped": {
-			reason: "what else is in the patch stays", kind: types.MergePatchType,
-			data: `{"metadata":{"annotations":{"` + lifeline.ContextKey + `":null},"labels":{"a":"b"}},` + at + `9007199254740993` + end + `}`,
-			want: []string{at + `9007199254740993` + end, `"labels":{"a":"b"}`},
+			reason: "what else is in the patch stays",
+			kind:   types.MergePatchType,
+			data:   `{"metadata":{"annotations":{"` + lifeline.ContextKey + `":null},"labels":{"a":"b"}},` + at + `9007199254740993` + end + `}`,
+			want:   []string{at + `9007199254740993` + end, `"labels":{"a":"b"}`},
 		},
 		"strategic patch, a context added": {
-			reason: "no float64 holds this number", kind: types.StrategicMergePatchType,
-			data: `{` + at + `1700000000000000001` + end + `}`, want: []string{at + `1700000000000000001` + end, lifeline.ContextKey},
+			reason: "no float64 holds this number",
+			kind:   types.StrategicMergePatchType,
+			data:   `{` + at + `1700000000000000001` + end + `}`,
+			want:   []string{at + `1700000000000000001` + end, lifeline.ContextKey},
 		},
 		"JSON patch, a context added": {
-			reason: "no float64 holds this number", kind: types.JSONPatchType,
-			data: `[{"op":"replace","path":"/spec/template/spec/securityContext/runAsUser","value":1700000000000000001}]`,
-			want: []string{`"value":1700000000000000001}`, strings.ReplaceAll(lifeline.ContextKey, "/", "~1")},
+			reason: "no float64 holds this number",
+			kind:   types.JSONPatchType,
+			data:   `[{"op":"replace","path":"/spec/template/spec/securityContext/runAsUser","value":1700000000000000001}]`,
+			want:   []string{`"value":1700000000000000001}`, strings.ReplaceAll(lifeline.ContextKey, "/", "~1")},
 		},
 		"apply, a context added": {
-			reason: "no float64 holds this number", kind: types.ApplyPatchType,
-			data: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"child"},` + at + `1700000000000000001` + end + `}`,
-			want: []string{at + `1700000000000000001` + end, lifeline.ContextKey},
+			reason: "no float64 holds this number",
+			kind:   types.ApplyPatchType,
+			data:   `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"child"},` + at + `1700000000000000001` + end + `}`,
+			want:   []string{at + `1700000000000000001` + end, lifeline.ContextKey},
 		},
 	}
 	for name, tc := range cases {
@@ -112,19 +131,31 @@ func TestPatchesThatNeedNoEdit(t *testing.T) {
 		kind types.PatchType
 		data string
 	}{
-		"merge, unchanged":     {types.MergePatchType, `{ "spec": {"template":{"spec":{"securityContext":{"runAsUser": 9007199254740993}}}} }`},
+		"merge, unchanged": {
+			types.MergePatchType,
+			`{ "spec": {"template":{"spec":{"securityContext":{"runAsUser": 9007199254740993}}}} }`,
+		},
 		"merge, replicas":      {types.MergePatchType, `{ "spec": {"replicas": 1.0} }`},
 		"merge, null metadata": {types.MergePatchType, `{ "metadata": null, "spec": {"minReadySeconds": 3} }`},
-		"merge, all to go":     {types.MergePatchType, `{ "metadata": {"annotations": null}, "spec": {"minReadySeconds": 3} }`},
-		"merge, no object":     {types.MergePatchType, ` [1]`},
-		"strategic, unchanged": {types.StrategicMergePatchType, `{ "spec": {"template":{"spec":{"containers":[{"name":"app","image":"app:1"}]}}} }`},
-		"JSON, unchanged":      {types.JSONPatchType, `[ {"op":"test","path":"/metadata/name","value":"child"} ]`},
-		"JSON, broken":         {types.JSONPatchType, `[ {"op":1} ]`},
-		"apply, of YAML":       {types.ApplyPatchType, "metadata: {}\n"},
+		"merge, all to go": {
+			types.MergePatchType,
+			`{ "metadata": {"annotations": null}, "spec": {"minReadySeconds": 3} }`,
+		},
+		"merge, no object": {types.MergePatchType, ` [1]`},
+		"strategic, unchanged": {
+			types.StrategicMergePatchType,
+			`{ "spec": {"template":{"spec":{"containers":[{"name":"app","image":"app:1"}]}}} }`,
+		},
+		"JSON, unchanged": {types.JSONPatchType, `[ {"op":"test","path":"/metadata/name","value":"child"} ]`},
+		"JSON, broken":    {types.JSONPatchType, `[ {"op":1} ]`},
+		"apply, of YAML":  {types.ApplyPatchType, "metadata: {}\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.data, sent(t, deployed(map[string]string{"team": "red"}), client.RawPatch(tc.kind, []byte(tc.data)))); diff != "" {
+			if diff := cmp.Diff(
+				tc.data,
+				sent(t, deployed(map[string]string{"team": "red"}), client.RawPatch(tc.kind, []byte(tc.data))),
+			); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -139,10 +170,14 @@ func TestJSONPatchAddsNoMap(t *testing.T) {
 		t.Errorf("without annotations: -want +got\n%s", diff)
 	}
 	var ops []struct{ Op, Path string }
-	if err := json.Unmarshal([]byte(sent(t, deployed(map[string]string{"team": "red"}), client.RawPatch(types.JSONPatchType, []byte(data)))), &ops); err != nil {
+	if err := json.Unmarshal(
+		[]byte(sent(t, deployed(map[string]string{"team": "red"}), client.RawPatch(types.JSONPatchType, []byte(data)))),
+		&ops,
+	); err != nil {
 		t.Fatal(err)
 	}
-	if len(ops) < 2 || ops[len(ops)-1].Op != "add" || !strings.HasPrefix(ops[len(ops)-1].Path, "/metadata/annotations/trace.kubernetes.io~1") {
+	if len(ops) < 2 || ops[len(ops)-1].Op != "add" ||
+		!strings.HasPrefix(ops[len(ops)-1].Path, "/metadata/annotations/trace.kubernetes.io~1") {
 		t.Errorf("with annotations: sent %v", ops)
 	}
 }

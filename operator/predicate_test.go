@@ -43,7 +43,9 @@ func TestPredicate(t *testing.T) {
 	}
 	untyped := func(annotations map[string]any, version string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
-			"kind": "Head", "metadata": map[string]any{"annotations": annotations, "resourceVersion": version}, "spec": map[string]any{"size": int64(1)},
+			"kind":     "Head",
+			"metadata": map[string]any{"annotations": annotations, "resourceVersion": version},
+			"spec":     map[string]any{"size": int64(1)},
 		}}
 	}
 	cases := map[string]struct {
@@ -51,26 +53,73 @@ func TestPredicate(t *testing.T) {
 		old, now client.Object
 		want     bool
 	}{
-		"a new context":            {reason: "nobody is woken", old: object(before), now: object(with(1))},
-		"another context":          {reason: "nobody is woken", old: object(before, with(1)), now: object(with(2))},
-		"a context gone":           {reason: "nobody is woken", old: object(before, with(1)), now: object()},
-		"only its tracestate":      {reason: "nobody is woken", old: object(before, with(1)), now: object(with(1, lifeline.StateKey, "vendor=1"))},
-		"of another convention":    {reason: "nobody is woken", old: object(before), now: object(func(o *corev1.ConfigMap) { o.Annotations = map[string]string{"uber-trace-id": "1:2:0:1"} })},
-		"and managed fields":       {reason: "any write changes those", old: object(before), now: object(with(1), managed)},
-		"and data":                 {reason: "the state changed", old: object(before), now: object(with(1), data), want: true},
-		"and another annotation":   {reason: "it may mean something", old: object(before), now: object(with(1, "team", "red")), want: true},
-		"data alone":               {reason: "the state changed", old: object(before), now: object(data), want: true},
-		"managed fields alone":     {reason: "not ours to judge", old: object(before), now: object(managed), want: true},
-		"a resync":                 {reason: "it is the same object", old: object(with(1)), now: object(with(1)), want: true},
-		"a Deployment's":           {reason: "its generation counts annotations, too", old: deployed(1, 1, "1"), now: deployed(2, 2, "2")},
-		"no old object":            {reason: "left to others", now: object(), want: true},
-		"no new object":            {reason: "left to others", old: object(), want: true},
-		"of any kind":              {reason: "nobody is woken", old: untyped(nil, "1"), now: untyped(map[string]any{lifeline.ContextKey: "x"}, "2")},
-		"of any kind, and another": {reason: "it may mean something", old: untyped(nil, "1"), now: untyped(map[string]any{lifeline.ContextKey: "x", "team": "red"}, "2"), want: true},
+		"a new context":   {reason: "nobody is woken", old: object(before), now: object(with(1))},
+		"another context": {reason: "nobody is woken", old: object(before, with(1)), now: object(with(2))},
+		"a context gone":  {reason: "nobody is woken", old: object(before, with(1)), now: object()},
+		"only its tracestate": {
+			reason: "nobody is woken",
+			old:    object(before, with(1)),
+			now:    object(with(1, lifeline.StateKey, "vendor=1")),
+		},
+		"of another convention": {
+			reason: "nobody is woken",
+			old:    object(before),
+			now:    object(func(o *corev1.ConfigMap) { o.Annotations = map[string]string{"uber-trace-id": "1:2:0:1"} }),
+		},
+		"and managed fields": {
+			reason: "any write changes those",
+			old:    object(before),
+			now:    object(with(1), managed),
+		},
+		"and data": {
+			reason: "the state changed",
+			old:    object(before),
+			now:    object(with(1), data),
+			want:   true,
+		},
+		"and another annotation": {
+			reason: "it may mean something",
+			old:    object(before),
+			now:    object(with(1, "team", "red")),
+			want:   true,
+		},
+		"data alone": {reason: "the state changed", old: object(before), now: object(data), want: true},
+		"managed fields alone": {
+			reason: "not ours to judge",
+			old:    object(before),
+			now:    object(managed),
+			want:   true,
+		},
+		"a resync": {
+			reason: "it is the same object",
+			old:    object(with(1)),
+			now:    object(with(1)),
+			want:   true,
+		},
+		"a Deployment's": {
+			reason: "its generation counts annotations, too",
+			old:    deployed(1, 1, "1"),
+			now:    deployed(2, 2, "2"),
+		},
+		"no old object": {reason: "left to others", now: object(), want: true},
+		"no new object": {reason: "left to others", old: object(), want: true},
+		"of any kind": {
+			reason: "nobody is woken",
+			old:    untyped(nil, "1"),
+			now:    untyped(map[string]any{lifeline.ContextKey: "x"}, "2"),
+		},
+		"of any kind, and another": {
+			reason: "it may mean something",
+			old:    untyped(nil, "1"),
+			now:    untyped(map[string]any{lifeline.ContextKey: "x", "team": "red"}, "2"),
+			want:   true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := operator.Predicate().Update(event.UpdateEvent{ObjectOld: tc.old, ObjectNew: tc.now}); got != tc.want {
+			if got := operator.Predicate().Update(
+				event.UpdateEvent{ObjectOld: tc.old, ObjectNew: tc.now},
+			); got != tc.want {
 				t.Errorf("%s: it passes: %v", tc.reason, got)
 			}
 		})

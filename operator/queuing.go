@@ -35,10 +35,19 @@ func (t *tracedQueue) maker(o controller.Options) func(string, requestLimiter) r
 				po.RateLimiter = limiter
 			})
 		}
-		return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name})
+		return workqueue.NewTypedRateLimitingQueueWithConfig(
+			limiter,
+			workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name},
+		)
 	}
 	return func(name string, limiter requestLimiter) requestQueue {
-		q := queue.Wrap(plain(name, limiter), limiter, queue.WithClock(t.kit.clock), queue.WithController(name), queue.WithTracerProvider(t.kit.provider))
+		q := queue.Wrap(
+			plain(name, limiter),
+			limiter,
+			queue.WithClock(t.kit.clock),
+			queue.WithController(name),
+			queue.WithTracerProvider(t.kit.provider),
+		)
 		t.made.Store(&q)
 		return q
 	}

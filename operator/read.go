@@ -72,7 +72,13 @@ func namesOwner(claim lifeline.Claim, obj metav1.Object) bool {
 	if err != nil {
 		return false
 	}
-	id := lifeline.Identity{Group: gv.Group, Kind: ref.Kind, Namespace: obj.GetNamespace(), Name: ref.Name, UID: string(ref.UID)}
+	id := lifeline.Identity{
+		Group:     gv.Group,
+		Kind:      ref.Kind,
+		Namespace: obj.GetNamespace(),
+		Name:      ref.Name,
+		UID:       string(ref.UID),
+	}
 	cluster := id
 	cluster.Namespace = ""
 	return claim.Names(id) || claim.Names(cluster)

@@ -23,7 +23,12 @@ type tracedReader struct {
 }
 
 // Get reads one object.
-func (r *tracedReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (r *tracedReader) Get(
+	ctx context.Context,
+	key client.ObjectKey,
+	obj client.Object,
+	opts ...client.GetOption,
+) error {
 	err := r.Reader.Get(ctx, key, obj, opts...)
 	if err == nil {
 		r.kit.note(ctx, obj, r.scheme)
@@ -46,16 +51,24 @@ func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Schem
 		return
 	}
 	s, desired := supply.Rules{Convention: k.convention}, stateOf(obj).Desired()
-	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, desired, s.Own(obj.GetAnnotations()))
+	k.writes.note(
+		objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
+		obj,
+		desired,
+		s.Own(obj.GetAnnotations()),
+	)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reads == nil {
 		w.reads = map[objectKey]seen{}
 	}
 	if len(w.reads) < maxReads {
-		w.reads[objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}] = seen{obj.GetResourceVersion(), supply.Content{
-			Annotations: maps.Clone(obj.GetAnnotations()), Desired: desired, Generation: obj.GetGeneration(),
-		}}
+		w.reads[objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}] = seen{
+			obj.GetResourceVersion(),
+			supply.Content{
+				Annotations: maps.Clone(obj.GetAnnotations()), Desired: desired, Generation: obj.GetGeneration(),
+			},
+		}
 	}
 }
 

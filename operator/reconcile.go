@@ -119,7 +119,11 @@ func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []a
 	case err != nil:
 		a = append(a, attribute.String("lifeline.result", "error"))
 	case result.RequeueAfter > 0:
-		a = append(a, attribute.String("lifeline.result", "requeue"), attribute.Float64("lifeline.requeue_after", result.RequeueAfter.Seconds()))
+		a = append(
+			a,
+			attribute.String("lifeline.result", "requeue"),
+			attribute.Float64("lifeline.requeue_after", result.RequeueAfter.Seconds()),
+		)
 	case result.Requeue: //nolint:staticcheck // as long as controller-runtime heeds it
 		a = append(a, attribute.String("lifeline.result", "requeue"))
 	default:
@@ -143,7 +147,10 @@ func (r *reconciler) waits(w *work, req reconcile.Request) {
 	}
 	sibling := func(name string, start, end time.Time, source string) {
 		rec := record{name: name, context: above.WithSpanID(planned.NewSpanID()), start: start, end: end}
-		rec.attributes = append(objectAttributes(w.kind, w.key.Namespace, w.key.Name, "", 0), attribute.String("lifeline.controller", r.name))
+		rec.attributes = append(
+			objectAttributes(w.kind, w.key.Namespace, w.key.Name, "", 0),
+			attribute.String("lifeline.controller", r.name),
+		)
 		if source != "" {
 			rec.attributes = append(rec.attributes, attribute.String("lifeline.time.source", source))
 		}

@@ -100,28 +100,81 @@ func TestWhichReconcilesLeaveSpans(t *testing.T) {
 		do     func(context.Context, client.Client) (reconcile.Result, error)
 		want   []string
 	}{
-		"nothing to do":      {reason: "L3", parent: parent(carrying(given(1))), do: rests},
-		"a no-op":            {reason: "L3: the answer is of the same version", parent: parent(carrying(given(1))), server: answers(nil), do: updates},
-		"a create":           {reason: "L3", parent: parent(carrying(given(1))), do: creates, want: []string{"create ConfigMap", "head reconcile"}},
-		"an unknown object":  {reason: "L3: it may be gone already", do: creates, want: []string{"create ConfigMap", "head reconcile"}},
-		"a status":           {reason: "L3: that of an object on its way", parent: parent(unready), do: says(ready), want: []string{"head reconcile", "update PodDisruptionBudget/status"}},
-		"converged, status":  {reason: "L3: it had arrived", parent: parent(ready), do: says(unready)},
-		"converged, a write": {reason: "a healing", parent: parent(ready), do: creates, want: []string{"create ConfigMap", "head reconcile"}},
-		"an error":           {reason: "L3: a failure leaves one even if nothing was written", do: func(context.Context, client.Client) (reconcile.Result, error) { return reconcile.Result{}, errTest }, want: []string{"head reconcile"}},
-		"a write that fails": {reason: "L3: even if the reconciler does not mind", server: answers(errTest), do: swallows, want: []string{"create ConfigMap", "head reconcile"}},
-		"it exists already":  {reason: "a failure that was reckoned with", server: answers(apierrors.NewAlreadyExists(configMaps, "child")), do: swallows},
-		"it is gone already": {reason: "a failure that was reckoned with", server: answers(apierrors.NewNotFound(configMaps, "child")), do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
-			return reconcile.Result{}, client.IgnoreNotFound(c.Delete(ctx, child()))
-		}},
-		"a conflict": {reason: "L3: work was lost", server: answers(apierrors.NewConflict(configMaps, "child", errTest)), do: swallows, want: []string{"create ConfigMap", "head reconcile"}},
-		"a dry run": {reason: "it stores nothing", do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
-			return reconcile.Result{}, c.Create(ctx, child(), client.DryRunAll)
-		}},
-		"both, after a failure that was reckoned with": {reason: "what was held until then is told", parent: parent(carrying(given(1))),
+		"nothing to do": {reason: "L3", parent: parent(carrying(given(1))), do: rests},
+		"a no-op": {
+			reason: "L3: the answer is of the same version",
+			parent: parent(carrying(given(1))),
+			server: answers(nil),
+			do:     updates,
+		},
+		"a create": {
+			reason: "L3",
+			parent: parent(carrying(given(1))),
+			do:     creates,
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"an unknown object": {
+			reason: "L3: it may be gone already",
+			do:     creates,
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"a status": {
+			reason: "L3: that of an object on its way",
+			parent: parent(unready),
+			do:     says(ready),
+			want:   []string{"head reconcile", "update PodDisruptionBudget/status"},
+		},
+		"converged, status": {reason: "L3: it had arrived", parent: parent(ready), do: says(unready)},
+		"converged, a write": {
+			reason: "a healing",
+			parent: parent(ready),
+			do:     creates,
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"an error": {
+			reason: "L3: a failure leaves one even if nothing was written",
+			do:     func(context.Context, client.Client) (reconcile.Result, error) { return reconcile.Result{}, errTest },
+			want:   []string{"head reconcile"},
+		},
+		"a write that fails": {
+			reason: "L3: even if the reconciler does not mind",
+			server: answers(errTest),
+			do:     swallows,
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"it exists already": {
+			reason: "a failure that was reckoned with",
+			server: answers(apierrors.NewAlreadyExists(configMaps, "child")),
+			do:     swallows,
+		},
+		"it is gone already": {
+			reason: "a failure that was reckoned with",
+			server: answers(apierrors.NewNotFound(configMaps, "child")),
+			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
+				return reconcile.Result{}, client.IgnoreNotFound(c.Delete(ctx, child()))
+			},
+		},
+		"a conflict": {
+			reason: "L3: work was lost",
+			server: answers(apierrors.NewConflict(configMaps, "child", errTest)),
+			do:     swallows,
+			want:   []string{"create ConfigMap", "head reconcile"},
+		},
+		"a dry run": {
+			reason: "it stores nothing",
+			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
+				return reconcile.Result{}, c.Create(ctx, child(), client.DryRunAll)
+			},
+		},
+		"both, after a failure that was reckoned with": {
+			reason: "what was held until then is told",
+			parent: parent(carrying(given(1))),
 			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				_ = c.Delete(ctx, child())
 				return creates(ctx, c)
-			}, want: []string{"create ConfigMap", "delete ConfigMap", "head reconcile"}},
+			},
+			want: []string{"create ConfigMap", "delete ConfigMap", "head reconcile"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,29 +204,75 @@ func TestWhichTrace(t *testing.T) {
 		below  trace.SpanContext // invalid: a new root
 		links  map[string]string
 	}{
-		"no context":           {reason: "a trace of its own", parent: parent(unready)},
-		"another's":            {reason: "P1", parent: parent(carrying(given(1))), below: given(1)},
-		"claimed":              {reason: "P1", parent: parent(carrying(claimed(1))), below: given(1)},
-		"made at its creation": {reason: "P3a: the UID was not known", parent: parent(carrying(claimed(1, func(c *lifeline.Claim) { id := parentIdentity(); id.UID = ""; c.Object = id.Hash() }))), below: given(1)},
-		"healing":              {reason: "C3: it had converged", parent: parent(ready, carrying(given(1))), links: map[string]string{traceOf(1): "healing"}},
-		"deletion":             {reason: "L6: a change of its own", parent: parent(deleting, carrying(given(1))), links: map[string]string{traceOf(1): "deletion"}},
-		"superseded":           {reason: "P3a: made for an earlier generation", parent: parent(generation(3), unready, carrying(claimed(1))), links: map[string]string{traceOf(1): "superseded"}},
-		"generation unknown":   {reason: "P3a: without a status nobody knows what the generation counts", parent: parent(generation(3), carrying(claimed(1))), below: given(1)},
-		"cloned":               {reason: "P4: made for another object", parent: parent(carrying(claimed(1, func(c *lifeline.Claim) { c.Object = 77 }))), links: map[string]string{traceOf(1): "stale"}},
-		"saved": {reason: "P4: made long before this object was", parent: parent(carrying(claimed(1, func(c *lifeline.Claim) {
-			id := parentIdentity()
-			id.UID = ""
-			c.Object, c.Time = id.Hash(), sixHours
-		}))), links: map[string]string{traceOf(1): "stale"}},
-		"old, of this very object": {reason: "P4: an object may live long", parent: parent(carrying(claimed(1, func(c *lifeline.Claim) { c.Time = sixHours }))), below: given(1)},
-		"copied from the owner": {reason: "P2: such a copy needs no special case", parent: parent(func(p *policyv1.PodDisruptionBudget) {
-			yes := true
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "demo/v1", Kind: "Group", Name: "g", UID: "uid-g", Controller: &yes}}
-		}, carrying(claimed(1, func(c *lifeline.Claim) { c.Object = lifeline.Identity{UID: "uid-g"}.Hash() }))), below: given(1)},
-		"a claim that does not hold": {reason: "P3a: it is about another context", parent: parent(generation(3), unready, func(p *policyv1.PodDisruptionBudget) {
-			carrying(claimed(2))(p)
-			p.Annotations[lifeline.ContextKey] = lifeline.Default.Encode(given(1), bagOf(t, ""))[lifeline.ContextKey]
-		}), below: given(1)},
+		"no context": {reason: "a trace of its own", parent: parent(unready)},
+		"another's":  {reason: "P1", parent: parent(carrying(given(1))), below: given(1)},
+		"claimed":    {reason: "P1", parent: parent(carrying(claimed(1))), below: given(1)},
+		"made at its creation": {
+			reason: "P3a: the UID was not known",
+			parent: parent(
+				carrying(
+					claimed(1, func(c *lifeline.Claim) { id := parentIdentity(); id.UID = ""; c.Object = id.Hash() }),
+				),
+			),
+			below: given(1),
+		},
+		"healing": {
+			reason: "C3: it had converged",
+			parent: parent(ready, carrying(given(1))),
+			links:  map[string]string{traceOf(1): "healing"},
+		},
+		"deletion": {
+			reason: "L6: a change of its own",
+			parent: parent(deleting, carrying(given(1))),
+			links:  map[string]string{traceOf(1): "deletion"},
+		},
+		"superseded": {
+			reason: "P3a: made for an earlier generation",
+			parent: parent(generation(3), unready, carrying(claimed(1))),
+			links:  map[string]string{traceOf(1): "superseded"},
+		},
+		"generation unknown": {
+			reason: "P3a: without a status nobody knows what the generation counts",
+			parent: parent(generation(3), carrying(claimed(1))),
+			below:  given(1),
+		},
+		"cloned": {
+			reason: "P4: made for another object",
+			parent: parent(carrying(claimed(1, func(c *lifeline.Claim) { c.Object = 77 }))),
+			links:  map[string]string{traceOf(1): "stale"},
+		},
+		"saved": {
+			reason: "P4: made long before this object was",
+			parent: parent(carrying(claimed(1, func(c *lifeline.Claim) {
+				id := parentIdentity()
+				id.UID = ""
+				c.Object, c.Time = id.Hash(), sixHours
+			}))),
+			links: map[string]string{traceOf(1): "stale"},
+		},
+		"old, of this very object": {
+			reason: "P4: an object may live long",
+			parent: parent(carrying(claimed(1, func(c *lifeline.Claim) { c.Time = sixHours }))),
+			below:  given(1),
+		},
+		"copied from the owner": {
+			reason: "P2: such a copy needs no special case",
+			parent: parent(func(p *policyv1.PodDisruptionBudget) {
+				yes := true
+				p.OwnerReferences = []metav1.OwnerReference{
+					{APIVersion: "demo/v1", Kind: "Group", Name: "g", UID: "uid-g", Controller: &yes},
+				}
+			}, carrying(claimed(1, func(c *lifeline.Claim) { c.Object = lifeline.Identity{UID: "uid-g"}.Hash() }))),
+			below: given(1),
+		},
+		"a claim that does not hold": {
+			reason: "P3a: it is about another context",
+			parent: parent(generation(3), unready, func(p *policyv1.PodDisruptionBudget) {
+				carrying(claimed(2))(p)
+				p.Annotations[lifeline.ContextKey] = lifeline.Default.Encode(given(1), bagOf(t, ""))[lifeline.ContextKey]
+			}),
+			below: given(1),
+		},
 		"broken": {reason: "P4: as if there were none", parent: parent(func(p *policyv1.PodDisruptionBudget) {
 			p.Annotations = map[string]string{lifeline.ContextKey: "00-nonsense"}
 		})},
@@ -186,7 +285,8 @@ func TestWhichTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := only(t, r.rec, "head reconcile")
-			if s.Parent().SpanID() != tc.below.SpanID() || tc.below.IsValid() && s.SpanContext().TraceID() != tc.below.TraceID() {
+			if s.Parent().SpanID() != tc.below.SpanID() ||
+				tc.below.IsValid() && s.SpanContext().TraceID() != tc.below.TraceID() {
 				t.Errorf("%s: it is below %v, want %v", tc.reason, s.Parent(), tc.below)
 			}
 			want := tc.links
@@ -216,7 +316,10 @@ func (r *rig) carries(t *testing.T, reconcile sdktrace.ReadOnlySpan) {
 		t.Errorf("the child carries %v, want the write's %v", sc, write.SpanContext())
 	}
 	claim, holds := lifeline.ClaimOf(sc)
-	if !holds || !claim.Names(lifeline.Identity{Kind: "ConfigMap", Namespace: "demo", Name: "child"}) || claim.Generation != 1 || claim.Digest == 0 || claim.Time.IsZero() && reconcile.Parent().TraceState().Len() > 0 {
+	if !holds || !claim.Names(lifeline.Identity{Kind: "ConfigMap", Namespace: "demo", Name: "child"}) ||
+		claim.Generation != 1 ||
+		claim.Digest == 0 ||
+		claim.Time.IsZero() && reconcile.Parent().TraceState().Len() > 0 {
 		t.Errorf("the child's claim is %v", claim)
 	}
 	if write.Parent().SpanID() != reconcile.SpanContext().SpanID() {
@@ -234,17 +337,51 @@ func TestMergedTriggersBecomeLinks(t *testing.T) {
 		links    map[string]string
 		dropped  string
 	}{
-		"one":            {reason: "it is the parent", contexts: []trace.SpanContext{given(1)}, links: map[string]string{}},
-		"two changes":    {reason: "L2", contexts: []trace.SpanContext{given(2), given(1)}, links: map[string]string{traceOf(2): "trigger"}},
-		"twice the same": {reason: "L2: once", contexts: []trace.SpanContext{given(2), given(2), given(1)}, links: map[string]string{traceOf(2): "trigger"}},
-		"the same trace": {reason: "one can walk there", contexts: []trace.SpanContext{given(1).WithSpanID(trace.SpanID{9}), given(1)}, links: map[string]string{}},
-		"without one":    {reason: "there is nothing to link", contexts: []trace.SpanContext{{}, {}}, links: map[string]string{}},
-		"too many": {reason: "bounded, and what is dropped is counted",
-			contexts: []trace.SpanContext{given(2), given(3), given(4), given(5), given(6), given(7), given(8), given(9), given(10), given(11)},
+		"one": {
+			reason:   "it is the parent",
+			contexts: []trace.SpanContext{given(1)},
+			links:    map[string]string{},
+		},
+		"two changes": {
+			reason:   "L2",
+			contexts: []trace.SpanContext{given(2), given(1)},
+			links:    map[string]string{traceOf(2): "trigger"},
+		},
+		"twice the same": {
+			reason:   "L2: once",
+			contexts: []trace.SpanContext{given(2), given(2), given(1)},
+			links:    map[string]string{traceOf(2): "trigger"},
+		},
+		"the same trace": {
+			reason:   "one can walk there",
+			contexts: []trace.SpanContext{given(1).WithSpanID(trace.SpanID{9}), given(1)},
+			links:    map[string]string{},
+		},
+		"without one": {
+			reason:   "there is nothing to link",
+			contexts: []trace.SpanContext{{}, {}},
+			links:    map[string]string{},
+		},
+		"too many": {
+			reason: "bounded, and what is dropped is counted",
+			contexts: []trace.SpanContext{
+				given(2),
+				given(3),
+				given(4),
+				given(5),
+				given(6),
+				given(7),
+				given(8),
+				given(9),
+				given(10),
+				given(11),
+			},
 			links: map[string]string{
 				traceOf(2): "trigger", traceOf(3): "trigger", traceOf(4): "trigger", traceOf(5): "trigger",
 				traceOf(6): "trigger", traceOf(7): "trigger", traceOf(8): "trigger", traceOf(9): "trigger",
-			}, dropped: "2"},
+			},
+			dropped: "2",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -378,10 +515,23 @@ func TestResults(t *testing.T) {
 		err    error
 		want   map[string]string
 	}{
-		"done":    {reason: "nothing more to do", want: map[string]string{"lifeline.result": "done"}},
-		"requeue": {reason: "soon", result: reconcile.Result{Requeue: true}, want: map[string]string{"lifeline.result": "requeue"}}, //nolint:staticcheck // as long as controller-runtime heeds it
-		"later":   {reason: "after a time", result: reconcile.Result{RequeueAfter: 90 * time.Second}, want: map[string]string{"lifeline.result": "requeue", "lifeline.requeue_after": "90"}},
-		"error":   {reason: "it goes before the result", result: reconcile.Result{RequeueAfter: time.Second}, err: errTest, want: map[string]string{"lifeline.result": "error"}},
+		"done": {reason: "nothing more to do", want: map[string]string{"lifeline.result": "done"}},
+		"requeue": {
+			reason: "soon",
+			result: reconcile.Result{Requeue: true}, //nolint:staticcheck // as long as controller-runtime heeds it
+			want:   map[string]string{"lifeline.result": "requeue"},
+		},
+		"later": {
+			reason: "after a time",
+			result: reconcile.Result{RequeueAfter: 90 * time.Second},
+			want:   map[string]string{"lifeline.result": "requeue", "lifeline.requeue_after": "90"},
+		},
+		"error": {
+			reason: "it goes before the result",
+			result: reconcile.Result{RequeueAfter: time.Second},
+			err:    errTest,
+			want:   map[string]string{"lifeline.result": "error"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -397,9 +547,14 @@ func TestResults(t *testing.T) {
 				t.Errorf("%s: returned %v, %v", tc.reason, result, err)
 			}
 			want := map[string]string{
-				"k8s.object.group": "policy", "k8s.object.version": "v1", "k8s.object.kind": "PodDisruptionBudget",
-				"k8s.object.name": "head", "k8s.namespace.name": "demo", "k8s.object.uid": "uid-head", "k8s.object.generation": "3",
-				"lifeline.controller": "head",
+				"k8s.object.group":      "policy",
+				"k8s.object.version":    "v1",
+				"k8s.object.kind":       "PodDisruptionBudget",
+				"k8s.object.name":       "head",
+				"k8s.namespace.name":    "demo",
+				"k8s.object.uid":        "uid-head",
+				"k8s.object.generation": "3",
+				"lifeline.controller":   "head",
 			}
 			for k, v := range tc.want {
 				want[k] = v
@@ -488,7 +643,11 @@ func TestWritesAfterTheReturn(t *testing.T) {
 		below  trace.SpanID // zero: the reconcile's
 	}{
 		"of a reconcile that left a span": {reason: "below it", do: creates},
-		"of one that did not":             {reason: "below what it would have been below", do: rests, below: given(1).SpanID()},
+		"of one that did not": {
+			reason: "below what it would have been below",
+			do:     rests,
+			below:  given(1).SpanID(),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -557,9 +716,17 @@ func TestTimesBeforeTheReconcile(t *testing.T) {
 			waited := func(reconcile.Request) (queue.Wait, bool) {
 				return queue.Wait{Due: begin.Add(-3 * time.Second), Dequeued: begin, Adds: 1}, true
 			}
-			_, err := r.kit.Reconciler("head", parentKind, reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-				return creates(ctx, r.client)
-			}), waited).Reconcile(t.Context(), request)
+			_, err := r.kit.Reconciler(
+				"head",
+				parentKind,
+				reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+					return creates(ctx, r.client)
+				}),
+				waited,
+			).Reconcile(
+				t.Context(),
+				request,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,8 @@ func settersOf(obj client.Object, own map[string]string) setters {
 		return s
 	}
 	for _, m := range notes {
-		if m.FieldsV1 == nil || m.Subresource != "" || !bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:annotations"`)) {
+		if m.FieldsV1 == nil || m.Subresource != "" ||
+			!bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:annotations"`)) {
 			continue
 		}
 		var fields struct {

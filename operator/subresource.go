@@ -22,12 +22,20 @@ type tracedSubresource struct {
 }
 
 // Get reads the subresource.
-func (s *tracedSubresource) Get(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceGetOption) error {
+func (s *tracedSubresource) Get(
+	ctx context.Context,
+	obj, sub client.Object,
+	opts ...client.SubResourceGetOption,
+) error {
 	return s.reader.Get(ctx, obj, sub, opts...)
 }
 
 // Create writes the subresource, such as an eviction.
-func (s *tracedSubresource) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
+func (s *tracedSubresource) Create(
+	ctx context.Context,
+	obj, sub client.Object,
+	opts ...client.SubResourceCreateOption,
+) error {
 	o := client.SubResourceCreateOptions{}
 	o.ApplyOptions(opts)
 	c := s.parent.begin(ctx, "create", s.name, obj, len(o.DryRun) > 0)
@@ -40,7 +48,11 @@ func (s *tracedSubresource) Create(ctx context.Context, obj, sub client.Object, 
 }
 
 // Update writes the subresource.
-func (s *tracedSubresource) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+func (s *tracedSubresource) Update(
+	ctx context.Context,
+	obj client.Object,
+	opts ...client.SubResourceUpdateOption,
+) error {
 	o := client.SubResourceUpdateOptions{}
 	o.ApplyOptions(opts)
 	c := s.parent.begin(ctx, "update", s.name, obj, len(o.DryRun) > 0)
@@ -57,7 +69,12 @@ func (s *tracedSubresource) Update(ctx context.Context, obj client.Object, opts 
 }
 
 // Patch writes a part of the subresource.
-func (s *tracedSubresource) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *tracedSubresource) Patch(
+	ctx context.Context,
+	obj client.Object,
+	patch client.Patch,
+	opts ...client.SubResourcePatchOption,
+) error {
 	o := client.SubResourcePatchOptions{}
 	o.ApplyOptions(opts)
 	c := s.parent.begin(ctx, "patch", s.name, obj, len(o.DryRun) > 0)
@@ -75,7 +92,11 @@ func (s *tracedSubresource) Patch(ctx context.Context, obj client.Object, patch 
 }
 
 // Apply writes what the caller has an opinion on.
-func (s *tracedSubresource) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+func (s *tracedSubresource) Apply(
+	ctx context.Context,
+	obj runtime.ApplyConfiguration,
+	opts ...client.SubResourceApplyOption,
+) error {
 	o := client.SubResourceApplyOptions{}
 	o.ApplyOpts(opts)
 	sent := described(obj)

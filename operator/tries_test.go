@@ -171,7 +171,10 @@ func TestGeneratedNames(t *testing.T) {
 	carried := map[string]bool{}
 	_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 		for range 3 {
-			obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", GenerateName: "child-"}, Data: map[string]string{"a": "1"}}
+			obj := &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "demo", GenerateName: "child-"},
+				Data:       map[string]string{"a": "1"},
+			}
 			if err := c.Create(ctx, obj); err != nil {
 				return reconcile.Result{}, err
 			}

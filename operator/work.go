@@ -255,7 +255,11 @@ func (w *work) offer(child lifeline.Child) trace.SpanContext {
 		}
 		above, _ := lifeline.ClaimOf(from)
 		return lifeline.Claimed(from, lifeline.Claim{
-			Parent: from.SpanID(), Object: child.Hash(), Digest: child.Digest, Generation: child.Generation, Time: above.Time,
+			Parent:     from.SpanID(),
+			Object:     child.Hash(),
+			Digest:     child.Digest,
+			Generation: child.Generation,
+			Time:       above.Time,
 		})
 	}
 	// Derived from what the work follows from and not from its own span, which

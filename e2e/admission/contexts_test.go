@@ -40,7 +40,12 @@ func read(s *stage, text string) held {
 	gvk := o.GroupVersionKind()
 	h.claim = claim
 	h.ours = valid && claim.Names(lifeline.Identity{
-		Group: gvk.Group, Kind: gvk.Kind, Namespace: o.GetNamespace(), Name: o.GetName(), GenerateName: o.GetGenerateName(), UID: string(o.GetUID()),
+		Group:        gvk.Group,
+		Kind:         gvk.Kind,
+		Namespace:    o.GetNamespace(),
+		Name:         o.GetName(),
+		GenerateName: o.GetGenerateName(),
+		UID:          string(o.GetUID()),
 	})
 	return h
 }
@@ -83,14 +88,24 @@ func id(h held) string {
 // job is the context of a CI job's step.
 func job(n int) held {
 	sc := trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{0xc1, 15: byte(n)}, SpanID: trace.SpanID{0xc1, 7: byte(n)}, TraceFlags: trace.FlagsSampled,
+		TraceID: trace.TraceID{
+			0xc1,
+			15: byte(n),
+		},
+		SpanID:     trace.SpanID{0xc1, 7: byte(n)},
+		TraceFlags: trace.FlagsSampled,
 	})
 	return held{SpanContext: sc}
 }
 
 // from is a manifest to which a CI job has added its context.
 func (h held) from(manifest string) string {
-	return strings.Replace(manifest, "metadata:\n", fmt.Sprintf("metadata:\n  annotations: {%s: %q}\n", lifeline.ContextKey, "00-"+id(h)+"-01"), 1)
+	return strings.Replace(
+		manifest,
+		"metadata:\n",
+		fmt.Sprintf("metadata:\n  annotations: {%s: %q}\n", lifeline.ContextKey, "00-"+id(h)+"-01"),
+		1,
+	)
 }
 
 // TestContexts: which context is stored after what somebody does to an object, by
@@ -178,7 +193,12 @@ func TestContexts(t *testing.T) {
 				s.still("applied by job 1", s.kubectl("get", "replicasets", "-o", "name"), job(1))
 				pod := s.holds(s.kubectl("get", "pods", "-o", "name"))
 				if pod.TraceID() != job(1).TraceID() || !pod.ours || pod.claim.Parent != job(1).SpanID() {
-					s.Errorf("the Pod carries %s below %s, want one of its own below %s", id(pod), pod.claim.Parent, id(job(1)))
+					s.Errorf(
+						"the Pod carries %s below %s, want one of its own below %s",
+						id(pod),
+						pod.claim.Parent,
+						id(job(1)),
+					)
 				}
 				s.kubectl("scale", "deployment/web", "--replicas=2")
 				s.still("scaled by hand", "deployment/web", job(1))
@@ -197,7 +217,14 @@ func TestContexts(t *testing.T) {
 			do: func(s *stage) {
 				apply(settingsMap("1"))(s)
 				first := s.fresh("created", "configmap/settings")
-				patch("configmap/settings", fmt.Sprintf(`{"metadata":{"annotations":{%q:"00-%s-01"}},"data":{"value":"2"}}`, lifeline.ContextKey, id(job(3))))(s)
+				patch(
+					"configmap/settings",
+					fmt.Sprintf(
+						`{"metadata":{"annotations":{%q:"00-%s-01"}},"data":{"value":"2"}}`,
+						lifeline.ContextKey,
+						id(job(3)),
+					),
+				)(s)
 				s.still("given another", "configmap/settings", job(3))
 				if h := s.holds("configmap/settings"); h.claim != (lifeline.Claim{}) {
 					s.Errorf("the claim of %s is left beside it: %s", id(first), h.claim)
@@ -227,7 +254,14 @@ func TestContexts(t *testing.T) {
 				apply(cron(yearly, false))(s)
 				owner := s.fresh("created", "cronjob/nightly")
 				last := time.Now().AddDate(-1, 0, 0).UTC().Format(time.RFC3339)
-				s.kubectl("patch", "cronjob/nightly", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status":{"lastScheduleTime":%q}}`, last))
+				s.kubectl(
+					"patch",
+					"cronjob/nightly",
+					"--subresource=status",
+					"--type=merge",
+					"-p",
+					fmt.Sprintf(`{"status":{"lastScheduleTime":%q}}`, last),
+				)
 				s.kubectl("wait", "cronjob/nightly", "--for=jsonpath={.status.lastSuccessfulTime}", "--timeout=4m")
 				run := s.holds(s.kubectl("get", "jobs", "-o", "name"))
 				if run.TraceID() == owner.TraceID() {

@@ -45,7 +45,10 @@ func newWays(b *testing.B) [ways]way {
 	b.Helper()
 	ours := newHook(b)
 	ours.start(b)
-	yes := newLiar(b, func(out http.ResponseWriter, uid string) { _, _ = io.WriteString(out, reviewed(uid, `"allowed":true`)) })
+	yes := newLiar(
+		b,
+		func(out http.ResponseWriter, uid string) { _, _ = io.WriteString(out, reviewed(uid, `"allowed":true`)) },
+	)
 	return [ways]way{
 		withNone:    {name: "no-webhook", install: func() {}},
 		withOurs:    {name: "webhook", install: func() { ours.install(b) }},
@@ -149,7 +152,13 @@ func BenchmarkCreatePods(b *testing.B) {
 	for round := 0; b.Loop(); round++ {
 		costs := compare(b, all, round, func(w way) (cost, bool) {
 			took, used, given := createPods(b)
-			b.Logf("%-20s %6.2f s, %4.2f ms of the API server's processor time a Pod, %d given a context", w.name, took.Seconds(), used.Seconds()*1e3/pods, given)
+			b.Logf(
+				"%-20s %6.2f s, %4.2f ms of the API server's processor time a Pod, %d given a context",
+				w.name,
+				took.Seconds(),
+				used.Seconds()*1e3/pods,
+				given,
+			)
 			if given > 0 {
 				shares = append(shares, float64(given)/pods)
 			}
@@ -174,7 +183,15 @@ func BenchmarkCreatePods(b *testing.B) {
 // Pods goes on for long, and would be part of what is measured next.
 func lasting(b *testing.B) string {
 	b.Helper()
-	return bench.MustKubectl(b, "kind: Namespace\napiVersion: v1\nmetadata: {generateName: lasting-}", "create", "-f", "-", "-o", "jsonpath={.metadata.name}")
+	return bench.MustKubectl(
+		b,
+		"kind: Namespace\napiVersion: v1\nmetadata: {generateName: lasting-}",
+		"create",
+		"-f",
+		"-",
+		"-o",
+		"jsonpath={.metadata.name}",
+	)
 }
 
 // createPods has Pods created, which nobody schedules: how long it takes until they
@@ -201,7 +218,17 @@ spec:
 	}
 	before, start := processorTime(b), time.Now()
 	bench.MustKubectl(b, manifest.String(), "apply", "-f", "-")
-	bench.MustKubectl(b, "", "-n", ns, "wait", "replicasets", "--all", fmt.Sprintf("--for=jsonpath={.status.replicas}=%d", pods/sets), "--timeout=10m")
+	bench.MustKubectl(
+		b,
+		"",
+		"-n",
+		ns,
+		"wait",
+		"replicasets",
+		"--all",
+		fmt.Sprintf("--for=jsonpath={.status.replicas}=%d", pods/sets),
+		"--timeout=10m",
+	)
 	took, used = time.Since(start), processorTime(b)-before
 	out := bench.MustKubectl(b, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.annotations}")
 	return took, used, strings.Count(out, `"`+lifeline.ContextKey+`"`)

@@ -50,14 +50,20 @@ var deployments = []scenario{
 		name:   "Deployment, by hand",
 		reason: "what a user does with kubectl's other commands costs the writes that it costs without the webhook",
 		steps: []step{
-			{name: "create", do: kubectl("create", "deployment", "web", "--image=registry.example/web:1", "--replicas=1")},
+			{
+				name: "create",
+				do:   kubectl("create", "deployment", "web", "--image=registry.example/web:1", "--replicas=1"),
+			},
 			{name: "scale up", do: kubectl("scale", "deployment/web", "--replicas=3")},
 			{name: "scale down", do: kubectl("scale", "deployment/web", "--replicas=1")},
 			{name: "set image", do: kubectl("set", "image", "deployment/web", "web=registry.example/web:2")},
 			{name: "restart", do: kubectl("rollout", "restart", "deployment/web")},
 			{name: "undo to the first", do: kubectl("rollout", "undo", "deployment/web", "--to-revision=1")},
 			{name: "pause", do: kubectl("rollout", "pause", "deployment/web")},
-			{name: "template while paused", do: kubectl("set", "image", "deployment/web", "web=registry.example/web:3")},
+			{
+				name: "template while paused",
+				do:   kubectl("set", "image", "deployment/web", "web=registry.example/web:3"),
+			},
 			{name: "scale while paused", do: kubectl("scale", "deployment/web", "--replicas=2")},
 			{name: "resume", do: kubectl("rollout", "resume", "deployment/web")},
 			{name: "label", do: kubectl("label", "deployment/web", "team=a")},
@@ -75,7 +81,10 @@ var deployments = []scenario{
 			{name: "scale down", do: applySSA(web(2, "web:1"))},
 			{name: "template", do: applySSA(web(2, "web:2"))},
 			{name: "apply again after it", do: applySSA(web(2, "web:2"))},
-			{name: "another manager", do: apply(web(2, "web:2"), "--server-side", "--field-manager=other", "--force-conflicts")},
+			{
+				name: "another manager",
+				do:   apply(web(2, "web:2"), "--server-side", "--field-manager=other", "--force-conflicts"),
+			},
 			{name: "client-side after it", do: apply(web(2, "web:3"))},
 			{name: "delete", do: kubectl("delete", "deployment/web", "--cascade=background")},
 		},
@@ -99,10 +108,22 @@ var deployments = []scenario{
 				s.save("deployment/web")
 				s.stdin(web(2, "web:1"), "replace", "-f", "-")
 			}},
-			{name: "replace by a plain manifest, scaled", do: func(s *stage) { s.stdin(web(3, "web:1"), "replace", "-f", "-") }},
-			{name: "replace by a plain manifest, other template", do: func(s *stage) { s.stdin(web(2, "web:2"), "replace", "-f", "-") }},
-			{name: "replace by a saved old one", do: func(s *stage) { s.stdin(s.restored("deployment/web"), "replace", "-f", "-") }},
-			{name: "replace by the same again", do: func(s *stage) { s.stdin(s.restored("deployment/web"), "replace", "-f", "-") }},
+			{
+				name: "replace by a plain manifest, scaled",
+				do:   func(s *stage) { s.stdin(web(3, "web:1"), "replace", "-f", "-") },
+			},
+			{
+				name: "replace by a plain manifest, other template",
+				do:   func(s *stage) { s.stdin(web(2, "web:2"), "replace", "-f", "-") },
+			},
+			{
+				name: "replace by a saved old one",
+				do:   func(s *stage) { s.stdin(s.restored("deployment/web"), "replace", "-f", "-") },
+			},
+			{
+				name: "replace by the same again",
+				do:   func(s *stage) { s.stdin(s.restored("deployment/web"), "replace", "-f", "-") },
+			},
 			{name: "replace by force", do: func(s *stage) {
 				s.save("deployment/web")
 				s.stdin(s.saved["deployment/web"], "replace", "--force", "-f", "-")
@@ -137,7 +158,10 @@ var deployments = []scenario{
 				// With no metrics it goes down no further than it must.
 				scaled(scaler(1, 1), "1")(s)
 			}},
-			{name: "template", do: func(s *stage) { s.kubectl("set", "image", "deployment/web", "main=registry.example/web:2") }},
+			{
+				name: "template",
+				do:   func(s *stage) { s.kubectl("set", "image", "deployment/web", "main=registry.example/web:2") },
+			},
 			{name: "by hand, against it", do: func(s *stage) {
 				s.kubectl("scale", "deployment/web", "--replicas=2")
 				s.kubectl("wait", "deployment/web", "--for=jsonpath={.spec.replicas}=1", "--timeout=4m")

@@ -80,9 +80,15 @@ func TestHarm(t *testing.T) {
 				h.register(t)
 			},
 		},
-		"garbage": {"it answers what is no review", lies(func(out http.ResponseWriter, _ string) { _, _ = io.WriteString(out, "\x00\xff{") })},
+		"garbage": {
+			"it answers what is no review",
+			lies(func(out http.ResponseWriter, _ string) { _, _ = io.WriteString(out, "\x00\xff{") }),
+		},
 		"nothing": {"it answers with an empty body", lies(func(http.ResponseWriter, string) {})},
-		"error":   {"it answers that it cannot", lies(func(out http.ResponseWriter, _ string) { http.Error(out, "no", http.StatusInternalServerError) })},
+		"error": {
+			"it answers that it cannot",
+			lies(func(out http.ResponseWriter, _ string) { http.Error(out, "no", http.StatusInternalServerError) }),
+		},
 		"elsewhere": {"it sends the API server elsewhere", lies(func(out http.ResponseWriter, _ string) {
 			out.Header().Set("Location", "/again")
 			out.WriteHeader(http.StatusTemporaryRedirect)
@@ -92,7 +98,9 @@ func TestHarm(t *testing.T) {
 		})},
 		"broken patch": {
 			reason: "its patch is no JSON",
-			make:   lies(func(out http.ResponseWriter, uid string) { _, _ = io.WriteString(out, reviewed(uid, patched("x"))) }),
+			make: lies(
+				func(out http.ResponseWriter, uid string) { _, _ = io.WriteString(out, reviewed(uid, patched("x"))) },
+			),
 		},
 		"huge": {"its answer is larger than any object", lies(huge)},
 	}
@@ -170,7 +178,15 @@ func restarting(t *testing.T, h *hook) (longest time.Duration) {
 		var err error
 		for i := 0; i < 10 && err == nil; i++ {
 			began := time.Now()
-			_, err = bench.RunKubectl(t.Context(), strings.NewReader(web(2, fmt.Sprintf("web:%d", i))), "-n", ns, "apply", "-f", "-")
+			_, err = bench.RunKubectl(
+				t.Context(),
+				strings.NewReader(web(2, fmt.Sprintf("web:%d", i))),
+				"-n",
+				ns,
+				"apply",
+				"-f",
+				"-",
+			)
 			longest = max(longest, time.Since(began))
 		}
 		if err == nil {

@@ -31,7 +31,12 @@ func newHook(t testing.TB) *hook {
 	dir := t.TempDir()
 	h := &hook{
 		address: harness.Free(t),
-		cert:    filepath.Join(dir, "tls.crt"), key: filepath.Join(dir, "tls.key"), cafile: filepath.Join(dir, "ca.crt"),
+		cert: filepath.Join(
+			dir,
+			"tls.crt",
+		),
+		key:    filepath.Join(dir, "tls.key"),
+		cafile: filepath.Join(dir, "ca.crt"),
 	}
 	cert, key, ca, err := bench.ServingCert()
 	if err != nil {
@@ -60,7 +65,16 @@ func write(t testing.TB, path string, text []byte) {
 func (h *hook) start(t testing.TB) {
 	t.Helper()
 	h.process = bench.Begin(t, harness.Call{Args: []string{
-		"webhook", "serve", "--address", h.address, "--tls-cert-file", h.cert, "--tls-key-file", h.key, "--telemetry-address", "127.0.0.1:0",
+		"webhook",
+		"serve",
+		"--address",
+		h.address,
+		"--tls-cert-file",
+		h.cert,
+		"--tls-key-file",
+		h.key,
+		"--telemetry-address",
+		"127.0.0.1:0",
 	}})
 	harness.Eventually(t, "the webhook listening at "+h.address, func() bool {
 		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", h.address)
@@ -88,7 +102,11 @@ func (h *hook) install(t testing.TB, flags ...string) {
 // register tells the API server.
 func (h *hook) register(t testing.TB, flags ...string) {
 	t.Helper()
-	mustLifeline(t, append([]string{"webhook", "install", "--url", "https://" + h.address + "/admission", "--ca-file", h.cafile}, flags...)...)
+	mustLifeline(
+		t,
+		append(
+			[]string{"webhook", "install", "--url", "https://" + h.address + "/admission", "--ca-file", h.cafile},
+			flags...)...)
 	t.Cleanup(func() { mustLifeline(t, "webhook", "uninstall") })
 }
 

@@ -71,7 +71,11 @@ func (l *liar) install(t testing.TB) {
 
 // reviewed is a well-formed answer with more in it.
 func reviewed(uid, more string) string {
-	return fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":%q,%s}}`, uid, more)
+	return fmt.Sprintf(
+		`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":%q,%s}}`,
+		uid,
+		more,
+	)
 }
 
 // patched is an answer with that patch.
@@ -99,9 +103,15 @@ func certificate(t *testing.T, from, to time.Time) (cert, key, ca []byte) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(from.UnixNano()), Subject: pkix.Name{CommonName: "webhook"}, NotBefore: from, NotAfter: to,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber:          big.NewInt(from.UnixNano()),
+		Subject:               pkix.Name{CommonName: "webhook"},
+		NotBefore:             from,
+		NotAfter:              to,
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {

@@ -35,7 +35,12 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(harness.Main(m, lab.Options{
 		Nodes: lab.NodesKWOK,
-		KWOK:  lab.KWOKOptions{Pull: 10 * time.Millisecond, Create: 10 * time.Millisecond, Start: 10 * time.Millisecond, Ready: 20 * time.Millisecond},
+		KWOK: lab.KWOKOptions{
+			Pull:   10 * time.Millisecond,
+			Create: 10 * time.Millisecond,
+			Start:  10 * time.Millisecond,
+			Ready:  20 * time.Millisecond,
+		},
 		ExtraArgs: map[lab.Component][]string{lab.ControllerManager: {
 			// There are no metrics; what is left to it comes at once.
 			"--horizontal-pod-autoscaler-sync-period=1s", "--horizontal-pod-autoscaler-downscale-stabilization=1s",

@@ -52,8 +52,14 @@ var operators = []scenario{{
 		{name: "apply again", do: ready(apply(head(1, "web:1")))},
 		{name: "scale", do: ready(apply(head(2, "web:1")))},
 		{name: "image", do: ready(apply(head(2, "web:2")))},
-		{name: "server-side", do: ready(func(s *stage) { apply(head(1, "web:3"), "--server-side", "--force-conflicts")(s) })},
-		{name: "server-side again", do: ready(func(s *stage) { apply(head(1, "web:3"), "--server-side", "--force-conflicts")(s) })},
+		{
+			name: "server-side",
+			do:   ready(func(s *stage) { apply(head(1, "web:3"), "--server-side", "--force-conflicts")(s) }),
+		},
+		{
+			name: "server-side again",
+			do:   ready(func(s *stage) { apply(head(1, "web:3"), "--server-side", "--force-conflicts")(s) }),
+		},
 		{name: "annotate", do: ready(kubectl("annotate", "head/web", "note=a"))},
 		{name: "heal", do: ready(func(s *stage) { s.kubectl("delete", "deployment", "--all") })},
 		{name: "delete", do: kubectl("delete", "head/web")},

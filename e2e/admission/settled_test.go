@@ -47,12 +47,14 @@ func (s *stage) deployments() (why string) {
 	s.no(err)
 	for _, d := range all.Items {
 		st := d.Status
-		done := st.ObservedGeneration == d.Generation && st.Replicas == *d.Spec.Replicas && st.ReadyReplicas == st.Replicas
+		done := st.ObservedGeneration == d.Generation && st.Replicas == *d.Spec.Replicas &&
+			st.ReadyReplicas == st.Replicas
 		if !d.Spec.Paused {
 			// The last that its controller writes of a rollout.
-			done = done && st.UpdatedReplicas == st.Replicas && slices.ContainsFunc(st.Conditions, func(c appsv1.DeploymentCondition) bool {
-				return c.Type == appsv1.DeploymentProgressing && c.Reason == "NewReplicaSetAvailable"
-			})
+			done = done && st.UpdatedReplicas == st.Replicas &&
+				slices.ContainsFunc(st.Conditions, func(c appsv1.DeploymentCondition) bool {
+					return c.Type == appsv1.DeploymentProgressing && c.Reason == "NewReplicaSetAvailable"
+				})
 		}
 		why = cmp.Or(why, open(&d, done, st))
 	}
@@ -65,7 +67,15 @@ func (s *stage) replicaSets() (why string) {
 	s.no(err)
 	for _, r := range all.Items {
 		st := r.Status
-		why = cmp.Or(why, open(&r, st.ObservedGeneration == r.Generation && st.Replicas == *r.Spec.Replicas && st.ReadyReplicas == st.Replicas, st))
+		why = cmp.Or(
+			why,
+			open(
+				&r,
+				st.ObservedGeneration == r.Generation && st.Replicas == *r.Spec.Replicas &&
+					st.ReadyReplicas == st.Replicas,
+				st,
+			),
+		)
 	}
 	return why
 }
@@ -76,8 +86,16 @@ func (s *stage) statefulSets() (why string) {
 	s.no(err)
 	for _, r := range all.Items {
 		st := r.Status
-		why = cmp.Or(why, open(&r, st.ObservedGeneration == r.Generation && st.Replicas == *r.Spec.Replicas && st.ReadyReplicas == st.Replicas &&
-			st.CurrentRevision == st.UpdateRevision && st.CurrentReplicas == st.Replicas, st))
+		why = cmp.Or(
+			why,
+			open(
+				&r,
+				st.ObservedGeneration == r.Generation && st.Replicas == *r.Spec.Replicas && st.ReadyReplicas == st.Replicas &&
+					st.CurrentRevision == st.UpdateRevision &&
+					st.CurrentReplicas == st.Replicas,
+				st,
+			),
+		)
 	}
 	return why
 }
@@ -100,7 +118,8 @@ func (s *stage) jobs() (why string) {
 	s.no(err)
 	for _, j := range all.Items {
 		done := slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
-			return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobSuspended)
+			return c.Status == corev1.ConditionTrue &&
+				(c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobSuspended)
 		})
 		why = cmp.Or(why, open(&j, done, j.Status))
 	}

@@ -81,7 +81,14 @@ func (tr *trial) differing() map[where]string {
 		plain, hooked := times(tr.plain, at), times(tr.hooked, at)
 		st := tr.steps[at.step]
 		if why := differs(plain, hooked, st.costs[at.what], st.may[at.what], at.varies()); why != "" {
-			out[at] = fmt.Sprintf("%s: %s: %s (stored without: %v, with: %v)", tr.steps[at.step].name, at.what, why, plain, hooked)
+			out[at] = fmt.Sprintf(
+				"%s: %s: %s (stored without: %v, with: %v)",
+				tr.steps[at.step].name,
+				at.what,
+				why,
+				plain,
+				hooked,
+			)
 		}
 	}
 	return out
@@ -152,21 +159,61 @@ func TestDiffers(t *testing.T) {
 		varies        bool
 		want          bool
 	}{
-		"equal":               {"nothing is wrong", []int{3}, []int{3}, 0, 0, false, false},
-		"one more":            {"a single extra write of a ReplicaSet is what the test is for", []int{3}, []int{4}, 0, 0, false, true},
-		"one less":            {"a write that the webhook suppresses changed what somebody meant", []int{3}, []int{2}, 0, 0, false, true},
-		"one more, each time": {"it does not go away by looking again", []int{3, 3, 3}, []int{4, 4, 4}, 0, 0, false, true},
-		"one more, once":      {"that comes without the webhook, too, or would", []int{3, 3, 3}, []int{4, 3, 3}, 0, 0, false, false},
+		"equal": {"nothing is wrong", []int{3}, []int{3}, 0, 0, false, false},
+		"one more": {
+			"a single extra write of a ReplicaSet is what the test is for",
+			[]int{3},
+			[]int{4},
+			0,
+			0,
+			false,
+			true,
+		},
+		"one less": {
+			"a write that the webhook suppresses changed what somebody meant",
+			[]int{3},
+			[]int{2},
+			0,
+			0,
+			false,
+			true,
+		},
+		"one more, each time": {
+			"it does not go away by looking again",
+			[]int{3, 3, 3},
+			[]int{4, 4, 4},
+			0,
+			0,
+			false,
+			true,
+		},
+		"one more, once": {
+			"that comes without the webhook, too, or would",
+			[]int{3, 3, 3},
+			[]int{4, 3, 3},
+			0,
+			0,
+			false,
+			false,
+		},
 		"noise on both sides": {"what is usual is the same", []int{3, 4, 3}, []int{4, 3, 3}, 0, 0, false, false},
-		"noise hides nothing": {"one accident without the webhook does not excuse each time with it", []int{3, 4, 3}, []int{4, 4, 4}, 0, 0, false, true},
-		"known to cost":       {"a cost that is known is neither more", []int{0}, []int{1}, 1, 0, false, false},
-		"costs nothing now":   {"nor less, or the list of what is known is old", []int{0}, []int{0}, 1, 0, false, true},
-		"may cost":            {"it need not", []int{0}, []int{0}, 0, 1, false, false},
-		"may cost so much":    {"it may", []int{0}, []int{1}, 0, 1, false, false},
-		"may not cost more":   {"it may not", []int{0}, []int{2}, 0, 1, false, true},
-		"status":              {"a controller may write it more often", []int{3}, []int{5}, 0, 0, true, false},
-		"status in a loop":    {"but not without end", []int{3}, []int{848}, 0, 0, true, true},
-		"a loop, once":        {"once is too often", []int{0, 0, 0}, []int{848, 0, 0}, 0, 0, false, true},
+		"noise hides nothing": {
+			"one accident without the webhook does not excuse each time with it",
+			[]int{3, 4, 3},
+			[]int{4, 4, 4},
+			0,
+			0,
+			false,
+			true,
+		},
+		"known to cost":     {"a cost that is known is neither more", []int{0}, []int{1}, 1, 0, false, false},
+		"costs nothing now": {"nor less, or the list of what is known is old", []int{0}, []int{0}, 1, 0, false, true},
+		"may cost":          {"it need not", []int{0}, []int{0}, 0, 1, false, false},
+		"may cost so much":  {"it may", []int{0}, []int{1}, 0, 1, false, false},
+		"may not cost more": {"it may not", []int{0}, []int{2}, 0, 1, false, true},
+		"status":            {"a controller may write it more often", []int{3}, []int{5}, 0, 0, true, false},
+		"status in a loop":  {"but not without end", []int{3}, []int{848}, 0, 0, true, true},
+		"a loop, once":      {"once is too often", []int{0, 0, 0}, []int{848, 0, 0}, 0, 0, false, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

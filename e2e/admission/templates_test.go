@@ -47,7 +47,12 @@ func keeping(resource schema.GroupVersionResource, manifest string) func(*stage)
 			s.no(err)
 			now.SetAnnotations(revision(was.GetAnnotations()))
 			now.SetResourceVersion(was.GetResourceVersion()) // or it might take away a revision that it has not seen
-			if _, err = objects.Update(ctx, now, metav1.UpdateOptions{}); ctx.Err() == nil && !apierrors.IsConflict(err) {
+			if _, err = objects.Update(
+				ctx,
+				now,
+				metav1.UpdateOptions{},
+			); ctx.Err() == nil &&
+				!apierrors.IsConflict(err) {
 				s.no(err)
 			}
 		}
@@ -177,7 +182,9 @@ func copying(s *stage) {
 			child, err := maps.Get(s.Context(), name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
 				child.Name, child.Annotations = name, annotations
-				child.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(parent, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})}
+				child.OwnerReferences = []metav1.OwnerReference{
+					*metav1.NewControllerRef(parent, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}),
+				}
 				_, err = maps.Create(s.Context(), child, metav1.CreateOptions{})
 				s.no(err)
 				continue

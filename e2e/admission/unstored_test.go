@@ -52,7 +52,10 @@ func TestNothingStored(t *testing.T) {
 		if h := read(s, s.stdin(web(0, "web:1"), "create", "--dry-run=server", "-o", "json", "-f", "-")); h.IsValid() {
 			t.Errorf("it would carry %s", id(h))
 		}
-		if h := read(s, s.stdin(task("generateName: made-"), "create", "--dry-run=server", "-o", "json", "-f", "-")); h.IsValid() {
+		if h := read(
+			s,
+			s.stdin(task("generateName: made-"), "create", "--dry-run=server", "-o", "json", "-f", "-"),
+		); h.IsValid() {
 			t.Errorf("with a generated name it would carry %s", id(h))
 		}
 		if out := s.kubectl("get", "deployments,jobs", "-o", "name"); out != "" {
@@ -66,7 +69,10 @@ func TestNothingStored(t *testing.T) {
 		apply(settingsMap("1"))(s)
 		before := s.fresh("created", "configmap/settings")
 		for _, how := range [][]string{{"apply"}, {"apply", "--server-side", "--force-conflicts"}, {"replace"}} {
-			if h := read(s, s.stdin(settingsMap("2"), append(how, "--dry-run=server", "-o", "json", "-f", "-")...)); id(h) != id(before) {
+			if h := read(
+				s,
+				s.stdin(settingsMap("2"), append(how, "--dry-run=server", "-o", "json", "-f", "-")...),
+			); id(h) != id(before) {
 				t.Errorf("kubectl %s would give it %s, it carries %s", how, id(h), id(before))
 			}
 		}
@@ -139,7 +145,12 @@ func TestNothingStored(t *testing.T) {
 				s.no(tt.do(s))
 				follows := func() bool { return s.below("alone").TraceID() == job(1).TraceID() }
 				if tt.refused {
-					harness.Within(t, time.Minute, "a Pod of it that follows from nothing: "+tt.reason, func() bool { return !follows() })
+					harness.Within(
+						t,
+						time.Minute,
+						"a Pod of it that follows from nothing: "+tt.reason,
+						func() bool { return !follows() },
+					)
 					return
 				}
 				got := follows()

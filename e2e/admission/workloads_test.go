@@ -37,7 +37,10 @@ var workloads = []scenario{
 			{name: "apply again", do: apply(agent("agent:1"))},
 			{name: "template", do: apply(agent("agent:2"))},
 			{name: "undo", do: kubectl("rollout", "undo", "daemonset/agent")},
-			{name: "server-side", do: func(s *stage) { apply(agent("agent:3"), "--server-side", "--force-conflicts")(s) }},
+			{
+				name: "server-side",
+				do:   func(s *stage) { apply(agent("agent:3"), "--server-side", "--force-conflicts")(s) },
+			},
 			{name: "heal", do: heal("app=agent")},
 			{name: "delete", do: kubectl("delete", "daemonset/agent")},
 		},
@@ -84,7 +87,14 @@ var workloads = []scenario{
 			{name: "due", do: func(s *stage) {
 				// It was last at work so long ago that one time since has been missed.
 				last := time.Now().AddDate(-1, 0, 0).UTC().Format(time.RFC3339)
-				s.kubectl("patch", "cronjob/nightly", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status":{"lastScheduleTime":%q}}`, last))
+				s.kubectl(
+					"patch",
+					"cronjob/nightly",
+					"--subresource=status",
+					"--type=merge",
+					"-p",
+					fmt.Sprintf(`{"status":{"lastScheduleTime":%q}}`, last),
+				)
 				apply(cron("0 0 2 1 *", false))(s)
 				s.kubectl("wait", "cronjob/nightly", "--for=jsonpath={.status.lastSuccessfulTime}", "--timeout=4m")
 			}},
@@ -114,14 +124,23 @@ var plainObjects = []scenario{
 			{name: "create", do: apply(service(80))},
 			{name: "apply again", do: apply(service(80))},
 			{name: "port", do: apply(service(81))},
-			{name: "server-side", do: func(s *stage) { apply(service(81)+unready, "--server-side", "--force-conflicts")(s) }},
-			{name: "server-side again", do: func(s *stage) { apply(service(81)+unready, "--server-side", "--force-conflicts")(s) }},
+			{
+				name: "server-side",
+				do:   func(s *stage) { apply(service(81)+unready, "--server-side", "--force-conflicts")(s) },
+			},
+			{
+				name: "server-side again",
+				do:   func(s *stage) { apply(service(81)+unready, "--server-side", "--force-conflicts")(s) },
+			},
 			{name: "replace", do: func(s *stage) {
 				s.save("service/web")
 				s.stdin(service(81)+unready, "replace", "-f", "-")
 			}},
 			{name: "replace, other port", do: func(s *stage) { s.stdin(service(83), "replace", "-f", "-") }},
-			{name: "replace by a saved old one", do: func(s *stage) { s.stdin(s.restored("service/web"), "replace", "-f", "-") }},
+			{
+				name: "replace by a saved old one",
+				do:   func(s *stage) { s.stdin(s.restored("service/web"), "replace", "-f", "-") },
+			},
 			{name: "label", do: kubectl("label", "service/web", "team=a")},
 			{name: "delete", do: kubectl("delete", "service/web")},
 		},
@@ -135,8 +154,14 @@ var plainObjects = []scenario{
 			{name: "change", do: apply(settingsMap("2"))},
 			{name: "replace, the same", do: func(s *stage) { s.stdin(settingsMap("2"), "replace", "-f", "-") }},
 			{name: "replace, changed", do: func(s *stage) { s.stdin(settingsMap("3"), "replace", "-f", "-") }},
-			{name: "server-side", do: func(s *stage) { apply(settingsMap("4"), "--server-side", "--force-conflicts")(s) }},
-			{name: "server-side again", do: func(s *stage) { apply(settingsMap("4"), "--server-side", "--force-conflicts")(s) }},
+			{
+				name: "server-side",
+				do:   func(s *stage) { apply(settingsMap("4"), "--server-side", "--force-conflicts")(s) },
+			},
+			{
+				name: "server-side again",
+				do:   func(s *stage) { apply(settingsMap("4"), "--server-side", "--force-conflicts")(s) },
+			},
 			{name: "annotate", do: kubectl("annotate", "configmap/settings", "note=a")},
 			{name: "grow", do: patch("pvc/data", `{"metadata":{"labels":{"a":"b"}}}`)},
 			{name: "delete", do: kubectl("delete", "configmap/settings", "pvc/data")},

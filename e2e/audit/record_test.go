@@ -78,7 +78,10 @@ func changes(t *testing.T, ns string) {
 	t.Helper()
 	kubectl := func(args ...string) { bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...) }
 	refused := func(stdin string, args ...string) {
-		if out, err := bench.RunKubectl(t.Context(), strings.NewReader(stdin), append([]string{"-n", ns}, args...)...); err == nil {
+		if out, err := bench.RunKubectl(
+			t.Context(),
+			strings.NewReader(stdin),
+			append([]string{"-n", ns}, args...)...); err == nil {
 			t.Errorf("kubectl %s was not refused: %s", strings.Join(args, " "), out)
 		}
 	}
@@ -86,7 +89,17 @@ func changes(t *testing.T, ns string) {
 	bench.MustKubectl(t, manifest, "-n", ns, "apply", "-f", "-")
 	settled()
 	bench.MustKubectl(t, manifest, "-n", ns, "apply", "-f", "-") // changes nothing
-	bench.MustKubectl(t, "", "-n", ns, "apply", "--server-side", "--force-conflicts", "-f", harness.File(t, strings.Replace(manifest, "replicas: 2", "replicas: 3", 1)))
+	bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"apply",
+		"--server-side",
+		"--force-conflicts",
+		"-f",
+		harness.File(t, strings.Replace(manifest, "replicas: 2", "replicas: 3", 1)),
+	)
 	settled()
 	kubectl("set", "env", "deployment/web", "A=b")
 	settled()
@@ -98,10 +111,35 @@ func changes(t *testing.T, ns string) {
 
 	stale := bench.MustKubectl(t, "", "-n", ns, "get", "deployment/web", "-o", "json")
 	kubectl("annotate", "deployment/web", "note=1")
-	refused(strings.Replace(stale, `"replicas": 1`, `"replicas": 2`, 1), "replace", "-f", "-")                            // 409
-	refused("", "patch", "deployment/web", "--type=merge", "-p", `{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`) // 422
-	refused("", "scale", "deployment/web", "--replicas=5", "--as=nobody")                                                 // 403
-	refused("", "create", "deployment", "other", "--image=registry/app:1", "--as=nobody")                                 // 403
+	refused(
+		strings.Replace(stale, `"replicas": 1`, `"replicas": 2`, 1),
+		"replace",
+		"-f",
+		"-",
+	) // 409
+	refused(
+		"",
+		"patch",
+		"deployment/web",
+		"--type=merge",
+		"-p",
+		`{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`,
+	) // 422
+	refused(
+		"",
+		"scale",
+		"deployment/web",
+		"--replicas=5",
+		"--as=nobody",
+	) // 403
+	refused(
+		"",
+		"create",
+		"deployment",
+		"other",
+		"--image=registry/app:1",
+		"--as=nobody",
+	) // 403
 	kubectl("create", "quota", "few", "--hard=pods=1")
 	refused("", "run", "single", "--image=registry/app:1") // 403
 	kubectl("scale", "deployment/web", "--replicas=2")     // its ReplicaSet is refused

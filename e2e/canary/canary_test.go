@@ -30,8 +30,12 @@ func TestNothingConfidential(t *testing.T) {
 	backend := harness.NewBackend(t)
 	backend.KeepExports()
 	server := bench.Server(t, harness.ServerOptions{
-		OTLP:   backend.URL(),
-		Config: fmt.Sprintf("receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\njoining: {window: 10s}\n", receiver, bench.AuditLog()),
+		OTLP: backend.URL(),
+		Config: fmt.Sprintf(
+			"receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\njoining: {window: 10s}\n",
+			receiver,
+			bench.AuditLog(),
+		),
 	})
 	server.Start(t)
 	s := newSearch(value)
@@ -111,7 +115,21 @@ func TestNothingConfidential(t *testing.T) {
 	})
 	for _, object := range []string{"deployment/web", "pod/web", "job/web", "secret/s", "configmap/c", "pod/command", "pod/start"} {
 		for _, format := range []string{"tree", "table", "json"} {
-			r := bench.Do(t, harness.Call{Args: []string{"trace", object, "-n", ns, "-o", format, "--server", "http://" + server.APIAddress()}})
+			r := bench.Do(
+				t,
+				harness.Call{
+					Args: []string{
+						"trace",
+						object,
+						"-n",
+						ns,
+						"-o",
+						format,
+						"--server",
+						"http://" + server.APIAddress(),
+					},
+				},
+			)
 			s.in(t, "trace's output", []byte(r.Stdout+r.Stderr))
 		}
 	}
@@ -155,7 +173,9 @@ type commandLine struct {
 // commandLines build on each other.
 func commandLines(ns string) []commandLine {
 	in := "kubectl -n " + ns + " "
-	lines := []commandLine{{[]string{"bash", "-c", in + "create secret generic line --from-literal=pw=" + value}, "bash -c …"}}
+	lines := []commandLine{
+		{[]string{"bash", "-c", in + "create secret generic line --from-literal=pw=" + value}, "bash -c …"},
+	}
 	for _, line := range [][2]string{
 		{"create configmap line --from-literal=pw=" + value, "create configmap line --from-literal=pw=…"},
 		{"annotate configmap line tok=" + value, "annotate configmap line tok=…"},

@@ -40,14 +40,24 @@ func onNode(t *testing.T, namespace string) {
 	if os.Getuid() != 0 {
 		return
 	}
-	image, err := bench.PushImage(t.Context(), fmt.Sprintf("canary:%x", rand.Uint64()), testimage.Spec{Env: []string{"PORT=" + testimage.DefaultPort}})
+	image, err := bench.PushImage(
+		t.Context(),
+		fmt.Sprintf("canary:%x", rand.Uint64()),
+		testimage.Spec{Env: []string{"PORT=" + testimage.DefaultPort}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var manifest strings.Builder
 	for name, container := range containers {
-		fmt.Fprintf(&manifest, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: %s}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers: [{name: web, image: %q, %s}]\n",
-			name, namespace, image, strings.ReplaceAll(container, "CANARY", value))
+		fmt.Fprintf(
+			&manifest,
+			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: %s}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers: [{name: web, image: %q, %s}]\n",
+			name,
+			namespace,
+			image,
+			strings.ReplaceAll(container, "CANARY", value),
+		)
 	}
 	bench.MustKubectl(t, manifest.String(), "apply", "-f", "-")
 	missing := ""

@@ -24,7 +24,9 @@ func quote(t *testing.T, canary, namespace string) {
 	t.Helper()
 	server := httptest.NewTLSServer(refuser(canary))
 	t.Cleanup(server.Close)
-	authority := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	authority := base64.StdEncoding.EncodeToString(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	)
 	bench.MustKubectl(t, fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -88,8 +90,16 @@ spec:
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `, namespace, server.URL, canary, authority), "apply", "-f", "-")
 	harness.Eventually(t, "the policy being in force", func() bool {
-		_, err := bench.RunKubectl(t.Context(), strings.NewReader(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"policy","annotations":{"example.com/token":"x"}}}`),
-			"create", "--dry-run=server", "-f", "-")
+		_, err := bench.RunKubectl(
+			t.Context(),
+			strings.NewReader(
+				`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"policy","annotations":{"example.com/token":"x"}}}`,
+			),
+			"create",
+			"--dry-run=server",
+			"-f",
+			"-",
+		)
 		return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 	})
 	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/birds.canary.example.com", "--timeout=1m")
@@ -111,7 +121,12 @@ func refuser(canary string) http.HandlerFunc {
 			result.Reason = metav1.StatusReason(says)
 		case name == "webhook-causes":
 			result.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{
-				{Type: metav1.CauseTypeFieldValueInvalid, Field: "env " + canary, Message: says}, {Type: metav1.CauseType(canary), Message: says},
+				{
+					Type:    metav1.CauseTypeFieldValueInvalid,
+					Field:   "env " + canary,
+					Message: says,
+				},
+				{Type: metav1.CauseType(canary), Message: says},
 				{Type: metav1.CauseTypeFieldManagerConflict, Field: `.args[="` + canary + `"]`, Message: says},
 			}}
 		case name != "webhook" && !strings.Contains(string(review.Request.Object.Raw), `"app":"refused"`):

@@ -31,7 +31,10 @@ type search struct {
 
 func newSearch(canary string) *search {
 	s := &search{forms: map[string][]byte{
-		"as it is": []byte(canary), "in hexadecimal": []byte(hex.EncodeToString([]byte(canary))), "as Go prints bytes": {}, "in decimal": {},
+		"as it is":           []byte(canary),
+		"in hexadecimal":     []byte(hex.EncodeToString([]byte(canary))),
+		"as Go prints bytes": {},
+		"in decimal":         {},
 	}, searched: map[string]int{}, found: map[string]bool{}}
 	var goBytes, decimal []string
 	for _, c := range []byte(canary) {

@@ -158,35 +158,101 @@ const annotations = `"annotations":{"example.com/token":"CANARY","kubectl.kubern
 // workloads creates and changes what holds confidential values, as a user would.
 func (w *writer) workloads() {
 	core, apps, batch := "/api/v1/namespaces/NAMESPACE/", "/apis/apps/v1/namespaces/NAMESPACE/", "/apis/batch/v1/namespaces/NAMESPACE/"
-	w.do("POST", core+"secrets", asJSON, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s",`+annotations+`},"stringData":{"password":"CANARY"}}`)
-	w.do("POST", core+"configmaps", asJSON, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c",`+annotations+`},"data":{"password":"CANARY"}}`)
+	w.do(
+		"POST",
+		core+"secrets",
+		asJSON,
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s",`+annotations+`},"stringData":{"password":"CANARY"}}`,
+	)
+	w.do(
+		"POST",
+		core+"configmaps",
+		asJSON,
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c",`+annotations+`},"data":{"password":"CANARY"}}`,
+	)
 	w.do("PATCH", core+"secrets/s", asMerge, `{"stringData":{"more":"CANARY"}}`)
 	w.do("PATCH", core+"configmaps/c", asMerge, `{"data":{"more":"CANARY"}}`)
 	meta := `"metadata":{"name":"web",` + annotations + `},"spec":{`
 	template := `"template":{"metadata":{"labels":{"app":"web"},` + annotations + `},"spec":` + pod + `}}}`
-	w.do("POST", core+"pods", asJSON, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web",`+annotations+`},"spec":`+pod+`}`)
+	w.do(
+		"POST",
+		core+"pods",
+		asJSON,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web",`+annotations+`},"spec":`+pod+`}`,
+	)
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"} {
 		service := ""
 		if kind == "StatefulSet" {
 			service = `"serviceName":"web",`
 		}
-		w.do("POST", apps+strings.ToLower(kind)+"s", asJSON, `{"apiVersion":"apps/v1","kind":"`+kind+`",`+meta+service+`"selector":{"matchLabels":{"app":"web"}},`+template)
-		w.do("PATCH", apps+strings.ToLower(kind)+"s/web", asStrategic, `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"MORE","value":"CANARY"}]}]}}}}`)
+		w.do(
+			"POST",
+			apps+strings.ToLower(kind)+"s",
+			asJSON,
+			`{"apiVersion":"apps/v1","kind":"`+kind+`",`+meta+service+`"selector":{"matchLabels":{"app":"web"}},`+template,
+		)
+		w.do(
+			"PATCH",
+			apps+strings.ToLower(kind)+"s/web",
+			asStrategic,
+			`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"MORE","value":"CANARY"}]}]}}}}`,
+		)
 	}
 	once := strings.Replace(template, pod, strings.Replace(pod, `{"`, `{"restartPolicy":"Never","`, 1), 1)
 	w.do("POST", batch+"jobs", asJSON, `{"apiVersion":"batch/v1","kind":"Job",`+meta+once)
-	w.do("POST", batch+"cronjobs", asJSON, `{"apiVersion":"batch/v1","kind":"CronJob",`+meta+`"schedule":"0 0 1 1 *","jobTemplate":{"spec":{`+once+`}}`)
+	w.do(
+		"POST",
+		batch+"cronjobs",
+		asJSON,
+		`{"apiVersion":"batch/v1","kind":"CronJob",`+meta+`"schedule":"0 0 1 1 *","jobTemplate":{"spec":{`+once+`}}`,
+	)
 	// A Pod whose containers say something, as the kubelet reports it, and one
 	// that a controller cannot create: the webhook quotes what it was asked.
-	w.do("PATCH", core+"pods/web/status", asStrategic, `{"status":{"phase":"Failed","reason":"Error","message":"CANARY was refused","conditions":[{"type":"Ready","status":"False","reason":"Bad CANARY","message":"token CANARY"}],
-		"containerStatuses":[{"name":"web","image":"","imageID":"","ready":false,"restartCount":1,"state":{"terminated":{"exitCode":1,"reason":"StartError","message":"exec: \"CANARY\": not found: CANARY"}},"lastState":{"terminated":{"exitCode":1,"message":"login with CANARY failed"}}}]}}`)
-	w.do("POST", apps+"deployments", asJSON, strings.ReplaceAll(`{"apiVersion":"apps/v1","kind":"Deployment",`+meta+`"progressDeadlineSeconds":5,"selector":{"matchLabels":{"app":"refused"}},`+template, `"web"`, `"refused"`))
-	w.do("POST", "/apis/canary.example.com/v1/namespaces/NAMESPACE/birds", asJSON, `{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b",`+annotations+`},"spec":{"song":"CANARY"}}`)
-	w.do("PATCH", "/apis/canary.example.com/v1/namespaces/NAMESPACE/birds/b/status", asMerge, `{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":"it sings CANARY"},{"type":"Stalled","status":"True","reason":"CANARY!","message":"CANARY"}]}}`)
+	w.do(
+		"PATCH",
+		core+"pods/web/status",
+		asStrategic,
+		`{"status":{"phase":"Failed","reason":"Error","message":"CANARY was refused","conditions":[{"type":"Ready","status":"False","reason":"Bad CANARY","message":"token CANARY"}],
+		"containerStatuses":[{"name":"web","image":"","imageID":"","ready":false,"restartCount":1,"state":{"terminated":{"exitCode":1,"reason":"StartError","message":"exec: \"CANARY\": not found: CANARY"}},"lastState":{"terminated":{"exitCode":1,"message":"login with CANARY failed"}}}]}}`,
+	)
+	w.do(
+		"POST",
+		apps+"deployments",
+		asJSON,
+		strings.ReplaceAll(
+			`{"apiVersion":"apps/v1","kind":"Deployment",`+meta+`"progressDeadlineSeconds":5,"selector":{"matchLabels":{"app":"refused"}},`+template,
+			`"web"`,
+			`"refused"`,
+		),
+	)
+	w.do(
+		"POST",
+		"/apis/canary.example.com/v1/namespaces/NAMESPACE/birds",
+		asJSON,
+		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b",`+annotations+`},"spec":{"song":"CANARY"}}`,
+	)
+	w.do(
+		"PATCH",
+		"/apis/canary.example.com/v1/namespaces/NAMESPACE/birds/b/status",
+		asMerge,
+		`{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":"it sings CANARY"},{"type":"Stalled","status":"True","reason":"CANARY!","message":"CANARY"}]}}`,
+	)
 	uid := w.uid(core + "pods/web")
 	for i, note := range []string{"getting credentials: exec: executable login failed: token CANARY", `Error: failed to start container "web": exec: "CANARY": no such file`, "Liveness probe failed: wrong password CANARY", "CANARY"} {
-		w.do("POST", core+"events", asJSON, fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e%d",%s},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"NAMESPACE","name":"web","uid":%q},
-			"reason":%q,"message":%q,"type":"Warning","action":"CANARY","source":{"component":"kubelet"}}`, i, annotations, uid, []string{"Failed", "Bad CANARY"}[i%2], note))
+		w.do(
+			"POST",
+			core+"events",
+			asJSON,
+			fmt.Sprintf(
+				`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e%d",%s},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"NAMESPACE","name":"web","uid":%q},
+			"reason":%q,"message":%q,"type":"Warning","action":"CANARY","source":{"component":"kubelet"}}`,
+				i,
+				annotations,
+				uid,
+				[]string{"Failed", "Bad CANARY"}[i%2],
+				note,
+			),
+		)
 	}
 	w.do("GET", core+"pods/web/exec?command=login&command=CANARY&container=web&stdout=true", asJSON, "")
 	w.do("POST", core+"pods/web/exec?command=CANARY&container=web&stdout=true", asJSON, "")
@@ -200,26 +266,86 @@ func (w *writer) quoted() {
 	w.do("PATCH", core+"secrets/s", asMerge, `{"stringData":{"k":{"x":"CANARY"}}}`)
 	w.do("PATCH", core+"configmaps/c", asMerge, `{"data":{"k":{"x":"CANARY"}}}`)
 	w.do("PATCH", core+"configmaps/c", asMerge, `{"data":{"CANARY!":"CANARY"}}`)
-	w.do("PATCH", core+"pods/web", asStrategic, `{"spec":{"containers":[{"name":"web","env":[{"name":"PASSWORD","value":"changed CANARY"}]}]}}`)
-	w.do("PATCH", batch+"jobs/web", asStrategic, `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"PASSWORD","value":"changed CANARY"}]}]}}}}`)
-	w.do("PATCH", apps+"deployments/web", asMerge, `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"a","env":[{"name":"A","value":{"x":"CANARY"}}]}]}}}}`)
-	w.do("PATCH", apps+"deployments/web", asStrategic, `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"not a name CANARY","value":"x"}]}]}}}}`)
+	w.do(
+		"PATCH",
+		core+"pods/web",
+		asStrategic,
+		`{"spec":{"containers":[{"name":"web","env":[{"name":"PASSWORD","value":"changed CANARY"}]}]}}`,
+	)
+	w.do(
+		"PATCH",
+		batch+"jobs/web",
+		asStrategic,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"PASSWORD","value":"changed CANARY"}]}]}}}}`,
+	)
+	w.do(
+		"PATCH",
+		apps+"deployments/web",
+		asMerge,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"a","env":[{"name":"A","value":{"x":"CANARY"}}]}]}}}}`,
+	)
+	w.do(
+		"PATCH",
+		apps+"deployments/web",
+		asStrategic,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"not a name CANARY","value":"x"}]}]}}}}`,
+	)
 	w.do("PATCH", apps+"deployments/web", asStrategic, `{"spec":{"replicas":"CANARY"}}`)
-	w.do("PATCH", apps+"deployments/web", asStrategic, `{"spec":{"template":{"spec":{"containers":[{"name":"web","resources":{"limits":{"cpu":"CANARY"}}}]}}}}`)
-	w.do("PATCH", apps+"deployments/web", asJSONPatch, `[{"op":"test","path":"/metadata/annotations/example.com~1token","value":"other CANARY"}]`)
+	w.do(
+		"PATCH",
+		apps+"deployments/web",
+		asStrategic,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","resources":{"limits":{"cpu":"CANARY"}}}]}}}}`,
+	)
+	w.do(
+		"PATCH",
+		apps+"deployments/web",
+		asJSONPatch,
+		`[{"op":"test","path":"/metadata/annotations/example.com~1token","value":"other CANARY"}]`,
+	)
 	w.do("PATCH", apps+"deployments/web", asMerge, `{"CANARY`)
-	w.do("PATCH", apps+"deployments/web?fieldManager=other", asApply, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","annotations":{"example.com/token":"other CANARY"}},"spec":{"template":{"spec":{"containers":[{"name":"web","args":["x"]}]}}}}`)
-	w.do("PATCH", apps+"deployments/web?fieldManager=other&force=true", asApply, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"template":{"spec":{"containers":[{"name":"web","args":{"CANARY":"x"}}]}}}}`)
-	w.do("PATCH", apps+"deployments/web?fieldValidation=Strict", asMerge, `{"spec":{"paused":false,"extra":{"a":"CANARY"}}}`)
+	w.do(
+		"PATCH",
+		apps+"deployments/web?fieldManager=other",
+		asApply,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","annotations":{"example.com/token":"other CANARY"}},"spec":{"template":{"spec":{"containers":[{"name":"web","args":["x"]}]}}}}`,
+	)
+	w.do(
+		"PATCH",
+		apps+"deployments/web?fieldManager=other&force=true",
+		asApply,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"template":{"spec":{"containers":[{"name":"web","args":{"CANARY":"x"}}]}}}}`,
+	)
+	w.do(
+		"PATCH",
+		apps+"deployments/web?fieldValidation=Strict",
+		asMerge,
+		`{"spec":{"paused":false,"extra":{"a":"CANARY"}}}`,
+	)
 	// A webhook, a policy and the rules of a custom resource quote what they like.
 	for _, name := range []string{"webhook", "webhook-reason", "webhook-causes", "policy"} {
-		w.do("POST", core+"serviceaccounts", asJSON, `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"`+name+`",`+annotations+`}}`)
+		w.do(
+			"POST",
+			core+"serviceaccounts",
+			asJSON,
+			`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"`+name+`",`+annotations+`}}`,
+		)
 	}
 	birds := "/apis/canary.example.com/v1/namespaces/NAMESPACE/birds"
-	w.do("POST", birds, asJSON, `{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"silent"},"spec":{"song":"silent CANARY"}}`)
+	w.do(
+		"POST",
+		birds,
+		asJSON,
+		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"silent"},"spec":{"song":"silent CANARY"}}`,
+	)
 	w.do("PATCH", birds+"/b", asMerge, `{"spec":{"song":{"a":"CANARY"}}}`)
 	w.do("PATCH", birds+"/b", asMerge, `{"spec":{"list":["CANARY","CANARY"]}}`)
-	w.do("PATCH", birds+"/b?fieldManager=other", asApply, `{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b"},"spec":{"song":7,"list":["CANARY","CANARY"]}}`)
+	w.do(
+		"PATCH",
+		birds+"/b?fieldManager=other",
+		asApply,
+		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b"},"spec":{"song":7,"list":["CANARY","CANARY"]}}`,
+	)
 }
 
 // kind creates an object of a kind, and tries changes that are refused.
@@ -232,9 +358,19 @@ func (w *writer) kind(groupVersion string, r metav1.APIResource) {
 		at += "/namespaces/NAMESPACE"
 	}
 	at = path.Join(at, r.Name)
-	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"canary-NAMESPACE",%s`, groupVersion, r.Kind, annotations)
+	head := fmt.Sprintf(
+		`{"apiVersion":%q,"kind":%q,"metadata":{"name":"canary-NAMESPACE",%s`,
+		groupVersion,
+		r.Kind,
+		annotations,
+	)
 	w.do("POST", at, asJSON, head+`},"spec":{"token":"CANARY"},"data":{"password":"CANARY"}}`)
-	w.do("POST", at, asJSON, head+`,"labels":{"example.com/bad":"not a label CANARY!"}},"spec":{"token":"CANARY"},"data":{"a":"Q0FOQVJZ"}}`)
+	w.do(
+		"POST",
+		at,
+		asJSON,
+		head+`,"labels":{"example.com/bad":"not a label CANARY!"}},"spec":{"token":"CANARY"},"data":{"a":"Q0FOQVJZ"}}`,
+	)
 	w.do("POST", at, asJSON, head+`},"spec":"CANARY","data":"CANARY"}`)
 	if slices.Contains(r.Verbs, "patch") {
 		one := at + "/canary-NAMESPACE"

@@ -34,7 +34,8 @@ func TestChurn(t *testing.T) {
 	samples := churn(t, s, w, b)
 	harness.Eventually(t, "nothing being open, nor waiting to be sent", func() bool {
 		now := take(t, s, w).Lifeline
-		return now["lifeline_open_traces"] == 0 && now["lifeline_outbox_spans"] == 0 && now["lifeline_source_lag_seconds"] == 0
+		return now["lifeline_open_traces"] == 0 && now["lifeline_outbox_spans"] == 0 &&
+			now["lifeline_source_lag_seconds"] == 0
 	})
 	samples = append(samples, take(t, s, w))
 	s.profile(t, "heap?gc=1", "heap-end.pprof")
@@ -91,7 +92,13 @@ func complete(t *testing.T, s *server, w *workload, b *backend) {
 		if w.latest[i].IsZero() {
 			continue // not its turn yet
 		}
-		query := url.Values{"kind": {"Deployment"}, "group": {"apps"}, "namespace": {n.Namespace}, "name": {n.Name}, "limit": {"1"}}
+		query := url.Values{
+			"kind":      {"Deployment"},
+			"group":     {"apps"},
+			"namespace": {n.Namespace},
+			"name":      {n.Name},
+			"limit":     {"1"},
+		}
 		found := s.traces(t, query.Encode())
 		switch {
 		case len(found) == 0:
@@ -99,7 +106,13 @@ func complete(t *testing.T, s *server, w *workload, b *backend) {
 		case found[0].Open, found[0].Start.Before(w.latest[i].Add(-clockStep)), found[0].Spans <= size.each():
 			t.Errorf("the last rollout of %s began at %s and is not stored as a whole: %+v", n, w.latest[i], found[0])
 		case b.spans[found[0].TraceID] != found[0].Spans:
-			t.Errorf("the backend has %d spans of trace %s of %s, want %d", b.spans[found[0].TraceID], found[0].TraceID, n, found[0].Spans)
+			t.Errorf(
+				"the backend has %d spans of trace %s of %s, want %d",
+				b.spans[found[0].TraceID],
+				found[0].TraceID,
+				n,
+				found[0].Spans,
+			)
 		}
 	}
 }

@@ -39,7 +39,15 @@ func report(samples []sample, w *workload, b *backend) string {
 	early, late := halves(samples)
 	levels := func(metric string, unit float64) string {
 		a, b := levelOf(early, metric), levelOf(late, metric)
-		return fmt.Sprintf("%.1f / %.1f / %.1f, then %.1f / %.1f / %.1f", a.min/unit, a.median/unit, a.max/unit, b.min/unit, b.median/unit, b.max/unit)
+		return fmt.Sprintf(
+			"%.1f / %.1f / %.1f, then %.1f / %.1f / %.1f",
+			a.min/unit,
+			a.median/unit,
+			a.max/unit,
+			b.min/unit,
+			b.median/unit,
+			b.max/unit,
+		)
 	}
 	took := last.At.Sub(first.At)
 	thousands := float64(last.Pods-first.Pods) / 1000
@@ -52,11 +60,29 @@ func report(samples []sample, w *workload, b *backend) string {
 		fmt.Fprintf(&out, "| %s | %s |\n", what, fmt.Sprintf(format, args...))
 	}
 	out.WriteString("| what | figure |\n| --- | --- |\n")
-	row("cluster", "%d nodes, %d Deployments of %d Pods, %d namespaces", size.nodes, size.deployments, size.each(), size.namespaces)
-	row("Pods replaced", "%d in %d rollouts and %s, %.1f a second; the slowest rollout %s",
-		last.Pods-first.Pods, last.Rollouts-first.Rollouts, took.Round(time.Second), 1000*thousands/took.Seconds(), w.slowest.Round(time.Second))
+	row(
+		"cluster",
+		"%d nodes, %d Deployments of %d Pods, %d namespaces",
+		size.nodes,
+		size.deployments,
+		size.each(),
+		size.namespaces,
+	)
+	row(
+		"Pods replaced",
+		"%d in %d rollouts and %s, %.1f a second; the slowest rollout %s",
+		last.Pods-first.Pods,
+		last.Rollouts-first.Rollouts,
+		took.Round(time.Second),
+		1000*thousands/took.Seconds(),
+		w.slowest.Round(time.Second),
+	)
 	row("processor", "%.1f s per 1,000 Pods replaced; %.1f %% of one core", cpu/thousands, 100*cpu/took.Seconds())
-	row("memory, MiB (first half, then second; least / median / most)", "%s", levels("process_resident_memory_bytes", mebi))
+	row(
+		"memory, MiB (first half, then second; least / median / most)",
+		"%s",
+		levels("process_resident_memory_bytes", mebi),
+	)
 	row("heap in use, MiB", "%s", levels("go_memstats_heap_alloc_bytes", mebi))
 	row("objects the engine knows", "%s", levels("lifeline_engine_objects", 1))
 	row("open traces", "%s", levels("lifeline_open_traces", 1))
@@ -64,9 +90,20 @@ func report(samples []sample, w *workload, b *backend) string {
 	row("goroutines", "%s", levels("go_goroutines", 1))
 	row("open files", "%s", levels("process_open_fds", 1))
 	row("journal, MiB", "%s", levels("lifeline_journal_bytes", mebi))
-	row("a trace's last end until it is in the store (settle window included)", "p50 %.2f s, p99 %.2f s", stored.quantile(0.5), stored.quantile(0.99))
+	row(
+		"a trace's last end until it is in the store (settle window included)",
+		"p50 %.2f s, p99 %.2f s",
+		stored.quantile(0.5),
+		stored.quantile(0.99),
+	)
 	row("requests to the API server", "%.0f of %.0f; %.0f at the start", own, all, first.Own)
-	row("spans", "%.0f exported, %.0f dropped, %d repeated", grown("lifeline_spans_exported_total"), grown("lifeline_spans_dropped_total"), b.repeated)
+	row(
+		"spans",
+		"%.0f exported, %.0f dropped, %d repeated",
+		grown("lifeline_spans_exported_total"),
+		grown("lifeline_spans_dropped_total"),
+		b.repeated,
+	)
 	row("store", "%.1f MiB per 1,000 Pods replaced", grown("lifeline_store_bytes")/mebi/thousands)
 	return out.String()
 }
@@ -74,9 +111,21 @@ func report(samples []sample, w *workload, b *backend) string {
 // progress is one line about a sample.
 func progress(first, s sample) string {
 	v := s.Lifeline
-	return fmt.Sprintf("%s: %d rollouts, %d Pods; %.0f MiB, %.1f s CPU, %.0f goroutines, %.0f files, %.0f open, %.0f objects, lag %.1f s, store %.1f MiB, %.0f spans out",
-		s.At.Sub(first.At).Round(time.Second), s.Rollouts, s.Pods, v["process_resident_memory_bytes"]/mebi, v["process_cpu_seconds_total"], v["go_goroutines"],
-		v["process_open_fds"], v["lifeline_open_traces"], v["lifeline_engine_objects"], v["lifeline_source_lag_seconds"], v["lifeline_store_bytes"]/mebi, v["lifeline_spans_exported_total"])
+	return fmt.Sprintf(
+		"%s: %d rollouts, %d Pods; %.0f MiB, %.1f s CPU, %.0f goroutines, %.0f files, %.0f open, %.0f objects, lag %.1f s, store %.1f MiB, %.0f spans out",
+		s.At.Sub(first.At).Round(time.Second),
+		s.Rollouts,
+		s.Pods,
+		v["process_resident_memory_bytes"]/mebi,
+		v["process_cpu_seconds_total"],
+		v["go_goroutines"],
+		v["process_open_fds"],
+		v["lifeline_open_traces"],
+		v["lifeline_engine_objects"],
+		v["lifeline_source_lag_seconds"],
+		v["lifeline_store_bytes"]/mebi,
+		v["lifeline_spans_exported_total"],
+	)
 }
 
 // memoryBound is far above what the small cluster takes, in bytes, and what a
@@ -89,7 +138,12 @@ func check(t *testing.T, samples []sample) {
 	early, late := halves(samples)
 	for metric, slack := range map[string]float64{"go_goroutines": 20, "process_open_fds": 5, "lifeline_open_traces": 5} {
 		if a, b := levelOf(early, metric), levelOf(late, metric); b.median > 1.1*a.median+slack {
-			t.Errorf("%s has grown: its median was %.0f in the first half, and %.0f in the second", metric, a.median, b.median)
+			t.Errorf(
+				"%s has grown: its median was %.0f in the first half, and %.0f in the second",
+				metric,
+				a.median,
+				b.median,
+			)
 		}
 	}
 	bound := memoryBound + memoryPerThousand*float64(size.pods)/1000

@@ -31,14 +31,27 @@ type scale struct {
 	keep string
 }
 
-var small = scale{nodes: 20, pods: 100, deployments: 10, namespaces: 3, length: time.Minute, every: 2 * time.Second, sample: 2 * time.Second}
+var small = scale{
+	nodes:       20,
+	pods:        100,
+	deployments: 10,
+	namespaces:  3,
+	length:      time.Minute,
+	every:       2 * time.Second,
+	sample:      2 * time.Second,
+}
 
 // each is how many Pods a Deployment has.
 func (s scale) each() int { return s.pods / s.deployments }
 
 func parseScale(text string) (scale, error) {
 	s := small
-	numbers := map[string]*int{"nodes": &s.nodes, "pods": &s.pods, "deployments": &s.deployments, "namespaces": &s.namespaces}
+	numbers := map[string]*int{
+		"nodes":       &s.nodes,
+		"pods":        &s.pods,
+		"deployments": &s.deployments,
+		"namespaces":  &s.namespaces,
+	}
 	times := map[string]*time.Duration{"for": &s.length, "every": &s.every, "sample": &s.sample}
 	for field := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(field, "=")
@@ -63,7 +76,13 @@ func parseScale(text string) (scale, error) {
 		}
 	}
 	if s.each() < 1 || s.deployments < s.namespaces {
-		return s, fmt.Errorf("cannot use %s: %d Pods of %d Deployments in %d namespaces: want a Pod for each, and a Deployment in each", scaleVariable, s.pods, s.deployments, s.namespaces)
+		return s, fmt.Errorf(
+			"cannot use %s: %d Pods of %d Deployments in %d namespaces: want a Pod for each, and a Deployment in each",
+			scaleVariable,
+			s.pods,
+			s.deployments,
+			s.namespaces,
+		)
 	}
 	return s, nil
 }

@@ -40,7 +40,10 @@ func serve(t *testing.T, backend, dir string) *server {
 	t.Helper()
 	bench.MustKubectl(t, "", "create", "clusterrole", user, "--verb=get,list,watch", "--resource=*.*")
 	bench.MustKubectl(t, "", "create", "clusterrolebinding", user, "--clusterrole="+user, "--user="+user)
-	config := harness.File(t, "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\ntelemetry: {pprof: true}\n")
+	config := harness.File(
+		t,
+		"apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\ntelemetry: {pprof: true}\n",
+	)
 	s := &server{log: filepath.Join(dir, "lifeline.log"), done: make(chan struct{})}
 	log, err := os.Create(s.log)
 	if err != nil {

@@ -60,7 +60,11 @@ func newWorkload(t *testing.T) *workload {
 	for i := range size.deployments {
 		d := deployment(i)
 		w.names = append(w.names, types.NamespacedName{Namespace: d.Namespace, Name: d.Name})
-		if _, err := client.AppsV1().Deployments(d.Namespace).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		if _, err := client.AppsV1().Deployments(d.Namespace).Create(
+			t.Context(),
+			d,
+			metav1.CreateOptions{},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +102,13 @@ func (w *workload) roll(t *testing.T) {
 	n := w.names[i]
 	begin := time.Now()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"round":"%d"}}}}}`, w.rollouts)
-	if _, err := w.client.AppsV1().Deployments(n.Namespace).Patch(t.Context(), n.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := w.client.AppsV1().Deployments(n.Namespace).Patch(
+		t.Context(),
+		n.Name,
+		types.StrategicMergePatchType,
+		[]byte(patch),
+		metav1.PatchOptions{},
+	); err != nil {
 		t.Fatalf("cannot roll out %s: %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), rollPatience)
@@ -120,7 +130,8 @@ func (w *workload) await(ctx context.Context, t *testing.T, i int) {
 		d, err := w.client.AppsV1().Deployments(n.Namespace).Get(ctx, n.Name, metav1.GetOptions{})
 		if err == nil {
 			s, want := d.Status, *d.Spec.Replicas
-			if s.ObservedGeneration >= d.Generation && s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want {
+			if s.ObservedGeneration >= d.Generation && s.Replicas == want && s.UpdatedReplicas == want &&
+				s.AvailableReplicas == want {
 				return
 			}
 		}

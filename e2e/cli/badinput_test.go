@@ -72,8 +72,20 @@ func TestRefusesToStart(t *testing.T) {
 			[]string{"run", "--", "kubectl", "get", "pods"}, dir + "/none", 1,
 			`lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/\.kube/config`,
 		},
-		"no kubeconfig to watch with":  {"as for run", []string{"watch"}, dir + "/none", 1, `lifeline: there is no kubeconfig: .*`},
-		"no kubeconfig to record with": {"as for run", []string{"record", dir + "/r"}, dir + "/none", 1, `lifeline: there is no kubeconfig: .*`},
+		"no kubeconfig to watch with": {
+			"as for run",
+			[]string{"watch"},
+			dir + "/none",
+			1,
+			`lifeline: there is no kubeconfig: .*`,
+		},
+		"no kubeconfig to record with": {
+			"as for run",
+			[]string{"record", dir + "/r"},
+			dir + "/none",
+			1,
+			`lifeline: there is no kubeconfig: .*`,
+		},
 		"--kubeconfig names no file": {
 			"the file is named", []string{"run", "--kubeconfig", dir + "/none", "--", "true"}, "", 1,
 			`lifeline: .*` + regexp.QuoteMeta(dir) + `/none.*`,
@@ -86,27 +98,141 @@ func TestRefusesToStart(t *testing.T) {
 			"the context is named", []string{"run", "--context", "nowhere", "--", "true"}, "", 1,
 			`lifeline: context "nowhere" does not exist`,
 		},
-		"no command":           {"the usage is shown", []string{"run"}, "", 1, `lifeline: there is no command to run: lifeline run \[flags\] -- COMMAND`},
-		"nothing after --":     {"the usage is shown", []string{"run", "--"}, "", 1, `lifeline: there is no command to run: .*`},
-		"no such command":      {"a shell's code", []string{"run", "--", "no-such-command"}, "", 127, `lifeline: cannot run "no-such-command": there is no such command`},
-		"no such file":         {"a shell's code", []string{"run", "--", dir + "/none"}, "", 127, `lifeline: cannot run ".*/none": there is no such command`},
-		"not executable":       {"a shell's code", []string{"run", "--", notExecutable}, "", 126, `lifeline: cannot run ".*/plain": it is not executable`},
-		"a directory":          {"a shell's code", []string{"run", "--", dir}, "", 126, `lifeline: cannot run ".*": it is a directory`},
-		"no interpreter":       {"a shell's code", []string{"run", "--", noInterpreter}, "", 126, `lifeline: cannot run ".*/script": .*`},
-		"unknown command":      {"it is named", []string{"frobnicate"}, "", 1, `lifeline: unknown command "frobnicate" for "lifeline"`},
-		"unknown flag":         {"it is named", []string{"run", "--frobnicate", "--", "true"}, "", 1, `lifeline: unknown flag: --frobnicate`},
-		"unknown output":       {"the known ones are named", []string{"run", "-o", "xml", "--", "true"}, "", 1, `lifeline: unknown output "xml": known are tree, table, json`},
-		"no duration":          {"flag and value are named", []string{"run", "--timeout", "soon", "--", "true"}, "", 1, `lifeline: --timeout "soon": it must be a duration with its unit, such as 90s or 5m`},
-		"no patience":          {"the flag is named", []string{"run", "--timeout", "0s", "--", "true"}, "", 1, `lifeline: --timeout 0s: it must be more than 0`},
-		"unknown OTLP scheme":  {"the known ones are named", []string{"run", "--otlp", "ftp://x:1", "--", "true"}, "", 1, `lifeline: --otlp=ftp://x:1: the scheme must be http, https, grpc or grpcs`},
-		"cannot record":        {"the file is named", []string{"run", "--record", dir + "/no/r", "--", "true"}, "", 1, `lifeline: cannot create recording: open .*/no/r: no such file or directory`},
-		"watch of no object":   {"the form is named", []string{"watch", "web"}, "", 1, `lifeline: "web" is not KIND/NAME`},
-		"watch of no kind":     {"the kind is named", []string{"watch", "frob/web"}, "", 1, `lifeline: cannot watch frob/web: the cluster has no kind or resource "frob"`},
-		"record to nowhere":    {"the file is named", []string{"record", dir + "/no/r"}, "", 1, `lifeline: cannot create recording: open .*/no/r: no such file or directory`},
-		"record without file":  {"what is missing", []string{"record"}, "", 1, `lifeline: .*arg.*`},
-		"replay without file":  {"what is missing", []string{"replay"}, "", 1, `lifeline: .*arg.*`},
-		"replay of no file":    {"the file is named", []string{"replay", dir + "/none"}, "", 1, `lifeline: cannot open recording: open .*/none: no such file or directory`},
-		"replay of an output?": {"the output is checked first", []string{"replay", "-o", "xml", dir + "/none"}, "", 1, `lifeline: unknown output "xml": .*`},
+		"no command": {
+			"the usage is shown",
+			[]string{"run"},
+			"",
+			1,
+			`lifeline: there is no command to run: lifeline run \[flags\] -- COMMAND`,
+		},
+		"nothing after --": {
+			"the usage is shown",
+			[]string{"run", "--"},
+			"",
+			1,
+			`lifeline: there is no command to run: .*`,
+		},
+		"no such command": {
+			"a shell's code",
+			[]string{"run", "--", "no-such-command"},
+			"",
+			127,
+			`lifeline: cannot run "no-such-command": there is no such command`,
+		},
+		"no such file": {
+			"a shell's code",
+			[]string{"run", "--", dir + "/none"},
+			"",
+			127,
+			`lifeline: cannot run ".*/none": there is no such command`,
+		},
+		"not executable": {
+			"a shell's code",
+			[]string{"run", "--", notExecutable},
+			"",
+			126,
+			`lifeline: cannot run ".*/plain": it is not executable`,
+		},
+		"a directory": {
+			"a shell's code",
+			[]string{"run", "--", dir},
+			"",
+			126,
+			`lifeline: cannot run ".*": it is a directory`,
+		},
+		"no interpreter": {
+			"a shell's code",
+			[]string{"run", "--", noInterpreter},
+			"",
+			126,
+			`lifeline: cannot run ".*/script": .*`,
+		},
+		"unknown command": {
+			"it is named",
+			[]string{"frobnicate"},
+			"",
+			1,
+			`lifeline: unknown command "frobnicate" for "lifeline"`,
+		},
+		"unknown flag": {
+			"it is named",
+			[]string{"run", "--frobnicate", "--", "true"},
+			"",
+			1,
+			`lifeline: unknown flag: --frobnicate`,
+		},
+		"unknown output": {
+			"the known ones are named",
+			[]string{"run", "-o", "xml", "--", "true"},
+			"",
+			1,
+			`lifeline: unknown output "xml": known are tree, table, json`,
+		},
+		"no duration": {
+			"flag and value are named",
+			[]string{"run", "--timeout", "soon", "--", "true"},
+			"",
+			1,
+			`lifeline: --timeout "soon": it must be a duration with its unit, such as 90s or 5m`,
+		},
+		"no patience": {
+			"the flag is named",
+			[]string{"run", "--timeout", "0s", "--", "true"},
+			"",
+			1,
+			`lifeline: --timeout 0s: it must be more than 0`,
+		},
+		"unknown OTLP scheme": {
+			"the known ones are named",
+			[]string{"run", "--otlp", "ftp://x:1", "--", "true"},
+			"",
+			1,
+			`lifeline: --otlp=ftp://x:1: the scheme must be http, https, grpc or grpcs`,
+		},
+		"cannot record": {
+			"the file is named",
+			[]string{"run", "--record", dir + "/no/r", "--", "true"},
+			"",
+			1,
+			`lifeline: cannot create recording: open .*/no/r: no such file or directory`,
+		},
+		"watch of no object": {
+			"the form is named",
+			[]string{"watch", "web"},
+			"",
+			1,
+			`lifeline: "web" is not KIND/NAME`,
+		},
+		"watch of no kind": {
+			"the kind is named",
+			[]string{"watch", "frob/web"},
+			"",
+			1,
+			`lifeline: cannot watch frob/web: the cluster has no kind or resource "frob"`,
+		},
+		"record to nowhere": {
+			"the file is named",
+			[]string{"record", dir + "/no/r"},
+			"",
+			1,
+			`lifeline: cannot create recording: open .*/no/r: no such file or directory`,
+		},
+		"record without file": {"what is missing", []string{"record"}, "", 1, `lifeline: .*arg.*`},
+		"replay without file": {"what is missing", []string{"replay"}, "", 1, `lifeline: .*arg.*`},
+		"replay of no file": {
+			"the file is named",
+			[]string{"replay", dir + "/none"},
+			"",
+			1,
+			`lifeline: cannot open recording: open .*/none: no such file or directory`,
+		},
+		"replay of an output?": {
+			"the output is checked first",
+			[]string{"replay", "-o", "xml", dir + "/none"},
+			"",
+			1,
+			`lifeline: unknown output "xml": .*`,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +247,10 @@ func TestRefusesToStart(t *testing.T) {
 
 func TestUnreachableCluster(t *testing.T) {
 	addr := harness.Free(t)
-	config := bench.KubeconfigWith(t, func(c *harness.Config) { c.Clusters[c.Contexts[c.CurrentContext].Cluster].Server = "https://" + addr })
+	config := bench.KubeconfigWith(
+		t,
+		func(c *harness.Config) { c.Clusters[c.Contexts[c.CurrentContext].Cluster].Server = "https://" + addr },
+	)
 	refused := `.*` + regexp.QuoteMeta(addr) + `.*connection refused`
 	for name, args := range map[string][]string{
 		"watch":  {"watch"},
@@ -171,7 +300,11 @@ run converged
 	t.Run("talks to no cluster", func(t *testing.T) {
 		r := bench.Exec(t, "run", "--", "true")
 		ends(t, r, 0)
-		says(t, r, `lifeline: no request came through lifeline's proxy: "true" does not use KUBECONFIG, or needs no cluster`)
+		says(
+			t,
+			r,
+			`lifeline: no request came through lifeline's proxy: "true" does not use KUBECONFIG, or needs no cluster`,
+		)
 	})
 	t.Run("only reads", func(t *testing.T) {
 		r := bench.Exec(t, "run", "--", "sh", "-c", "kubectl get namespaces >/dev/null")
@@ -184,7 +317,11 @@ run converged
 		bench.MustKubectl(t, "", "apply", "-f", manifest)
 		r := bench.Exec(t, "run", "--", "sh", "-c", "kubectl apply -f "+manifest+" >/dev/null")
 		ends(t, r, 0)
-		says(t, r, `lifeline: nothing changed: what was written was there already|lifeline: nothing changed: the command wrote nothing`)
+		says(
+			t,
+			r,
+			`lifeline: nothing changed: what was written was there already|lifeline: nothing changed: the command wrote nothing`,
+		)
 	})
 }
 
@@ -209,16 +346,33 @@ run converged
 	t.Run("watch", func(t *testing.T) {
 		r := bench.Do(t, harness.Call{Args: []string{"watch", "-n", ns, "--for", "15s"}, Kubeconfig: config})
 		ends(t, r, 0)
-		says(t, r, `lifeline: not permitted to watch in namespace .*: .*pods.*; going on without`, `lifeline: watching namespace .*`)
+		says(
+			t,
+			r,
+			`lifeline: not permitted to watch in namespace .*: .*pods.*; going on without`,
+			`lifeline: watching namespace .*`,
+		)
 	})
 }
 
 func TestRefusedWrites(t *testing.T) {
 	t.Parallel()
 	ns := bench.Namespace(t)
-	bench.MustKubectl(t, "", "-n", ns, "create", "quota", "few", "--hard=services=1,configmaps=1") // kube-root-ca.crt is one
+	bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"create",
+		"quota",
+		"few",
+		"--hard=services=1,configmaps=1",
+	) // kube-root-ca.crt is one
 	harness.Eventually(t, "the quota's first count", func() bool {
-		return strings.Contains(bench.MustKubectl(t, "", "-n", ns, "get", "quota", "few", "-o", "jsonpath={.status.used}"), `"configmaps":"1"`)
+		return strings.Contains(
+			bench.MustKubectl(t, "", "-n", ns, "get", "quota", "few", "-o", "jsonpath={.status.used}"),
+			`"configmaps":"1"`,
+		)
 	})
 	tests := map[string]struct {
 		reason string
@@ -228,10 +382,12 @@ func TestRefusedWrites(t *testing.T) {
 	}{
 		"invalid object": {
 			"an answer of 422 is a failed write",
-			"apiVersion: v1\nkind: Service\nmetadata: {name: bad, namespace: " + ns + "}\nspec: {ports: [{port: 99999}]}\n", `
+			"apiVersion: v1\nkind: Service\nmetadata: {name: bad, namespace: " + ns + "}\nspec: {ports: [{port: 99999}]}\n",
+			`
 run converged
   create Service bad failed (request)
-`, `Invalid`,
+`,
+			`Invalid`,
 		},
 		"over quota": {
 			"an answer of 403; what passed before it is kept",

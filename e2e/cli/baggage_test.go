@@ -41,7 +41,11 @@ func admission(t *testing.T, namespace string) <-chan http.Header {
 			return
 		}
 		asked <- r.Header.Clone()
-		fmt.Fprintf(w, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":%q,"allowed":true}}`, review.Request.UID)
+		fmt.Fprintf(
+			w,
+			`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":%q,"allowed":true}}`,
+			review.Request.UID,
+		)
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
@@ -88,7 +92,19 @@ func TestBaggageReachesAdmission(t *testing.T) {
 				<-asked
 			}
 			r := harness.Parse(t, bench.Do(t, harness.Call{
-				Args: []string{"run", "-o", "json", "--", "kubectl", "-n", ns, "create", "configmap", user}, Kubeconfig: config,
+				Args: []string{
+					"run",
+					"-o",
+					"json",
+					"--",
+					"kubectl",
+					"-n",
+					ns,
+					"create",
+					"configmap",
+					user,
+				},
+				Kubeconfig: config,
 			}))
 			if r.Code != 0 {
 				t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)

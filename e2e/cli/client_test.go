@@ -84,7 +84,10 @@ func work(ctx context.Context, maps typedcorev1.ConfigMapInterface) error {
 		}
 	}
 	object := func(name string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"by": "client"}}, Data: map[string]string{"a": "b"}}
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"by": "client"}},
+			Data:       map[string]string{"a": "b"},
+		}
 	}
 	var one *corev1.ConfigMap
 	steps := []struct {
@@ -96,7 +99,11 @@ func work(ctx context.Context, maps typedcorev1.ConfigMapInterface) error {
 			_, err := maps.Create(ctx, object("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err
 		}, "", ""},
-		{func() (err error) { one, err = maps.Create(ctx, object("one"), metav1.CreateOptions{}); return err }, watch.Added, "one"},
+		{
+			func() (err error) { one, err = maps.Create(ctx, object("one"), metav1.CreateOptions{}); return err },
+			watch.Added,
+			"one",
+		},
 		{func() (err error) {
 			one.Data["a"] = strings.Repeat("long ", 100<<10)
 			one, err = maps.Update(ctx, one, metav1.UpdateOptions{})
@@ -108,15 +115,27 @@ func work(ctx context.Context, maps typedcorev1.ConfigMapInterface) error {
 			return err
 		}, watch.Modified, "one"},
 		{func() error {
-			_, err := maps.Apply(ctx, corev1ac.ConfigMap("one", os.Getenv(clientNamespace)).WithData(map[string]string{"d": "e"}), metav1.ApplyOptions{FieldManager: "me"})
+			_, err := maps.Apply(
+				ctx,
+				corev1ac.ConfigMap("one", os.Getenv(clientNamespace)).WithData(map[string]string{"d": "e"}),
+				metav1.ApplyOptions{FieldManager: "me"},
+			)
 			return err
 		}, watch.Modified, "one"},
-		{func() error { _, err := maps.Create(ctx, object("two"), metav1.CreateOptions{}); return err }, watch.Added, "two"},
+		{
+			func() error { _, err := maps.Create(ctx, object("two"), metav1.CreateOptions{}); return err },
+			watch.Added,
+			"two",
+		},
 		{func() error {
 			return maps.Delete(ctx, "one", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 		}, "", ""},
 		{func() error {
-			return maps.Delete(ctx, "one", metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(one.UID))})
+			return maps.Delete(
+				ctx,
+				"one",
+				metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(one.UID))},
+			)
 		}, watch.Deleted, "one"},
 		{func() error {
 			return maps.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "by=client"})
@@ -150,7 +169,11 @@ func TestClientGoPrograms(t *testing.T) {
 			ns := bench.Namespace(t)
 			r := harness.Parse(t, bench.Do(t, harness.Call{
 				Args: []string{"run", "-o", "json", "--", program},
-				Env:  []string{clientEncoding + "=" + encoding, clientNamespace + "=" + ns, "KUBE_FEATURE_ClientsAllowCBOR=true"},
+				Env: []string{
+					clientEncoding + "=" + encoding,
+					clientNamespace + "=" + ns,
+					"KUBE_FEATURE_ClientsAllowCBOR=true",
+				},
 			}))
 			if r.Code != 0 {
 				t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)

@@ -23,8 +23,10 @@ func contexts(t *testing.T, namespace string) (config string, secrets []string) 
 	bench.MustKubectl(t, "", "-n", namespace, "create", "serviceaccount", "robot")
 	token := strings.TrimSpace(bench.MustKubectl(t, "", "-n", namespace, "create", "token", "robot"))
 	grantEdit(t, namespace, alice, bob, "system:serviceaccount:"+namespace+":robot")
-	plugin := write(t, "plugin", fmt.Sprintf("#!/bin/sh\necho '%s'\n",
-		`{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"`+token+`"}}`), 0o700)
+	plugin := write(t, "plugin", fmt.Sprintf(
+		"#!/bin/sh\necho '%s'\n",
+		`{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"`+token+`"}}`,
+	), 0o700)
 	certificate := harness.LoadKubeconfig(t, bench.KubeconfigFor(alice)).AuthInfos[alice]
 	dir := t.TempDir()
 	own := harness.LoadKubeconfig(t, bench.KubeconfigFor(bob)).AuthInfos[bob]
@@ -63,7 +65,10 @@ func TestEveryContextIsMirrored(t *testing.T) {
 		script += fmt.Sprintf("kubectl --context %[1]s create configmap by-%[1]s\n", name)
 	}
 	script += "kubectl -n " + ns + " create configmap by-admin\nkubectl config get-contexts -o name\n"
-	r := harness.Parse(t, bench.Do(t, harness.Call{Args: []string{"run", "-o", "json", "--", "sh", "-c", script}, Kubeconfig: config}))
+	r := harness.Parse(
+		t,
+		bench.Do(t, harness.Call{Args: []string{"run", "-o", "json", "--", "sh", "-c", script}, Kubeconfig: config}),
+	)
 	if r.Code != 0 {
 		t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
 	}
@@ -92,7 +97,24 @@ run converged
 		t.Errorf("the command does not see the user's contexts:\n%s", r.Stderr)
 	}
 	t.Run("chosen by flags", func(t *testing.T) {
-		r := bench.Do(t, harness.Call{Args: []string{"run", "-o", "json", "--context", "token", "--", "kubectl", "create", "configmap", "flagged"}, Kubeconfig: config})
+		r := bench.Do(
+			t,
+			harness.Call{
+				Args: []string{
+					"run",
+					"-o",
+					"json",
+					"--context",
+					"token",
+					"--",
+					"kubectl",
+					"create",
+					"configmap",
+					"flagged",
+				},
+				Kubeconfig: config,
+			},
+		)
 		if r.Code != 0 {
 			t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
 		}
@@ -108,7 +130,13 @@ func TestTheCommandGetsNoCredential(t *testing.T) {
 	config, secrets := contexts(t, bench.Namespace(t))
 	copied := filepath.Join(t.TempDir(), "copy")
 	p := bench.Begin(t, harness.Call{
-		Args:       []string{"run", "--", "sh", "-c", `stat -c 'mode %a' "$KUBECONFIG" && stat -c 'directory %a' "$(dirname "$KUBECONFIG")" && cat "$KUBECONFIG" && env && cp "$KUBECONFIG" ` + copied},
+		Args: []string{
+			"run",
+			"--",
+			"sh",
+			"-c",
+			`stat -c 'mode %a' "$KUBECONFIG" && stat -c 'directory %a' "$(dirname "$KUBECONFIG")" && cat "$KUBECONFIG" && env && cp "$KUBECONFIG" ` + copied,
+		},
 		Kubeconfig: config,
 	})
 	r := p.Wait(t)
@@ -122,7 +150,10 @@ func TestTheCommandGetsNoCredential(t *testing.T) {
 	}
 	p.NothingLeft(t)
 	t.Run("and what it gets is worthless afterwards", func(t *testing.T) {
-		p := bench.Begin(t, harness.Call{Args: []string{"run", "--kubeconfig", copied, "--", "kubectl", "get", "namespaces"}})
+		p := bench.Begin(
+			t,
+			harness.Call{Args: []string{"run", "--kubeconfig", copied, "--", "kubectl", "get", "namespaces"}},
+		)
 		if r := p.Wait(t); r.Code == 0 {
 			t.Errorf("the kubeconfig of a run that has ended still works:\n%s", r.Stdout)
 		}
@@ -137,7 +168,14 @@ func TestTheProxyServesItsCommandOnly(t *testing.T) {
 		"other server": {`s#server: .*#server: https://127.0.0.1:9#`, "does not know server 127.0.0.1:9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := bench.Exec(t, "run", "--", "sh", "-c", `sed '`+tt.edit+`' "$KUBECONFIG" >`+other+`; KUBECONFIG=`+other+` kubectl get namespaces`)
+			r := bench.Exec(
+				t,
+				"run",
+				"--",
+				"sh",
+				"-c",
+				`sed '`+tt.edit+`' "$KUBECONFIG" >`+other+`; KUBECONFIG=`+other+` kubectl get namespaces`,
+			)
 			if r.Code == 0 || r.Stdout != "" || !strings.Contains(r.Stderr, tt.want) {
 				t.Errorf("exit code %d, want a refusal that says %q:\n%s%s", r.Code, tt.want, r.Stdout, r.Stderr)
 			}
@@ -150,7 +188,8 @@ func TestAroundTheProxy(t *testing.T) {
 	own := bench.Kubeconfig()
 	t.Run("--kubeconfig", func(t *testing.T) {
 		r := bench.Exec(t, "run", "--", "kubectl", "--kubeconfig", own, "-n", ns, "create", "configmap", "unseen")
-		if r.Code != 0 || !strings.Contains(r.Stderr, "lifeline: --kubeconfig "+own+" leads the command around lifeline") {
+		if r.Code != 0 ||
+			!strings.Contains(r.Stderr, "lifeline: --kubeconfig "+own+" leads the command around lifeline") {
 			t.Errorf("exit code %d, want 0 and a warning:\n%s", r.Code, r.Stderr)
 		}
 	})
@@ -172,7 +211,13 @@ func TestDiscoveryCacheIsKept(t *testing.T) {
 	home := t.TempDir()
 	asked := func() (discovery, all int) {
 		t.Helper()
-		r := bench.Do(t, harness.Call{Args: []string{"run", "--", "kubectl", "-v=6", "get", "deployments"}, Env: []string{"HOME=" + home}})
+		r := bench.Do(
+			t,
+			harness.Call{
+				Args: []string{"run", "--", "kubectl", "-v=6", "get", "deployments"},
+				Env:  []string{"HOME=" + home},
+			},
+		)
 		if r.Code != 0 {
 			t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
 		}
@@ -181,7 +226,10 @@ func TestDiscoveryCacheIsKept(t *testing.T) {
 				continue
 			}
 			all++
-			if slices.ContainsFunc([]string{"/api?", "/apis?"}, func(s string) bool { return strings.Contains(line, s) }) {
+			if slices.ContainsFunc(
+				[]string{"/api?", "/apis?"},
+				func(s string) bool { return strings.Contains(line, s) },
+			) {
 				discovery++
 			}
 		}
@@ -207,7 +255,14 @@ func TestTraceParentOfTheEnvironment(t *testing.T) {
 	}
 	root, create := r.Traces[0].Find("run", "")[0], r.Traces[0].Find("create ConfigMap", "new")[0]
 	if r.Traces[0].ID != trace || root.Parent != parent || create.Parent != root.ID {
-		t.Errorf("trace %s, run below %q, write below %q; want %s, %s and the run", r.Traces[0].ID, root.Parent, create.Parent, trace, parent)
+		t.Errorf(
+			"trace %s, run below %q, write below %q; want %s, %s and the run",
+			r.Traces[0].ID,
+			root.Parent,
+			create.Parent,
+			trace,
+			parent,
+		)
 	}
 	// The administrator's contexts are trusted: the API server's own span is a
 	// child of ours.

@@ -34,7 +34,14 @@ spec:
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
-		if _, err := bench.RunKubectl(ctx, nil, "delete", "crd", plural+".e2e.lifeline.test", "--wait=false"); err != nil {
+		if _, err := bench.RunKubectl(
+			ctx,
+			nil,
+			"delete",
+			"crd",
+			plural+".e2e.lifeline.test",
+			"--wait=false",
+		); err != nil {
 			t.Logf("cannot delete the kind: %v", err)
 		}
 	})
@@ -42,16 +49,37 @@ spec:
 }
 
 func custom(kind, namespace, name, spec string) string {
-	return fmt.Sprintf("apiVersion: e2e.lifeline.test/v1\nkind: %s\nmetadata: {name: %s, namespace: %s}\nspec: {%s}\n", kind, name, namespace, spec)
+	return fmt.Sprintf(
+		"apiVersion: e2e.lifeline.test/v1\nkind: %s\nmetadata: {name: %s, namespace: %s}\nspec: {%s}\n",
+		kind,
+		name,
+		namespace,
+		spec,
+	)
 }
 
 // status plays the controller: it sets an object's status, of which ready is
 // the state of condition there.
 func status(t *testing.T, resource, namespace, name, fields, ready string) {
 	t.Helper()
-	bench.MustKubectl(t, "", "-n", namespace, "patch", resource, name, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
-		`{"status":{%s"conditions":[{"type":"Ready","status":%q,"reason":"Test","message":"as the test says","lastTransitionTime":%q}]}}`,
-		fields, ready, time.Now().UTC().Format(time.RFC3339)))
+	bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		namespace,
+		"patch",
+		resource,
+		name,
+		"--subresource=status",
+		"--type=merge",
+		"-p",
+		fmt.Sprintf(
+			`{"status":{%s"conditions":[{"type":"Ready","status":%q,"reason":"Test","message":"as the test says","lastTransitionTime":%q}]}}`,
+			fields,
+			ready,
+			time.Now().UTC().Format(time.RFC3339),
+		),
+	)
 }
 
 func TestCustomKind(t *testing.T) {
@@ -61,7 +89,23 @@ func TestCustomKind(t *testing.T) {
 	status(t, "gadgets", ns, "there", `"observedGeneration":1,`, "True")
 	begin := func(t *testing.T, manifest string) *harness.Process {
 		t.Helper()
-		return bench.Begin(t, harness.Call{Args: []string{"run", "-o", "json", "--timeout", "5m", "--", "kubectl", "apply", "-f", harness.File(t, manifest)}})
+		return bench.Begin(
+			t,
+			harness.Call{
+				Args: []string{
+					"run",
+					"-o",
+					"json",
+					"--timeout",
+					"5m",
+					"--",
+					"kubectl",
+					"apply",
+					"-f",
+					harness.File(t, manifest),
+				},
+			},
+		)
 	}
 	t.Run("that says what it has observed", func(t *testing.T) {
 		p := begin(t, custom("Gadget", ns, "there", "size: 2"))
@@ -102,7 +146,21 @@ run converged
 	})
 	t.Run("that says it will never be ready", func(t *testing.T) {
 		p := bench.Begin(t, harness.Call{Args: []string{
-			"run", "-o", "json", "--timeout", "15s", "--", "kubectl", "-n", ns, "patch", "gadget", "there", "--type=merge", "-p", `{"spec":{"size":3}}`,
+			"run",
+			"-o",
+			"json",
+			"--timeout",
+			"15s",
+			"--",
+			"kubectl",
+			"-n",
+			ns,
+			"patch",
+			"gadget",
+			"there",
+			"--type=merge",
+			"-p",
+			`{"spec":{"size":3}}`,
 		}})
 		p.AwaitStderr(t, "waiting: Gadget there")
 		status(t, "gadgets", ns, "there", `"observedGeneration":3,`, "False")
@@ -132,7 +190,10 @@ func TestKindThatAppearsLater(t *testing.T) {
 				if len(tr.Find("reconcile "+kind, "new")) == 0 {
 					continue
 				}
-				if got, want := (harness.Names{}).Outline(tr), "reconcile "+kind+" new converged\n"; !strings.HasPrefix(got, want) {
+				if got, want := (harness.Names{}).Outline(tr), "reconcile "+kind+" new converged\n"; !strings.HasPrefix(
+					got,
+					want,
+				) {
 					t.Errorf("got %s, want %s", got, want)
 				}
 			}

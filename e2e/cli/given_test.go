@@ -11,7 +11,12 @@ import (
 
 // configMap is a manifest of one; data is a line such as "a: b".
 func configMap(namespace, name, data string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {%s}\n", name, namespace, data)
+	return fmt.Sprintf(
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {%s}\n",
+		name,
+		namespace,
+		data,
+	)
 }
 
 // outline compares the traces of a result with what was written by hand.
@@ -28,5 +33,9 @@ func namedOutline(t *testing.T, namespace string, r harness.Result, want ...stri
 
 // service is a Service without endpoints.
 func service(namespace, name string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: %s}\nspec: {ports: [{port: 80}]}\n", name, namespace)
+	return fmt.Sprintf(
+		"apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: %s}\nspec: {ports: [{port: 80}]}\n",
+		name,
+		namespace,
+	)
 }

@@ -70,11 +70,28 @@ func TestInterrupt(t *testing.T) {
 			t.Parallel()
 			ns := bench.Namespace(t)
 			p := bench.Begin(t, harness.Call{Args: []string{
-				"run", "-o", "json", "--", "sh", "-c", "kubectl apply -f " + harness.File(t, slow(ns)) + "\n" + tt.after,
+				"run",
+				"-o",
+				"json",
+				"--",
+				"sh",
+				"-c",
+				"kubectl apply -f " + harness.File(t, slow(ns)) + "\n" + tt.after,
 			}})
 			p.AwaitStderr(t, "sandbox slow-")
 			harness.Eventually(t, "the pull", func() bool {
-				return bench.MustKubectl(t, "", "-n", ns, "get", "events", "--field-selector", "reason=Pulling", "-o", "name") != ""
+				return bench.MustKubectl(
+					t,
+					"",
+					"-n",
+					ns,
+					"get",
+					"events",
+					"--field-selector",
+					"reason=Pulling",
+					"-o",
+					"name",
+				) != ""
 			})
 			bench.Oracle(t, ns) // lifeline is told of it a moment later
 			tt.signal(t, p)
@@ -104,7 +121,11 @@ func TestInterruptTwiceEndsACommandThatIgnoresIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := bench.Begin(t, harness.Call{Args: []string{
-		"run", "--", "sh", "-c", "trap 'echo heard >&2' INT; echo ready >&2; while :; do read -r _ <" + never + "; done",
+		"run",
+		"--",
+		"sh",
+		"-c",
+		"trap 'echo heard >&2' INT; echo ready >&2; while :; do read -r _ <" + never + "; done",
 	}})
 	p.AwaitStderr(t, "ready")
 	p.SignalGroup(t, syscall.SIGINT)
@@ -169,7 +190,8 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("exit code %d, want 3", r.Code)
 	}
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
-	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lifeline: not settled within 15s: ") || !strings.Contains(last, "container app") {
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "lifeline: not settled within 15s: ") ||
+		!strings.Contains(last, "container app") {
 		t.Errorf("the last line does not say what is waited for: %q", last)
 	}
 	namedOutline(t, ns, harness.Parse(t, r), unfinished)
@@ -179,7 +201,14 @@ func TestTimeout(t *testing.T) {
 func TestTimeoutYieldsToTheCommandsCode(t *testing.T) {
 	t.Parallel()
 	ns := bench.Namespace(t)
-	r := bench.Run(t, 5, []string{"--timeout", "1s"}, "sh", "-c", "kubectl apply -f "+harness.File(t, slow(ns))+"; exit 5")
+	r := bench.Run(
+		t,
+		5,
+		[]string{"--timeout", "1s"},
+		"sh",
+		"-c",
+		"kubectl apply -f "+harness.File(t, slow(ns))+"; exit 5",
+	)
 	if !strings.Contains(r.Stderr, "lifeline: not settled within 1s: ") {
 		t.Errorf("it does not say what is waited for:\n%s", r.Stderr)
 	}

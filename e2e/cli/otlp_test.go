@@ -39,7 +39,11 @@ func sameAsPrinted(t *testing.T, r harness.Result, c *harness.Collector) {
 	if len(printed) == 0 {
 		t.Error("nothing was printed")
 	}
-	if diff := gocmp.Diff(sorted(printed), received(c), cmpopts.IgnoreFields(harness.Span{}, "Came", "Sender")); diff != "" {
+	if diff := gocmp.Diff(
+		sorted(printed),
+		received(c),
+		cmpopts.IgnoreFields(harness.Span{}, "Came", "Sender"),
+	); diff != "" {
 		t.Errorf("spans (-printed +received):\n%s", diff)
 	}
 }
@@ -63,12 +67,51 @@ func TestOTLP(t *testing.T) {
 		env    []string
 		header map[string]string
 	}{
-		"gRPC":                  {"the scheme names the protocol", false, []string{"--otlp", "grpc://ADDRESS"}, nil, nil},
-		"HTTP":                  {"the scheme names the protocol", true, []string{"--otlp", "http://ADDRESS"}, nil, nil},
-		"HTTP by variable":      {"HTTP is the default of the specification", true, nil, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://ADDRESS"}, nil},
-		"gRPC by variables":     {"the protocol is named", false, nil, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://ADDRESS", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, nil},
-		"for traces":            {"the variable for traces is a whole URL", true, nil, []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://ADDRESS/v1/traces", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, nil},
-		"flag before variables": {"the flag wins", false, []string{"--otlp", "grpc://ADDRESS"}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, nil},
+		"gRPC": {
+			"the scheme names the protocol",
+			false,
+			[]string{"--otlp", "grpc://ADDRESS"},
+			nil,
+			nil,
+		},
+		"HTTP": {
+			"the scheme names the protocol",
+			true,
+			[]string{"--otlp", "http://ADDRESS"},
+			nil,
+			nil,
+		},
+		"HTTP by variable": {
+			"HTTP is the default of the specification",
+			true,
+			nil,
+			[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://ADDRESS"},
+			nil,
+		},
+		"gRPC by variables": {
+			"the protocol is named",
+			false,
+			nil,
+			[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://ADDRESS", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
+			nil,
+		},
+		"for traces": {
+			"the variable for traces is a whole URL",
+			true,
+			nil,
+			[]string{
+				"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://ADDRESS/v1/traces",
+				"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1",
+			},
+			nil,
+		},
+		"flag before variables": {
+			"the flag wins",
+			false,
+			[]string{"--otlp", "grpc://ADDRESS"},
+			[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"},
+			nil,
+		},
 		"headers": {
 			"as a backend that wants a key needs", true, []string{"--otlp", "http://ADDRESS"},
 			[]string{"OTEL_EXPORTER_OTLP_HEADERS=x-key=abc"}, map[string]string{"X-Key": "abc"},
@@ -100,7 +143,10 @@ func TestOTLP(t *testing.T) {
 			for _, v := range tt.env {
 				env = append(env, strings.ReplaceAll(v, "ADDRESS", c.Endpoint))
 			}
-			script := "kubectl -n " + ns + " create configmap " + notLetters.ReplaceAllString(strings.ToLower(name), "-")
+			script := "kubectl -n " + ns + " create configmap " + notLetters.ReplaceAllString(
+				strings.ToLower(name),
+				"-",
+			)
 			if tt.env == nil { // beside a bare write, a trace that follows from another
 				script += " && kubectl -n " + ns + " delete pod -l app=web"
 			}
@@ -146,7 +192,23 @@ func TestOTLPBackendThatComesLate(t *testing.T) {
 	t.Parallel()
 	ns := bench.Namespace(t)
 	addr := harness.Free(t)
-	p := bench.Begin(t, harness.Call{Args: []string{"run", "-o", "json", "--otlp", "grpc://" + addr, "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 1))}})
+	p := bench.Begin(
+		t,
+		harness.Call{
+			Args: []string{
+				"run",
+				"-o",
+				"json",
+				"--otlp",
+				"grpc://" + addr,
+				"--",
+				"kubectl",
+				"apply",
+				"-f",
+				harness.File(t, deployment(ns, "web", 1)),
+			},
+		},
+	)
 	p.AwaitStderr(t, "cannot send spans to grpc://"+addr)
 	c := collector(t, func() (*harness.Collector, error) { return harness.NewCollectorAt(addr) })
 	r := harness.Parse(t, p.Wait(t))
@@ -155,7 +217,11 @@ func TestOTLPBackendThatComesLate(t *testing.T) {
 	}
 	sameAsPrinted(t, r, c)
 	if n := strings.Count(r.Stderr, "cannot send spans"); n != 1 || strings.Contains(r.Stderr, "could not be sent") {
-		t.Errorf("it says %d times that the backend is not there, want once, and nothing of lost spans:\n%s", n, r.Stderr)
+		t.Errorf(
+			"it says %d times that the backend is not there, want once, and nothing of lost spans:\n%s",
+			n,
+			r.Stderr,
+		)
 	}
 }
 
@@ -175,7 +241,9 @@ func TestOTLPBackendThatIsDown(t *testing.T) {
 			r := bench.Run(t, tt.code, []string{"--otlp", tt.scheme + "://" + addr}, "sh", "-c",
 				"kubectl -n "+ns+" create configmap "+tt.scheme+"; exit "+string(rune('0'+tt.code)))
 			lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
-			want := regexp.MustCompile(`^lifeline: .*2 (of 2 )?spans .*` + regexp.QuoteMeta(addr) + `.*connection refused`)
+			want := regexp.MustCompile(
+				`^lifeline: .*2 (of 2 )?spans .*` + regexp.QuoteMeta(addr) + `.*connection refused`,
+			)
 			if last := lines[len(lines)-1]; !want.MatchString(last) {
 				t.Errorf("the last line does not say how many spans were lost, and why: %q", last)
 			}

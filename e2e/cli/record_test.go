@@ -70,12 +70,25 @@ func TestReplayShowsWhatTheRunShowed(t *testing.T) {
 		code    int
 		command []string
 	}{
-		"create":            {"r", 0, []string{"kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 2))}},
-		"compressed":        {"r.gz", 0, []string{"kubectl", "-n", ns, "scale", "deployment/there", "--replicas=1"}},
-		"refused write":     {"r", 1, []string{"kubectl", "delete", "--raw", "/api/v1/namespaces/" + ns + "/configmaps/none"}},
-		"self-healing":      {"r", 0, []string{"kubectl", "-n", ns, "delete", "pod", "-l", "app=there"}},
-		"not settled":       {"r", 3, []string{"kubectl", "apply", "-f", harness.File(t, slow(ns))}},
-		"of several things": {"r", 0, []string{"kubectl", "apply", "-f", harness.File(t, configMap(ns, "a", "k: v")+"---\n"+configMap(ns, "b", "k: v"))}},
+		"create":     {"r", 0, []string{"kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 2))}},
+		"compressed": {"r.gz", 0, []string{"kubectl", "-n", ns, "scale", "deployment/there", "--replicas=1"}},
+		"refused write": {
+			"r",
+			1,
+			[]string{"kubectl", "delete", "--raw", "/api/v1/namespaces/" + ns + "/configmaps/none"},
+		},
+		"self-healing": {"r", 0, []string{"kubectl", "-n", ns, "delete", "pod", "-l", "app=there"}},
+		"not settled":  {"r", 3, []string{"kubectl", "apply", "-f", harness.File(t, slow(ns))}},
+		"of several things": {
+			"r",
+			0,
+			[]string{
+				"kubectl",
+				"apply",
+				"-f",
+				harness.File(t, configMap(ns, "a", "k: v")+"---\n"+configMap(ns, "b", "k: v")),
+			},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +120,13 @@ func TestObserversAgree(t *testing.T) {
 	w.AwaitStdout(t, `"name":"readiness"`)
 	middle.AwaitStdout(t, `"name":"readiness"`)
 	seen := map[string]harness.Result{
-		"record": recorded(t, a, first), "another record": recorded(t, b, second), "watch": harness.Parse(t, leave(t, w)),
+		"record": recorded(
+			t,
+			a,
+			first,
+		),
+		"another record": recorded(t, b, second),
+		"watch":          harness.Parse(t, leave(t, w)),
 	}
 	reference := seen["record"]
 	const rollout = `

@@ -45,14 +45,38 @@ func TestDamagedRecordings(t *testing.T) {
 		// kept says that what comes before the damage is printed.
 		kept bool
 	}{
-		"empty":             {"no line is there to name", "r", "", `the file is empty`, false},
-		"another file":      {"its first line says so", "r", "hello\n", `line 1: not the header of a Lifeline recording`, false},
-		"a later format":    {"its version is named", "r", but(0, `{"lifelineRecording":99,"cluster":"c"}`+"\n"), `its format is version 99, known is 1`, false},
-		"no JSON":           {"the line is named", "r", but(9, "{broken\n"), `line 10: damaged: .*`, true},
-		"says nothing":      {"the line is named", "r", but(9, "{}\n"), `line 10: .*`, true},
-		"truncated":         {"the line is named", "r", strings.Join(lines[:12], "") + lines[12][:20], `line 13: truncated`, true},
-		"truncated archive": {"the line is named", "r.gz", zipped.String()[:zipped.Len()/2], `line \d+: truncated`, true},
-		"no archive":        {"the file is named", "r.gz", "this is no archive\n", `gzip: invalid header`, false},
+		"empty": {"no line is there to name", "r", "", `the file is empty`, false},
+		"another file": {
+			"its first line says so",
+			"r",
+			"hello\n",
+			`line 1: not the header of a Lifeline recording`,
+			false,
+		},
+		"a later format": {
+			"its version is named",
+			"r",
+			but(0, `{"lifelineRecording":99,"cluster":"c"}`+"\n"),
+			`its format is version 99, known is 1`,
+			false,
+		},
+		"no JSON":      {"the line is named", "r", but(9, "{broken\n"), `line 10: damaged: .*`, true},
+		"says nothing": {"the line is named", "r", but(9, "{}\n"), `line 10: .*`, true},
+		"truncated": {
+			"the line is named",
+			"r",
+			strings.Join(lines[:12], "") + lines[12][:20],
+			`line 13: truncated`,
+			true,
+		},
+		"truncated archive": {
+			"the line is named",
+			"r.gz",
+			zipped.String()[:zipped.Len()/2],
+			`line \d+: truncated`,
+			true,
+		},
+		"no archive": {"the file is named", "r.gz", "this is no archive\n", `gzip: invalid header`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

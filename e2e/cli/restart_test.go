@@ -86,7 +86,11 @@ func TestObserversOutliveTheAPIServer(t *testing.T) {
 				t.Errorf("IDs (-record +watch):\n%s", diff)
 			}
 			// What was written while both were connected is in the right trace.
-			o.CheckOnly(t, kept, func(name string) bool { return strings.HasPrefix(name, "before") || strings.HasPrefix(name, "after") })
+			o.CheckOnly(
+				t,
+				kept,
+				func(name string) bool { return strings.HasPrefix(name, "before") || strings.HasPrefix(name, "after") },
+			)
 		})
 	}
 }
@@ -95,7 +99,14 @@ func TestRunOutlivesTheAPIServer(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
 	p := bench.Begin(t, harness.Call{Args: []string{
-		"run", "-o", "json", "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 1, "lab.lifeline.dev/pull: 8s")),
+		"run",
+		"-o",
+		"json",
+		"--",
+		"kubectl",
+		"apply",
+		"-f",
+		harness.File(t, deployment(ns, "web", 1, "lab.lifeline.dev/pull: 8s")),
 	}})
 	p.AwaitStderr(t, "sandbox web-")
 	restart(t, lab.APIServer, true)

@@ -51,7 +51,18 @@ func TestRightsInOneNamespace(t *testing.T) {
 	config := bench.KubeconfigFor(alice)
 	t.Run("run", func(t *testing.T) {
 		r := bench.Do(t, harness.Call{
-			Args:       []string{"run", "-o", "json", "-n", ns, "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns, "web", 1))},
+			Args: []string{
+				"run",
+				"-o",
+				"json",
+				"-n",
+				ns,
+				"--",
+				"kubectl",
+				"apply",
+				"-f",
+				harness.File(t, deployment(ns, "web", 1)),
+			},
 			Kubeconfig: config,
 		})
 		if r.Code != 0 {

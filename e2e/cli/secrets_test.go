@@ -61,7 +61,15 @@ spec:
 	dir := t.TempDir()
 	file, beside := filepath.Join(dir, "run"), filepath.Join(dir, "record")
 	rec := observer(t, ns, "record", beside)
-	r := bench.Run(t, 0, []string{"--record", file, "--otlp", "grpc://" + collector.Endpoint}, "kubectl", "apply", "-f", manifest)
+	r := bench.Run(
+		t,
+		0,
+		[]string{"--record", file, "--otlp", "grpc://" + collector.Endpoint},
+		"kubectl",
+		"apply",
+		"-f",
+		manifest,
+	)
 	leave(t, rec)
 	tree := bench.Exec(t, "replay", file)
 

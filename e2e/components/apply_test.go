@@ -72,7 +72,16 @@ func TestApply(t *testing.T) {
 			r := begin(t, ns)
 			if tt.run {
 				res := bench.Do(t, harness.Call{
-					Args:       []string{"run", "--record", r.observations, "--", "kubectl", "apply", "-f", harness.File(t, manifest)},
+					Args: []string{
+						"run",
+						"--record",
+						r.observations,
+						"--",
+						"kubectl",
+						"apply",
+						"-f",
+						harness.File(t, manifest),
+					},
 					Kubeconfig: bench.KubeconfigFor(tt.user),
 				})
 				if res.Code != 0 {
@@ -80,7 +89,14 @@ func TestApply(t *testing.T) {
 				}
 			} else {
 				end := r.observe(t)
-				if out, err := bench.RunKubectlAs(t.Context(), tt.user, strings.NewReader(manifest), "apply", "-f", "-"); err != nil {
+				if out, err := bench.RunKubectlAs(
+					t.Context(),
+					tt.user,
+					strings.NewReader(manifest),
+					"apply",
+					"-f",
+					"-",
+				); err != nil {
 					t.Fatalf("%s: %v\n%s", tt.reason, err, out)
 				}
 				settled(t, ns)

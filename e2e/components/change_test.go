@@ -51,7 +51,21 @@ kind: Head
 metadata: {name: web, namespace: %s}
 spec: {image: %q, replicas: 1}
 `, ns, ref)
-	res := bench.Do(t, harness.Call{Args: []string{"run", "--record", r.observations, "--", "kubectl", "apply", "-f", harness.File(t, manifest)}})
+	res := bench.Do(
+		t,
+		harness.Call{
+			Args: []string{
+				"run",
+				"--record",
+				r.observations,
+				"--",
+				"kubectl",
+				"apply",
+				"-f",
+				harness.File(t, manifest),
+			},
+		},
+	)
 	if res.Code != 0 {
 		t.Fatalf("exit code %d\n%s", res.Code, res.Stderr)
 	}
@@ -70,9 +84,27 @@ func TestCrashLoop(t *testing.T) {
       env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "3"}]
 `), "apply", "-f", "-")
 	harness.Eventually(t, "the second restart", func() bool {
-		return bench.MustKubectl(t, "", "-n", ns, "get", "pod/crash", "-o", "jsonpath={.status.containerStatuses[0].restartCount}") == "2"
+		return bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			ns,
+			"get",
+			"pod/crash",
+			"-o",
+			"jsonpath={.status.containerStatuses[0].restartCount}",
+		) == "2"
 	})
-	bench.MustKubectl(t, "", "-n", ns, "wait", "pod/crash", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "--timeout=4m")
+	bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"wait",
+		"pod/crash",
+		"--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff",
+		"--timeout=4m",
+	)
 	end()
 	r.end(t)
 	r.save(t, "crashloop", false)
@@ -101,15 +133,37 @@ func TestEviction(t *testing.T) {
 	calm(t)
 	r := begin(t, ns)
 	end := r.observe(t)
-	victim, _, _ := strings.Cut(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"), " ")
-	bench.MustKubectl(t, fmt.Sprintf(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":%q,"namespace":%q}}`, victim, ns),
-		"create", "--raw", "/api/v1/namespaces/"+ns+"/pods/"+victim+"/eviction", "-f", "-")
+	victim, _, _ := strings.Cut(
+		bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"),
+		" ",
+	)
+	bench.MustKubectl(
+		t,
+		fmt.Sprintf(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":%q,"namespace":%q}}`, victim, ns),
+		"create",
+		"--raw",
+		"/api/v1/namespaces/"+ns+"/pods/"+victim+"/eviction",
+		"-f",
+		"-",
+	)
 	// Its log is longer than that.
 	bench.MustKubectl(t, pod(ns, "greedy", `
       resources: {limits: {ephemeral-storage: "1"}}
 `), "apply", "-f", "-")
 	harness.Eventually(t, "the kubelet evicting", func() bool {
-		return strings.Contains(bench.MustKubectl(t, "", "-n", ns, "get", "events", "-o", "jsonpath={.items[?(@.involvedObject.name=='greedy')].reason}"), "Evicted")
+		return strings.Contains(
+			bench.MustKubectl(
+				t,
+				"",
+				"-n",
+				ns,
+				"get",
+				"events",
+				"-o",
+				"jsonpath={.items[?(@.involvedObject.name=='greedy')].reason}",
+			),
+			"Evicted",
+		)
 	})
 	collector.Await(t, 1, func(s *harness.Span) bool {
 		return s.Name == "syncTerminatedPod" && s.Attributes["k8s.pod"] == ns+"/greedy"

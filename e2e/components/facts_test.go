@@ -99,13 +99,20 @@ func (all *told) checkRequests(t *testing.T) {
 	for _, e := range all.events {
 		got := spans[e.AuditID]
 		if len(got) != 1 {
-			t.Errorf("%s %s of %s has %d spans with its audit-id, want 1", e.Verb, e.ObjectRef.Resource, e.User.Username, len(got))
+			t.Errorf(
+				"%s %s of %s has %d spans with its audit-id, want 1",
+				e.Verb,
+				e.ObjectRef.Resource,
+				e.User.Username,
+				len(got),
+			)
 			continue
 		}
 		s := got[0]
-		if e.Verb == "create" && e.ResponseStatus.Code == 201 && !slices.ContainsFunc(all.below(s), func(s *harness.Span) bool {
-			return s.Service == "etcd" && s.Name == "etcdserverpb.KV/Txn"
-		}) {
+		if e.Verb == "create" && e.ResponseStatus.Code == 201 &&
+			!slices.ContainsFunc(all.below(s), func(s *harness.Span) bool {
+				return s.Service == "etcd" && s.Name == "etcdserverpb.KV/Txn"
+			}) {
 			t.Errorf("%s was stored, and no span of etcd is below it", s.Name)
 		}
 		if strings.HasPrefix(e.User.Username, "system:node:") {
@@ -139,7 +146,11 @@ func (all *told) checkCreation(t *testing.T, trusted, context bool) {
 			want = 1
 		}
 		if s.Parent != "" || len(s.Links) != want {
-			t.Errorf("parent %+v, links %+v: want a root, with a link to the client if that sends a context", parent, s.Links)
+			t.Errorf(
+				"parent %+v, links %+v: want a root, with a link to the client if that sends a context",
+				parent,
+				s.Links,
+			)
 		}
 	}
 }
@@ -188,7 +199,8 @@ func (all *told) checkNames(t *testing.T, s *harness.Span, uid string) {
 			t.Errorf("no cri.sandbox.run with a sandbox.name that holds the Pod's UID %s", uid)
 		}
 	case strings.HasSuffix(s.Name, "/CreateContainer"):
-		if !strings.Contains(s.Attributes["container.name"], "_"+uid+"_") || s.Attributes["sandbox.id"] == "" || s.Attributes["container.id"] == "" {
+		if !strings.Contains(s.Attributes["container.name"], "_"+uid+"_") || s.Attributes["sandbox.id"] == "" ||
+			s.Attributes["container.id"] == "" {
 			t.Errorf("%s %v: want the names of container and sandbox, with the Pod's UID %s", s.Name, s.Attributes, uid)
 		}
 	case strings.HasSuffix(s.Name, "/StartContainer"):

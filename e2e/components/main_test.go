@@ -72,7 +72,9 @@ const queue = "65536"
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if !*update && os.Getenv(asked) == "" {
-		fmt.Println("SKIP: what the components tell changes with Kubernetes only: make e2e-components, or " + asked + "=1, holds it against the docs")
+		fmt.Println(
+			"SKIP: what the components tell changes with Kubernetes only: make e2e-components, or " + asked + "=1, holds it against the docs",
+		)
 		return
 	}
 	_ = os.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", queue)

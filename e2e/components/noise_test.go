@@ -56,8 +56,20 @@ func routineURL(path string) bool {
 func poll(name string) bool {
 	_, call, _ := strings.Cut(name, "Service/")
 	switch call {
-	case "ListContainers", "ListPodSandbox", "ContainerStatus", "PodSandboxStatus", "ListImages", "ImageFsInfo", "ImageStatus",
-		"Status", "Version", "ListContainerStats", "ContainerStats", "ListPodSandboxStats", "PodSandboxStats", "RuntimeConfig":
+	case "ListContainers",
+		"ListPodSandbox",
+		"ContainerStatus",
+		"PodSandboxStatus",
+		"ListImages",
+		"ImageFsInfo",
+		"ImageStatus",
+		"Status",
+		"Version",
+		"ListContainerStats",
+		"ContainerStats",
+		"ListPodSandboxStats",
+		"PodSandboxStats",
+		"RuntimeConfig":
 		return true
 	}
 	return false

@@ -42,7 +42,10 @@ type recording struct {
 func calm(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, "the end of other namespaces", func() bool {
-		return !strings.Contains(bench.MustKubectl(t, "", "get", "namespaces", "-o", "jsonpath={.items[*].status.phase}"), "Terminating")
+		return !strings.Contains(
+			bench.MustKubectl(t, "", "get", "namespaces", "-o", "jsonpath={.items[*].status.phase}"),
+			"Terminating",
+		)
 	})
 }
 
@@ -186,5 +189,11 @@ func pack(t *testing.T, file string, text []byte) {
 	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d lines, %d bytes, %d packed", filepath.Base(file), bytes.Count(text, []byte("\n")), len(text), out.Len())
+	t.Logf(
+		"%s: %d lines, %d bytes, %d packed",
+		filepath.Base(file),
+		bytes.Count(text, []byte("\n")),
+		len(text),
+		out.Len(),
+	)
 }

@@ -39,7 +39,12 @@ func TestStreams(t *testing.T) {
 		for _, s := range all.named("kubelet", path) {
 			// Not even of a context that the client sends.
 			if s.Parent != "" || len(s.Links) > 0 {
-				t.Errorf("the kubelet's %s has parent %q and links %+v, want a root that knows of nothing", path, s.Parent, s.Links)
+				t.Errorf(
+					"the kubelet's %s has parent %q and links %+v, want a root that knows of nothing",
+					path,
+					s.Parent,
+					s.Links,
+				)
 			}
 		}
 		if n := len(all.named("kubelet", path)); n != len(asked) || n == 0 {
@@ -63,8 +68,15 @@ func execute(t *testing.T, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod, _, _ := strings.Cut(bench.MustKubectl(t, "", "-n", namespace, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"), " ")
-	req, err := http.NewRequest(http.MethodGet, config.Host+"/api/v1/namespaces/"+namespace+"/pods/"+pod+"/exec?command=/app&command=ready&stdout=true", nil)
+	pod, _, _ := strings.Cut(
+		bench.MustKubectl(t, "", "-n", namespace, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"),
+		" ",
+	)
+	req, err := http.NewRequest(
+		http.MethodGet,
+		config.Host+"/api/v1/namespaces/"+namespace+"/pods/"+pod+"/exec?command=/app&command=ready&stdout=true",
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

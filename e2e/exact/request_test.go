@@ -27,7 +27,13 @@ func TestRequests(t *testing.T) {
 		{"delete", "deleted", []string{"delete", "deployment", "web"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := harness.Parse(t, bench.Do(t, harness.Call{Args: append([]string{"run", "-o", "json", "--", "kubectl", "-n", ns}, c.command...)}))
+			r := harness.Parse(
+				t,
+				bench.Do(
+					t,
+					harness.Call{Args: append([]string{"run", "-o", "json", "--", "kubectl", "-n", ns}, c.command...)},
+				),
+			)
 			if r.Code != 0 || len(r.Traces) == 0 {
 				t.Fatalf("exit code %d, %d traces\n%s", r.Code, len(r.Traces), r.Stderr)
 			}
@@ -42,7 +48,8 @@ func TestRequests(t *testing.T) {
 			})
 			known(t, told)
 			spans := told.Find("reconcile Deployment", "web")
-			if told.ID == created.ID || len(spans) != 1 || spans[0].Attributes["lifeline.evidence"] != "request" || spans[0].Outcome() != c.outcome {
+			if told.ID == created.ID || len(spans) != 1 || spans[0].Attributes["lifeline.evidence"] != "request" ||
+				spans[0].Outcome() != c.outcome {
 				t.Errorf("the server says:\n%s", harness.Names{}.Outline(told))
 			}
 		})
@@ -67,7 +74,20 @@ func TestFallsBack(t *testing.T) {
 			}
 		}
 	}
-	if out := bench.MustKubectl(t, "", "-n", ns, "get", "deployment", "web", "-o", "yaml"); strings.Contains(out, lifeline.ContextKey) {
+	if out := bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"get",
+		"deployment",
+		"web",
+		"-o",
+		"yaml",
+	); strings.Contains(
+		out,
+		lifeline.ContextKey,
+	) {
 		t.Errorf("who gave it a context?\n%s", out)
 	}
 }
@@ -86,10 +106,34 @@ func TestWithoutPods(t *testing.T) {
 			t.Errorf("%s is known by %q, want owner", span.Object(), got)
 		}
 	}
-	if out := bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "yaml"); strings.Contains(out, lifeline.ContextKey) {
+	if out := bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"get",
+		"pods",
+		"-o",
+		"yaml",
+	); strings.Contains(
+		out,
+		lifeline.ContextKey,
+	) {
 		t.Errorf("Pods were given a context:\n%s", out)
 	}
-	if out := bench.MustKubectl(t, "", "-n", ns, "get", "replicasets", "-o", "yaml"); !strings.Contains(out, lifeline.ContextKey) {
+	if out := bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"get",
+		"replicasets",
+		"-o",
+		"yaml",
+	); !strings.Contains(
+		out,
+		lifeline.ContextKey,
+	) {
 		t.Errorf("the ReplicaSet was given no context:\n%s", out)
 	}
 }

@@ -78,7 +78,17 @@ func TestLinksTheAPIServer(t *testing.T) {
 	install(t)
 	ns := bench.Namespace(t)
 	r := harness.Parse(t, bench.Do(t, harness.Call{
-		Args: []string{"run", "-o", "json", "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns))}, Kubeconfig: as(t, ns, "user"),
+		Args: []string{
+			"run",
+			"-o",
+			"json",
+			"--",
+			"kubectl",
+			"apply",
+			"-f",
+			harness.File(t, deployment(ns)),
+		},
+		Kubeconfig: as(t, ns, "user"),
 	}))
 	if r.Code != 0 || len(r.Traces) != 1 {
 		t.Fatalf("exit code %d, %d traces\n%s", r.Code, len(r.Traces), r.Stderr)
@@ -94,7 +104,9 @@ func TestLinksTheAPIServer(t *testing.T) {
 		t.Fatalf("the links of the write are %v", writes[0].Links)
 	}
 	harness.Eventually(t, "the span that is linked", func() bool {
-		return len(elsewhere.Spans(func(s *harness.Span) bool { return s.Trace == links[0].Trace && s.ID == links[0].Span })) == 1
+		return len(
+			elsewhere.Spans(func(s *harness.Span) bool { return s.Trace == links[0].Trace && s.ID == links[0].Span }),
+		) == 1
 	})
 }
 
@@ -133,7 +145,11 @@ receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}
 // register has the API server call the webhook at calls, until the test ends.
 func register(t *testing.T, ca string, flags ...string) {
 	t.Helper()
-	lifelineCommand(t, append([]string{"webhook", "install", "--url", "https://" + calls + "/admission", "--ca-file", ca}, flags...)...)
+	lifelineCommand(
+		t,
+		append(
+			[]string{"webhook", "install", "--url", "https://" + calls + "/admission", "--ca-file", ca},
+			flags...)...)
 	t.Cleanup(func() { lifelineCommand(t, "webhook", "uninstall") })
 }
 
@@ -161,11 +177,31 @@ func as(t *testing.T, namespace, who string) string {
 	t.Helper()
 	switch who {
 	case "user":
-		bench.MustKubectl(t, "", "-n", namespace, "create", "rolebinding", "edit", "--clusterrole=edit", "--user="+alice)
+		bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			namespace,
+			"create",
+			"rolebinding",
+			"edit",
+			"--clusterrole=edit",
+			"--user="+alice,
+		)
 		return bench.KubeconfigFor(alice)
 	case "service account":
 		bench.MustKubectl(t, "", "-n", namespace, "create", "serviceaccount", "robot")
-		bench.MustKubectl(t, "", "-n", namespace, "create", "rolebinding", "edit", "--clusterrole=edit", "--serviceaccount="+namespace+":robot")
+		bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			namespace,
+			"create",
+			"rolebinding",
+			"edit",
+			"--clusterrole=edit",
+			"--serviceaccount="+namespace+":robot",
+		)
 		token := strings.TrimSpace(bench.MustKubectl(t, "", "-n", namespace, "create", "token", "robot"))
 		return bench.KubeconfigWith(t, func(c *harness.Config) {
 			c.AuthInfos["robot"] = &clientcmdapi.AuthInfo{Token: token}
@@ -181,7 +217,13 @@ func oneTrace(t *testing.T, s *harness.Server, who string, run bool, tracing map
 	apply := []string{"kubectl", "apply", "-f", manifest}
 	var ran *harness.Trace
 	if run {
-		r := harness.Parse(t, bench.Do(t, harness.Call{Args: append([]string{"run", "-o", "json", "--"}, apply...), Kubeconfig: kubeconfig}))
+		r := harness.Parse(
+			t,
+			bench.Do(
+				t,
+				harness.Call{Args: append([]string{"run", "-o", "json", "--"}, apply...), Kubeconfig: kubeconfig},
+			),
+		)
 		if r.Code != 0 || len(r.Traces) != 1 {
 			t.Fatalf("exit code %d, %d traces\n%s", r.Code, len(r.Traces), r.Stderr)
 		}
@@ -209,7 +251,8 @@ func oneTrace(t *testing.T, s *harness.Server, who string, run bool, tracing map
 		harness.Eventually(t, "the API server's span of the write in the trace", func() bool {
 			tr = traceOf(t, s, ns)
 			return slices.ContainsFunc(tr.Spans, func(s *harness.Span) bool {
-				return s.Service == "apiserver" && strings.HasPrefix(s.Name, "PATCH ") || strings.HasPrefix(s.Name, "POST ")
+				return s.Service == "apiserver" && strings.HasPrefix(s.Name, "PATCH ") ||
+					strings.HasPrefix(s.Name, "POST ")
 			})
 		})
 		known(t, tr)
@@ -224,7 +267,11 @@ func traceOf(t *testing.T, s *harness.Server, ns string) (found *harness.Trace) 
 			if sum.Open {
 				continue
 			}
-			if tr := s.Trace(t, sum.TraceID); len(tr.Find("reconcile Deployment", "web")) > 0 && len(tr.Find("reconcile Pod", "")) == 2 {
+			if tr := s.Trace(
+				t,
+				sum.TraceID,
+			); len(tr.Find("reconcile Deployment", "web")) > 0 &&
+				len(tr.Find("reconcile Pod", "")) == 2 {
 				found = tr
 			}
 		}
@@ -312,7 +359,14 @@ func same(t *testing.T, a, b *harness.Trace) {
 			continue
 		}
 		if parent, told := parents[s.ID]; !told || parent != s.Parent {
-			t.Errorf("%s %s is span %s below %s for the command; the server says below %q", s.Name, s.Object(), s.ID, s.Parent, parent)
+			t.Errorf(
+				"%s %s is span %s below %s for the command; the server says below %q",
+				s.Name,
+				s.Object(),
+				s.ID,
+				s.Parent,
+				parent,
+			)
 		}
 	}
 }

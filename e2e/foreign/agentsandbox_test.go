@@ -12,7 +12,15 @@ import (
 // the manifest stands for the run's context.
 func apply(t *testing.T, manifest string) harness.Result {
 	t.Helper()
-	return bench.Run(t, 0, nil, "sh", "-c", `sed "s/TRACEPARENT/$TRACEPARENT/" "$0" | kubectl apply -f -`, harness.File(t, manifest))
+	return bench.Run(
+		t,
+		0,
+		nil,
+		"sh",
+		"-c",
+		`sed "s/TRACEPARENT/$TRACEPARENT/" "$0" | kubectl apply -f -`,
+		harness.File(t, manifest),
+	)
 }
 
 // expect compares the one trace of a claim with how it looks but for the line

@@ -46,12 +46,16 @@ func awaitWhole(t *testing.T, c *harness.Collector, run *harness.Trace, trace st
 	harness.Eventually(t, "the controller's spans in trace "+trace, func() bool {
 		spans := c.Spans(func(s *harness.Span) bool { return s.Trace == trace })
 		all := harness.Trace{Spans: slices.Concat(run.Spans, spans)}
-		if len(all.Find("ReconcileSandboxClaim", "")) == 0 || len(all.Find("ReconcileSandbox", "")) == 0 || len(all.Orphans()) > 0 {
+		if len(all.Find("ReconcileSandboxClaim", "")) == 0 || len(all.Find("ReconcileSandbox", "")) == 0 ||
+			len(all.Orphans()) > 0 {
 			return false
 		}
 		for _, s := range run.Spans {
 			for _, l := range s.Links {
-				if !slices.ContainsFunc(spans, func(s *harness.Span) bool { return s.Trace == l.Trace && s.ID == l.Span }) {
+				if !slices.ContainsFunc(
+					spans,
+					func(s *harness.Span) bool { return s.Trace == l.Trace && s.ID == l.Span },
+				) {
 					return false
 				}
 			}
@@ -63,7 +67,16 @@ func awaitWhole(t *testing.T, c *harness.Collector, run *harness.Trace, trace st
 // carried is the traceparent on an object, and the trace that it names.
 func carried(t *testing.T, namespace, object string) (parent, trace string) {
 	t.Helper()
-	text := bench.MustKubectl(t, "", "-n", namespace, "get", object, "-o", `jsonpath={.metadata.annotations.opentelemetry\.io/trace-context}`)
+	text := bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		namespace,
+		"get",
+		object,
+		"-o",
+		`jsonpath={.metadata.annotations.opentelemetry\.io/trace-context}`,
+	)
 	var headers map[string]string
 	if err := json.Unmarshal([]byte(text), &headers); err != nil {
 		t.Fatalf("%s carries no JSON map of headers: %q: %v", object, text, err)

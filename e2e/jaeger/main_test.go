@@ -32,7 +32,9 @@ const asked = "LIFELINE_E2E_JAEGER"
 func TestMain(m *testing.M) {
 	cached, err := jaeger.Source.Cached(context.Background())
 	if err == nil && !cached && os.Getenv(asked) == "" {
-		fmt.Println("SKIP: Jaeger is not in the cache, and takes five minutes to build: make e2e-jaeger, or " + asked + "=1, builds it")
+		fmt.Println(
+			"SKIP: Jaeger is not in the cache, and takes five minutes to build: make e2e-jaeger, or " + asked + "=1, builds it",
+		)
 		return
 	}
 	if err == nil {

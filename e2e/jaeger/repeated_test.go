@@ -41,7 +41,10 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 	late := addTo(doc, "amend", pcommon.SpanID{7: 1})
 	send(t, backend, doc)
 	harness.Eventually(t, "the repeated spans being there", func() bool {
-		return slices.ContainsFunc(backend.Page(t, id).Spans, func(s jaeger.Span) bool { return s.SpanID == late.SpanID().String() })
+		return slices.ContainsFunc(
+			backend.Page(t, id).Spans,
+			func(s jaeger.Span) bool { return s.SpanID == late.SpanID().String() },
+		)
 	})
 	after := pageReferences(t, backend.Page(t, id))
 	delete(after, late.SpanID().String())
@@ -58,13 +61,20 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 		return slices.ContainsFunc(there, func(s jaeger.Span) bool { return s.Name == name })
 	}
 	harness.Eventually(t, "another span of the same ID being there", func() bool {
-		there = slices.DeleteFunc(backend.Page(t, id).Spans, func(s jaeger.Span) bool { return s.SpanID != late.SpanID().String() })
+		there = slices.DeleteFunc(
+			backend.Page(t, id).Spans,
+			func(s jaeger.Span) bool { return s.SpanID != late.SpanID().String() },
+		)
 		return has("other")
 	})
 	both := len(there) == 2 && has("amend") && slices.ContainsFunc(there, func(s jaeger.Span) bool {
-		return slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.HasPrefix(w, "duplicate span IDs") })
+		return slices.ContainsFunc(
+			s.Warnings,
+			func(w string) bool { return strings.HasPrefix(w, "duplicate span IDs") },
+		)
 	})
-	if instead := len(there) == 1; both != (backend.Storage == jaeger.Memory) || instead != (backend.Storage == jaeger.Badger) {
+	if instead := len(there) == 1; both != (backend.Storage == jaeger.Memory) ||
+		instead != (backend.Storage == jaeger.Badger) {
 		t.Errorf("with storage %q, two spans of one ID are %+v", backend.Storage, there)
 	}
 	return id
@@ -98,7 +108,12 @@ func send(t *testing.T, backend *jaeger.Server, doc ptrace.Traces) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+backend.HTTP+"/v1/traces", bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(
+		t.Context(),
+		http.MethodPost,
+		"http://"+backend.HTTP+"/v1/traces",
+		bytes.NewReader(text),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,12 @@ func TestEachTraceIsWhole(t *testing.T) {
 func serve(t *testing.T, otlp string) *harness.Server {
 	t.Helper()
 	s := bench.Server(t, harness.ServerOptions{
-		OTLP:   otlp,
-		Config: fmt.Sprintf("receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\n", receiver, bench.AuditLog()),
+		OTLP: otlp,
+		Config: fmt.Sprintf(
+			"receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\n",
+			receiver,
+			bench.AuditLog(),
+		),
 	})
 	s.Start(t)
 	return s
@@ -92,7 +96,11 @@ func whole(t *testing.T, s *harness.Server, backend *jaeger.Server, except strin
 		if roots, orphans := tr.Roots(), tr.Orphans(); len(roots) != 1 || len(orphans) > 0 {
 			t.Errorf("trace %s has %d roots and %d spans whose parent is not there", tr.ID, len(roots), len(orphans))
 		}
-		if diff := gocmp.Diff(references(tr), pageReferences(t, backend.Page(t, tr.ID)), cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(
+			references(tr),
+			pageReferences(t, backend.Page(t, tr.ID)),
+			cmpopts.EquateEmpty(),
+		); diff != "" {
 			t.Errorf("trace %s on Jaeger's page, each span with what it refers to (-server +Jaeger):\n%s", tr.ID, diff)
 		}
 		all = append(all, tr)
@@ -113,10 +121,16 @@ func same(t *testing.T, s *harness.Server, backend *jaeger.Server, id string) *h
 	var stored *harness.Trace
 	harness.Eventually(t, "Jaeger having trace "+id+" as the server has it", func() bool {
 		stored = s.Trace(t, id)
-		diff = gocmp.Diff([]*harness.Trace{asThere(stored, backend)}, backend.OTLP(t, id), cmpopts.EquateEmpty(),
+		diff = gocmp.Diff(
+			[]*harness.Trace{asThere(stored, backend)},
+			backend.OTLP(t, id),
+			cmpopts.EquateEmpty(),
 			// Jaeger puts the events of a span in the order of their names.
-			cmpopts.SortSlices(func(a, b harness.Event) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) }),
-			cmpopts.IgnoreMapEntries(func(name, _ string) bool { return name == jaeger.Warnings }))
+			cmpopts.SortSlices(
+				func(a, b harness.Event) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) },
+			),
+			cmpopts.IgnoreMapEntries(func(name, _ string) bool { return name == jaeger.Warnings }),
+		)
 		return diff == ""
 	})
 	return stored
@@ -208,12 +222,25 @@ func tell(t *testing.T, all []*harness.Trace, backend *jaeger.Server) {
 			for _, l := range s.Links {
 				links[l.Why]++
 				if !known[harness.Link{Trace: l.Trace, Span: l.Span}] {
-					t.Errorf("the link %q of span %s in trace %s leads to span %s of trace %s, which is nowhere", l.Why, s.Name, tr.ID, l.Span, l.Trace)
+					t.Errorf(
+						"the link %q of span %s in trace %s leads to span %s of trace %s, which is nowhere",
+						l.Why,
+						s.Name,
+						tr.ID,
+						l.Span,
+						l.Trace,
+					)
 				}
 			}
 		}
 	}
-	t.Logf("%d traces are the same; spans by service: %v; links: %v; Jaeger's services: %q", len(all), spans, links, backend.Services(t))
+	t.Logf(
+		"%d traces are the same; spans by service: %v; links: %v; Jaeger's services: %q",
+		len(all),
+		spans,
+		links,
+		backend.Services(t),
+	)
 	if len(all) < 6 || len(links) == 0 || spans["apiserver"] == 0 || spans["etcd"] == 0 {
 		t.Error("that is too little to tell")
 	}

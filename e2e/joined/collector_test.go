@@ -35,7 +35,12 @@ func open(t *testing.T, name string) example {
 		t.Skip("SKIP: there are no certificates without openssl: apt-get install openssl")
 	}
 	e := example{name: name, certificates: t.TempDir()}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(examples, "certificates.sh"), e.certificates, "IP:127.0.0.1").CombinedOutput()
+	out, err := exec.CommandContext(
+		t.Context(),
+		filepath.Join(examples, "certificates.sh"),
+		e.certificates,
+		"IP:127.0.0.1",
+	).CombinedOutput()
 	if err != nil {
 		t.Fatalf("certificates.sh: %v\n%s", err, out)
 	}
@@ -45,7 +50,13 @@ func open(t *testing.T, name string) example {
 // agent runs the Collector of the nodes, where the components send their spans.
 func (e example) agent(t *testing.T, to string) *otelcol.Collector {
 	t.Helper()
-	return otelcol.Run(t, filepath.Join(examples, "agent", "collector.yaml"), receiver, "SEND_TO="+to, "CERTIFICATES="+filepath.Join(e.certificates, "sender"))
+	return otelcol.Run(
+		t,
+		filepath.Join(examples, "agent", "collector.yaml"),
+		receiver,
+		"SEND_TO="+to,
+		"CERTIFICATES="+filepath.Join(e.certificates, "sender"),
+	)
 }
 
 // server starts a server with the receivers of the example's configuration. The
@@ -207,7 +218,11 @@ func TestCollectorKeepsWhatIsRefused(t *testing.T) {
 			c.begin(t, s)
 			bench.MustKubectl(t, deployment(ns, "web", image(t)), "apply", "-f", "-")
 			bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=4m")
-			harness.Eventually(t, "the Collector being refused", func() bool { return strings.Contains(agent.Log(t), refused) })
+			harness.Eventually(
+				t,
+				"the Collector being refused",
+				func() bool { return strings.Contains(agent.Log(t), refused) },
+			)
 			c.end(t, s)
 			told(t, s, ns)
 			nothingLost(t, agent, 1)
@@ -263,7 +278,16 @@ func TestCollectorManifests(t *testing.T) {
 					Data     map[string]string
 				}
 			}
-			text := bench.MustKubectl(t, "", "apply", "--dry-run=server", "-o", "json", "-k", filepath.Join(examples, name))
+			text := bench.MustKubectl(
+				t,
+				"",
+				"apply",
+				"--dry-run=server",
+				"-o",
+				"json",
+				"-k",
+				filepath.Join(examples, name),
+			)
 			if err := json.Unmarshal([]byte(text), &all); err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +298,9 @@ func TestCollectorManifests(t *testing.T) {
 				}
 				found := false
 				for _, o := range all.Items {
-					found = found || o.Kind == "ConfigMap" && strings.HasPrefix(o.Metadata.Name, "collector-"+who+"-") && o.Data["collector.yaml"] == string(want)
+					found = found ||
+						o.Kind == "ConfigMap" && strings.HasPrefix(o.Metadata.Name, "collector-"+who+"-") &&
+							o.Data["collector.yaml"] == string(want)
 				}
 				if !found {
 					t.Errorf("there is no ConfigMap with the configuration of the Collector %s", who)

@@ -43,7 +43,11 @@ type report struct {
 // doctor runs it beside a server.
 func doctor(t *testing.T, s *harness.Server, more ...string) harness.Result {
 	t.Helper()
-	return bench.Exec(t, append([]string{"doctor", "--server", "http://" + s.APIAddress(), "--telemetry", "http://" + s.TelemetryAddress()}, more...)...)
+	return bench.Exec(
+		t,
+		append(
+			[]string{"doctor", "--server", "http://" + s.APIAddress(), "--telemetry", "http://" + s.TelemetryAddress()},
+			more...)...)
 }
 
 // counted waits until a server has counted for as long as it takes until silence
@@ -96,7 +100,9 @@ func examine(t *testing.T, s *harness.Server, code int, want map[string]finding)
 			for _, lines := range c.Add {
 				add.WriteString(lines.Text)
 			}
-			if f.status != "" && c.Status != f.status || !strings.Contains(c.Found, f.found) || !strings.Contains(add.String(), f.add) || c.Status == "ok" && add.Len() > 0 {
+			if f.status != "" && c.Status != f.status || !strings.Contains(c.Found, f.found) ||
+				!strings.Contains(add.String(), f.add) ||
+				c.Status == "ok" && add.Len() > 0 {
 				wrong = append(wrong, fmt.Sprintf("%s is %s: %s\n%s; want %+v", c.Name, c.Status, c.Found, &add, f))
 			}
 		}

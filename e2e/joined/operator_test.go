@@ -34,7 +34,8 @@ spec: {image: %q, replicas: 2}
 func ofHead(namespace, name string) func(audit.Write) bool {
 	below := of(namespace, name)
 	return func(w audit.Write) bool {
-		return below(w) || w.Namespace == namespace && w.Name == name && slices.Contains([]string{"heads", "childas"}, w.Resource)
+		return below(w) ||
+			w.Namespace == namespace && w.Name == name && slices.Contains([]string{"heads", "childas"}, w.Resource)
 	}
 }
 

@@ -31,7 +31,9 @@ func TestStreams(t *testing.T) {
 	change := s.TraceOf(t, ns, "web")
 
 	kubectl := func(args ...string) { bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...) }
-	pods := strings.Fields(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"))
+	pods := strings.Fields(
+		bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"),
+	)
 	for range 3 { // as a script does
 		kubectl("exec", pods[0], "--", "/app", "ready")
 	}
@@ -41,8 +43,12 @@ func TestStreams(t *testing.T) {
 
 	// Which of the kubelet's requests there are, and below which of the API server's.
 	want := []string{
-		"exec > /exec/" + ns + "/" + pods[0] + "/web", "exec > /exec/" + ns + "/" + pods[0] + "/web", "exec > /exec/" + ns + "/" + pods[0] + "/web",
-		"exec > /exec/" + ns + "/" + pods[1] + "/web", "log > /containerLogs/" + ns + "/" + pods[0] + "/web", "portforward > /portForward/" + ns + "/" + pods[0],
+		"exec > /exec/" + ns + "/" + pods[0] + "/web",
+		"exec > /exec/" + ns + "/" + pods[0] + "/web",
+		"exec > /exec/" + ns + "/" + pods[0] + "/web",
+		"exec > /exec/" + ns + "/" + pods[1] + "/web",
+		"log > /containerLogs/" + ns + "/" + pods[0] + "/web",
+		"portforward > /portForward/" + ns + "/" + pods[0],
 	}
 	slices.Sort(want)
 	var got []string
@@ -57,7 +63,8 @@ func TestStreams(t *testing.T) {
 		return len(got) >= len(want)
 	})
 	for _, s := range backend.Spans(func(s *harness.Span) bool { return strings.Contains(s.Attributes["http.target"], "command=") }) {
-		if target := s.Attributes["http.target"]; strings.Contains(target, "ready") || !strings.Contains(target, "command=REDACTED") {
+		if target := s.Attributes["http.target"]; strings.Contains(target, "ready") ||
+			!strings.Contains(target, "command=REDACTED") {
 			t.Errorf("what was run is told: %s", target)
 		}
 	}

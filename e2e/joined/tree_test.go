@@ -84,7 +84,8 @@ func requests(tr *harness.Trace) map[string]*harness.Span {
 // of accepts the writes of a Deployment, its ReplicaSets and Pods.
 func of(namespace, name string) func(audit.Write) bool {
 	return func(w audit.Write) bool {
-		return w.Namespace == namespace && (w.Name == name || strings.HasPrefix(w.Name, name+"-")) && slices.Contains([]string{"deployments", "replicasets", "pods"}, w.Resource)
+		return w.Namespace == namespace && (w.Name == name || strings.HasPrefix(w.Name, name+"-")) &&
+			slices.Contains([]string{"deployments", "replicasets", "pods"}, w.Resource)
 	}
 }
 
@@ -109,7 +110,13 @@ func due(all []audit.Write) []audit.Write {
 func connected(t *testing.T, tr *harness.Trace) {
 	t.Helper()
 	if roots, orphans := tr.Roots(), tr.Orphans(); len(roots) != 1 || len(orphans) > 0 {
-		t.Errorf("trace %s has %d roots and %d orphans, want one tree: %v", tr.ID, len(roots), len(orphans), names(orphans))
+		t.Errorf(
+			"trace %s has %d roots and %d orphans, want one tree: %v",
+			tr.ID,
+			len(roots),
+			len(orphans),
+			names(orphans),
+		)
 	}
 }
 
@@ -140,7 +147,10 @@ func TestOneTree(t *testing.T) {
 	t.Run("audit webhook", func(t *testing.T) {
 		address := harness.Free(t)
 		s := serve(t, spans(), fmt.Sprintf("audit: {webhook: {address: %q}}", address))
-		if err := bench.Reconfigure(t.Context(), func(o *lab.Options) { o.AuditWebhook = "http://" + address }); err != nil {
+		if err := bench.Reconfigure(
+			t.Context(),
+			func(o *lab.Options) { o.AuditWebhook = "http://" + address },
+		); err != nil {
 			t.Fatal(err)
 		}
 		oneTree(t, s)
@@ -160,7 +170,10 @@ func heard(t *testing.T, s *harness.Server) {
 				Received struct{ Components []struct{ Name string } }
 			}
 			s.API(t, "sources", &sources)
-			return slices.ContainsFunc(sources.Received.Components, func(c struct{ Name string }) bool { return c.Name == who })
+			return slices.ContainsFunc(
+				sources.Received.Components,
+				func(c struct{ Name string }) bool { return c.Name == who },
+			)
 		})
 	}
 }
@@ -198,11 +211,25 @@ func settled(t *testing.T, s *harness.Server, ns, name string, its func(audit.Wr
 		missing = nil
 		for _, w := range due(writes(t, its)) {
 			if told[w.AuditID] == nil {
-				missing = append(missing, fmt.Sprintf("%s %s/%s %s by %s, audit-id %s", w.Verb, w.Resource, w.Name, w.Subresource, w.UserAgent, w.AuditID))
+				missing = append(
+					missing,
+					fmt.Sprintf(
+						"%s %s/%s %s by %s, audit-id %s",
+						w.Verb,
+						w.Resource,
+						w.Name,
+						w.Subresource,
+						w.UserAgent,
+						w.AuditID,
+					),
+				)
 			}
 		}
 		for _, call := range []string{"RunPodSandbox", "PullImage", "CreateContainer", "StartContainer"} {
-			if !slices.ContainsFunc(tr.Spans, func(s *harness.Span) bool { return s.Service == "containerd" && strings.HasSuffix(s.Name, "/"+call) }) {
+			if !slices.ContainsFunc(
+				tr.Spans,
+				func(s *harness.Span) bool { return s.Service == "containerd" && strings.HasSuffix(s.Name, "/"+call) },
+			) {
 				missing = append(missing, call)
 			}
 		}
@@ -221,18 +248,41 @@ func whole(t *testing.T, s *harness.Server, ns, name string, its func(audit.Writ
 	for _, w := range truth {
 		if told[w.AuditID] == nil {
 			missing++
-			t.Errorf("%s: %s %s/%s %s by %s is not told by the API server's span", name, w.Verb, w.Resource, w.Name, w.Subresource, w.UserAgent)
+			t.Errorf(
+				"%s: %s %s/%s %s by %s is not told by the API server's span",
+				name,
+				w.Verb,
+				w.Resource,
+				w.Name,
+				w.Subresource,
+				w.UserAgent,
+			)
 		}
 	}
 	for _, w := range writes(t, func(w audit.Write) bool { return !its(w) }) {
 		if told[w.AuditID] != nil {
-			t.Errorf("%s: %s %s/%s %s by %s is told, and is another's", name, w.Verb, w.Resource, w.Name, w.Subresource, w.UserAgent)
+			t.Errorf(
+				"%s: %s %s/%s %s by %s is told, and is another's",
+				name,
+				w.Verb,
+				w.Resource,
+				w.Name,
+				w.Subresource,
+				w.UserAgent,
+			)
 		}
 	}
 	if len(truth) < 10 {
 		t.Errorf("%s: only %d writes are in the audit log", name, len(truth))
 	}
-	t.Logf("%s: %d of %d writes are told by the API server's spans; %d spans, of others: %v", name, len(truth)-missing, len(truth), len(tr.Spans), services(tr))
+	t.Logf(
+		"%s: %d of %d writes are told by the API server's spans; %d spans, of others: %v",
+		name,
+		len(truth)-missing,
+		len(truth),
+		len(tr.Spans),
+		services(tr),
+	)
 	for _, who := range []string{"apiserver", "etcd", "kubelet", "containerd"} {
 		if services(tr)[who] == 0 {
 			t.Errorf("%s: nothing of %s is in the trace", name, who)

@@ -82,7 +82,9 @@ var children = []child{
 		gvk: corev1.SchemeGroupVersion.WithKind("Service"), resource: "services",
 		empty: func() client.Object { return &corev1.Service{} },
 		template: func(h *v1alpha1.Head) client.Object {
-			return &corev1.Service{Spec: corev1.ServiceSpec{Selector: selector(h), Ports: []corev1.ServicePort{{Port: 80}}}}
+			return &corev1.Service{
+				Spec: corev1.ServiceSpec{Selector: selector(h), Ports: []corev1.ServicePort{{Port: 80}}},
+			}
 		},
 		set:  func(obj client.Object, h *v1alpha1.Head) { obj.(*corev1.Service).Spec.Selector = selector(h) },
 		path: "/spec/selector", value: func(h *v1alpha1.Head) any { return selector(h) },

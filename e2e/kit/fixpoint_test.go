@@ -91,7 +91,15 @@ func TestFixpoint(t *testing.T) {
 func install(t *testing.T) {
 	t.Helper()
 	bench.MustKubectl(t, "", "apply", "--server-side", "-f", "../../examples/head-operator/config/crd")
-	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/heads.demo.lifeline.dev", "crd/childas.demo.lifeline.dev", "--timeout=4m")
+	bench.MustKubectl(
+		t,
+		"",
+		"wait",
+		"--for=condition=Established",
+		"crd/heads.demo.lifeline.dev",
+		"crd/childas.demo.lifeline.dev",
+		"--timeout=4m",
+	)
 }
 
 func newLife(t *testing.T, how sight, kit bool) *life {
@@ -170,7 +178,9 @@ func (l *life) live(t *testing.T) {
 
 // outside is a context from outside the cluster.
 func outside(trial, i int) map[string]string {
-	return map[string]string{"trace.kubernetes.io/context": fmt.Sprintf("00-%032x-%016x-01", trial<<16+i+1, trial<<16+i+1)}
+	return map[string]string{
+		"trace.kubernetes.io/context": fmt.Sprintf("00-%032x-%016x-01", trial<<16+i+1, trial<<16+i+1),
+	}
 }
 
 func (l *life) change(t *testing.T, f func(i int, h *v1alpha1.Head)) {
@@ -333,7 +343,8 @@ func (l *life) reached(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	for _, d := range deployments.Items {
-		if d.Status.ObservedGeneration != d.Generation || d.Status.ReadyReplicas != *d.Spec.Replicas || len(d.Status.Conditions) < 2 {
+		if d.Status.ObservedGeneration != d.Generation || d.Status.ReadyReplicas != *d.Spec.Replicas ||
+			len(d.Status.Conditions) < 2 {
 			return false
 		}
 		// The last that its controller writes of a rollout, which with many others
@@ -362,18 +373,42 @@ func (l *life) contexts(t *testing.T) {
 			}
 			sc := lifeline.Extract(obj)
 			claim, holds := lifeline.ClaimOf(sc)
-			id := lifeline.Identity{Group: c.gvk.Group, Kind: c.gvk.Kind, Namespace: l.ns, Name: name, UID: string(obj.GetUID())}
+			id := lifeline.Identity{
+				Group:     c.gvk.Group,
+				Kind:      c.gvk.Kind,
+				Namespace: l.ns,
+				Name:      name,
+				UID:       string(obj.GetUID()),
+			}
 			switch {
 			case !sc.IsValid():
 				l.problems = append(l.problems, fmt.Sprintf("%s %s carries no context", name, c.gvk.Kind))
 			case !holds || !claim.Names(id):
-				l.problems = append(l.problems, fmt.Sprintf("%s %s carries a context that is not its own: %s", name, c.gvk.Kind, claim))
+				l.problems = append(
+					l.problems,
+					fmt.Sprintf("%s %s carries a context that is not its own: %s", name, c.gvk.Kind, claim),
+				)
 			case trialOf(sc) != 3:
-				l.problems = append(l.problems, fmt.Sprintf("%s %s carries the context of change %d", name, c.gvk.Kind, trialOf(sc)))
+				l.problems = append(
+					l.problems,
+					fmt.Sprintf("%s %s carries the context of change %d", name, c.gvk.Kind, trialOf(sc)),
+				)
 			case l.emitted[sc.SpanID()] != c.gvk.Kind+"/"+name:
-				l.problems = append(l.problems, fmt.Sprintf("%s %s carries %s, of which there is no span", name, c.gvk.Kind, sc.SpanID()))
+				l.problems = append(
+					l.problems,
+					fmt.Sprintf("%s %s carries %s, of which there is no span", name, c.gvk.Kind, sc.SpanID()),
+				)
 			case claim.Generation != 0 && claim.Generation != obj.GetGeneration():
-				l.problems = append(l.problems, fmt.Sprintf("%s %s: generation %d claimed, is %d", name, c.gvk.Kind, claim.Generation, obj.GetGeneration()))
+				l.problems = append(
+					l.problems,
+					fmt.Sprintf(
+						"%s %s: generation %d claimed, is %d",
+						name,
+						c.gvk.Kind,
+						claim.Generation,
+						obj.GetGeneration(),
+					),
+				)
 			}
 		}
 	}
@@ -408,7 +443,16 @@ func compare(t *testing.T, log ledger, plain, kit *life) {
 				for what, n := range union(preq[style], kreq[style]) {
 					// A run may count for the phase after the one of its requests.
 					if n[0] != n[1] && n[0]*k.runs[style] != n[1]*p.runs[style] {
-						t.Errorf("%s: %s: requests %s: %d in %d without, %d in %d with", p.name, style, what, n[0], p.runs[style], n[1], k.runs[style])
+						t.Errorf(
+							"%s: %s: requests %s: %d in %d without, %d in %d with",
+							p.name,
+							style,
+							what,
+							n[0],
+							p.runs[style],
+							n[1],
+							k.runs[style],
+						)
 					}
 				}
 			}
@@ -445,7 +489,8 @@ func compare(t *testing.T, log ledger, plain, kit *life) {
 // started anew and its own object has got a new context meanwhile: what is left
 // out is removed, and what was sent last nobody remembers.
 func blind(how sight, phase, style, what string) int {
-	if (how == live || how == direct) && phase == "restart after other" && strings.HasPrefix(style, "apply") && !reads(style) &&
+	if (how == live || how == direct) && phase == "restart after other" && strings.HasPrefix(style, "apply") &&
+		!reads(style) &&
 		what != "heads/status" {
 		return 1
 	}

@@ -94,7 +94,16 @@ func TestRestampedByAnother(t *testing.T) {
 			s := newShared(t, owned, described(opts...))
 			s.until(t, map[string]string{"image": "registry.example/app:1"}, s.subject)
 			foreign := outside(9, 9)[lifeline.ContextKey]
-			bench.MustKubectl(t, "", "-n", s.ns, "annotate", "--overwrite", "configmap/one", lifeline.ContextKey+"="+foreign)
+			bench.MustKubectl(
+				t,
+				"",
+				"-n",
+				s.ns,
+				"annotate",
+				"--overwrite",
+				"configmap/one",
+				lifeline.ContextKey+"="+foreign,
+			)
 			s.until(t, map[string]string{"image": "registry.example/app:1"}, s.subject)
 			s.rests(t, "a context of somebody else's", s.subject)
 
@@ -119,9 +128,18 @@ func TestTwoAppliers(t *testing.T) {
 		t.Run(string(how), func(t *testing.T) {
 			s := newShared(t, how, described())
 			s.until(t, map[string]string{"image": "registry.example/app:1"}, s.subject)
-			second := &subject{sight: how, kit: true, ns: s.ns, write: func(ctx context.Context, w *hand, h *v1alpha1.Head) error {
-				return w.client.Apply(ctx, corev1ac.ConfigMap(h.Name, h.Namespace).WithData(map[string]string{"message": h.Spec.Message}), client.FieldOwner("second"))
-			}}
+			second := &subject{
+				sight: how,
+				kit:   true,
+				ns:    s.ns,
+				write: func(ctx context.Context, w *hand, h *v1alpha1.Head) error {
+					return w.client.Apply(
+						ctx,
+						corev1ac.ConfigMap(h.Name, h.Namespace).WithData(map[string]string{"message": h.Spec.Message}),
+						client.FieldOwner("second"),
+					)
+				},
+			}
 			second.start(t)
 			s.until(t, map[string]string{"image": "registry.example/app:1", "message": "first"}, s.subject, second)
 			// Without an informer it learns from one conflict whose the context is.

@@ -128,7 +128,9 @@ var styles = map[string]func(ctx context.Context, w *hand, c child, h *v1alpha1.
 	"merge-raw-null": func(ctx context.Context, w *hand, c child, h *v1alpha1.Head) error {
 		part := c.part(h)
 		part["metadata"] = map[string]any{"annotations": map[string]any{
-			"trace.kubernetes.io/context": nil, "trace.kubernetes.io/tracestate": nil, "trace.kubernetes.io/baggage": nil,
+			"trace.kubernetes.io/context":    nil,
+			"trace.kubernetes.io/tracestate": nil,
+			"trace.kubernetes.io/baggage":    nil,
 		}}
 		return w.merge(ctx, c, h, part)
 	},
@@ -152,7 +154,12 @@ var styles = map[string]func(ctx context.Context, w *hand, c child, h *v1alpha1.
 		return w.client.Apply(ctx, c.applied(h), owner, client.ForceOwnership)
 	},
 	"apply-unstructured": func(ctx context.Context, w *hand, c child, h *v1alpha1.Head) error {
-		return w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(c.described(h)), owner, client.ForceOwnership)
+		return w.client.Apply(
+			ctx,
+			client.ApplyConfigurationFromUnstructured(c.described(h)),
+			owner,
+			client.ForceOwnership,
+		)
 	},
 	"apply-again": func(ctx context.Context, w *hand, c child, h *v1alpha1.Head) error {
 		obj, err := w.read(ctx, c, h)

@@ -19,9 +19,29 @@ func TestSecondRolloutWhileFirstIsOpen(t *testing.T) {
 	first := make(chan harness.Result, 1)
 	go func() { first <- bench.Exec(t, "run", "-o", "json", "--", "kubectl", "apply", "-f", slow) }()
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "deployment/web", "--timeout=4m")
-	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=jsonpath={.status.unavailableReplicas}=1", "deployment/web", "--timeout=4m")
+	bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		ns,
+		"wait",
+		"--for=jsonpath={.status.unavailableReplicas}=1",
+		"deployment/web",
+		"--timeout=4m",
+	)
 	harness.Eventually(t, "the pull", func() bool {
-		return bench.MustKubectl(t, "", "-n", ns, "get", "events", "--field-selector", "reason=Pulling", "-o", "name") != ""
+		return bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			ns,
+			"get",
+			"events",
+			"--field-selector",
+			"reason=Pulling",
+			"-o",
+			"name",
+		) != ""
 	})
 	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, scenario.Web(ns, bench.Image("app:v2"), 1)))
 	o.Expect(t, r, `

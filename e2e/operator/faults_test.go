@@ -24,7 +24,16 @@ import (
 func apply(t *testing.T, c *harness.Collector, manifest string) *harness.Process {
 	t.Helper()
 	return bench.Begin(t, harness.Call{Args: []string{
-		"run", "-o", "json", "--otlp", "grpc://" + c.Endpoint, "--", "kubectl", "apply", "-f", harness.File(t, manifest),
+		"run",
+		"-o",
+		"json",
+		"--otlp",
+		"grpc://" + c.Endpoint,
+		"--",
+		"kubectl",
+		"apply",
+		"-f",
+		harness.File(t, manifest),
 	}})
 }
 
@@ -87,7 +96,15 @@ func TestSuperseded(t *testing.T) {
 	whole(t, all)
 	for _, tr := range all {
 		if tr.ID == second.Traces[0].ID {
-			has(t, tr, "admission Head", "head-controller reconcile", "update ChildA", "childa-controller reconcile", "update Deployment")
+			has(
+				t,
+				tr,
+				"admission Head",
+				"head-controller reconcile",
+				"update ChildA",
+				"childa-controller reconcile",
+				"update Deployment",
+			)
 		}
 	}
 }
@@ -112,7 +129,8 @@ func TestHealing(t *testing.T) {
 		t.Errorf("the deletion is:\n%s", got)
 	}
 	healed := r.Traces[1].Find("reconcile ChildA", "web")
-	if len(healed) != 1 || healed[0].Attributes["lifeline.heals"] != "ChildA web" || healed[0].Attributes["lifeline.evidence"] != "annotation" {
+	if len(healed) != 1 || healed[0].Attributes["lifeline.heals"] != "ChildA web" ||
+		healed[0].Attributes["lifeline.evidence"] != "annotation" {
 		t.Errorf("the healing is:\n%s", names.Outline(r.Traces[1]))
 	}
 	all := traces(spans, ns)
@@ -123,7 +141,8 @@ func TestHealing(t *testing.T) {
 		}
 		has(t, tr, "create ChildA", "childa-controller reconcile", "reconcile ChildA")
 		root := tr.Roots()[0]
-		if root.Name != "head-controller reconcile" || !slices.ContainsFunc(root.Links, func(l harness.Link) bool { return l.Why == "healing" }) {
+		if root.Name != "head-controller reconcile" ||
+			!slices.ContainsFunc(root.Links, func(l harness.Link) bool { return l.Why == "healing" }) {
 			t.Errorf("the root of the healing is %s with links %v", root.Name, root.Links)
 		}
 	}
@@ -139,11 +158,19 @@ func TestConflicts(t *testing.T) {
 	var storm sync.WaitGroup
 	defer storm.Wait()
 	defer cancel()
-	children := client(t).Resource(schema.GroupVersionResource{Group: "demo.lifeline.dev", Version: "v1alpha1", Resource: "childas"}).Namespace(ns)
+	children := client(t).Resource(
+		schema.GroupVersionResource{Group: "demo.lifeline.dev", Version: "v1alpha1", Resource: "childas"},
+	).Namespace(ns)
 	storm.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			// Until it is there, and when the storm ends, this fails.
-			_, _ = children.Patch(ctx, "web", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"storm":"%d"}}}`, i), metav1.PatchOptions{})
+			_, _ = children.Patch(
+				ctx,
+				"web",
+				types.MergePatchType,
+				fmt.Appendf(nil, `{"metadata":{"annotations":{"storm":"%d"}}}`, i),
+				metav1.PatchOptions{},
+			)
 		}
 	})
 	p := apply(t, spans, head(ns, "web", image, 1))
@@ -190,7 +217,16 @@ func TestForeignContext(t *testing.T) {
 		return lines
 	}
 	annotation := func(ns, name, key string) string {
-		return bench.MustKubectl(t, "", "-n", ns, "get", "head/"+name, "-o", `jsonpath={.metadata.annotations.trace\.kubernetes\.io/`+key+`}`)
+		return bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			ns,
+			"get",
+			"head/"+name,
+			"-o",
+			`jsonpath={.metadata.annotations.trace\.kubernetes\.io/`+key+`}`,
+		)
 	}
 	tests := map[string]struct {
 		reason string
@@ -208,7 +244,12 @@ func TestForeignContext(t *testing.T) {
 			reason: "it may be the context of a CI job: it stays, and is no authority over what was seen",
 			more:   func(*testing.T, string) []string { return carry(forged, "") },
 			kept:   true,
-			want:   strings.Replace(below("(annotation) ~annotation"), "Head web converged (request)", "Head web converged (request) ~annotation", 1),
+			want: strings.Replace(
+				below("(annotation) ~annotation"),
+				"Head web converged (request)",
+				"Head web converged (request) ~annotation",
+				1,
+			),
 		},
 		"saved": {
 			reason: "a context that was made for this object's former life is replaced, and linked",
@@ -248,7 +289,10 @@ func TestForeignContext(t *testing.T) {
 			admission := spans.Await(t, 1, func(s *harness.Span) bool {
 				return s.Name == "admission Head" && s.Object() == "web" && s.Trace == r.Traces[0].ID
 			})
-			if got := slices.ContainsFunc(admission[0].Links, func(l harness.Link) bool { return l.Why == "stale" }); got != tt.linked {
+			if got := slices.ContainsFunc(
+				admission[0].Links,
+				func(l harness.Link) bool { return l.Why == "stale" },
+			); got != tt.linked {
 				t.Errorf("%s: admission links are %v", tt.reason, admission[0].Links)
 			}
 		})

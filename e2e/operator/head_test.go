@@ -42,15 +42,29 @@ func collector(t *testing.T) *harness.Collector {
 // through applies a manifest through lifeline, whose spans go to the collector.
 func through(t *testing.T, c *harness.Collector, manifest string) harness.Result {
 	t.Helper()
-	return bench.Run(t, 0, []string{"--otlp", "grpc://" + c.Endpoint}, "kubectl", "apply", "-f", harness.File(t, manifest))
+	return bench.Run(
+		t,
+		0,
+		[]string{"--otlp", "grpc://" + c.Endpoint},
+		"kubectl",
+		"apply",
+		"-f",
+		harness.File(t, manifest),
+	)
 }
 
 // traces are those that the collector got of a namespace, that of a run first.
 // The operator is at work in all namespaces, also in those that are going.
 func traces(c *harness.Collector, ns string) []*harness.Trace {
-	return slices.DeleteFunc(harness.Group(c.Spans(func(*harness.Span) bool { return true })), func(tr *harness.Trace) bool {
-		return !slices.ContainsFunc(tr.Spans, func(s *harness.Span) bool { return s.Attributes["k8s.namespace.name"] == ns })
-	})
+	return slices.DeleteFunc(
+		harness.Group(c.Spans(func(*harness.Span) bool { return true })),
+		func(tr *harness.Trace) bool {
+			return !slices.ContainsFunc(
+				tr.Spans,
+				func(s *harness.Span) bool { return s.Attributes["k8s.namespace.name"] == ns },
+			)
+		},
+	)
 }
 
 // whole fails for each span whose parent nobody sent, and each that has the ID of
@@ -61,12 +75,27 @@ func whole(t *testing.T, trs []*harness.Trace) {
 		seen := map[string]*harness.Span{}
 		for _, s := range tr.Spans {
 			if o := seen[s.ID]; o != nil {
-				t.Errorf("trace %s: %s %s has the ID of %s %s:\n%s", tr.ID, s.Name, s.Object(), o.Name, o.Object(), harness.Names{}.Outline(tr))
+				t.Errorf(
+					"trace %s: %s %s has the ID of %s %s:\n%s",
+					tr.ID,
+					s.Name,
+					s.Object(),
+					o.Name,
+					o.Object(),
+					harness.Names{}.Outline(tr),
+				)
 			}
 			seen[s.ID] = s
 		}
 		for _, s := range tr.Orphans() {
-			t.Errorf("trace %s: the parent %s of %s %s is missing:\n%s", tr.ID, s.Parent, s.Name, s.Object(), harness.Names{}.Outline(tr))
+			t.Errorf(
+				"trace %s: the parent %s of %s %s is missing:\n%s",
+				tr.ID,
+				s.Parent,
+				s.Name,
+				s.Object(),
+				harness.Names{}.Outline(tr),
+			)
 		}
 	}
 }
@@ -120,8 +149,14 @@ func TestOneTrace(t *testing.T) {
 			reason: "the default: one trace that can be walked from the change to its last consequence",
 			want:   below("(annotation)"),
 			own: []string{
-				"admission Head", "head-controller reconcile", "queue wait", "create ChildA", "childa-controller reconcile", "create Deployment",
-				"update ChildA/status", "update Head/status",
+				"admission Head",
+				"head-controller reconcile",
+				"queue wait",
+				"create ChildA",
+				"childa-controller reconcile",
+				"create Deployment",
+				"update ChildA/status",
+				"update Head/status",
 			},
 		},
 		"links": {
@@ -129,7 +164,12 @@ func TestOneTrace(t *testing.T) {
 			args:   []string{"--trace-links"},
 			want:   below("(annotation) ~annotation"),
 			own:    []string{"admission Head"},
-			linked: []string{"head-controller reconcile", "create ChildA", "childa-controller reconcile", "create Deployment"},
+			linked: []string{
+				"head-controller reconcile",
+				"create ChildA",
+				"childa-controller reconcile",
+				"create Deployment",
+			},
 		},
 		"without the kit": {
 			reason: "what no annotation shows is inferred from the ownerReferences",
@@ -140,7 +180,11 @@ func TestOneTrace(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			spans := collector(t)
-			op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything, Args: tt.args})
+			op := headoperator.Start(
+				t,
+				bench,
+				headoperator.Options{Endpoint: spans.Endpoint, Rate: everything, Args: tt.args},
+			)
 			ns := bench.Namespace(t)
 			o := bench.Oracle(t, ns)
 			r := through(t, spans, head(ns, "web", image, 2))
@@ -177,7 +221,10 @@ func linked(t *testing.T, all []*harness.Trace, names []string) {
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(all[1:], func(tr *harness.Trace) bool { return reached[tr.ID] && len(tr.Find(name, "")) > 0 }) {
+		if !slices.ContainsFunc(
+			all[1:],
+			func(tr *harness.Trace) bool { return reached[tr.ID] && len(tr.Find(name, "")) > 0 },
+		) {
 			t.Errorf("no trace that links to the run's has a span %q", name)
 		}
 	}
@@ -191,7 +238,16 @@ func TestContextOnChild(t *testing.T) {
 	ns := bench.Namespace(t)
 	through(t, spans, head(ns, "web", image, 1))
 	for name, write := range map[string]string{"head/web": "admission Head", "childa/web": "create ChildA", "deployment/web": "create Deployment"} {
-		carried := bench.MustKubectl(t, "", "-n", ns, "get", name, "-o", `jsonpath={.metadata.annotations.trace\.kubernetes\.io/context}`)
+		carried := bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			ns,
+			"get",
+			name,
+			"-o",
+			`jsonpath={.metadata.annotations.trace\.kubernetes\.io/context}`,
+		)
 		got := spans.Await(t, 1, func(s *harness.Span) bool { return s.Name == write })
 		if want := "00-" + got[0].Trace + "-" + got[0].ID + "-01"; carried != want {
 			t.Errorf("%s carries %s, want that of %s: %s", name, carried, write, want)
@@ -214,7 +270,16 @@ func TestAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spans := collector(t)
-			op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything, NoWebhook: tt.noWebhook, Args: tt.args})
+			op := headoperator.Start(
+				t,
+				bench,
+				headoperator.Options{
+					Endpoint:  spans.Endpoint,
+					Rate:      everything,
+					NoWebhook: tt.noWebhook,
+					Args:      tt.args,
+				},
+			)
 			ns := bench.Namespace(t)
 			bench.MustKubectl(t, head(ns, "web", image, 2), "apply", "-f", "-")
 			ready(t, ns, "web")

@@ -53,12 +53,26 @@ func certificates(t *testing.T) {
 		t.Skip("SKIP: there are no certificates without openssl: apt-get install openssl")
 	}
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), filepath.Join("..", "..", "deploy", "collector", "certificates.sh"), dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(),
+		filepath.Join("..", "..", "deploy", "collector", "certificates.sh"),
+		dir,
+	).CombinedOutput(); err != nil {
 		t.Fatalf("certificates.sh: %v\n%s", err, out)
 	}
 	bench.MustKubectl(t, "", "create", "namespace", "lifeline")
 	for _, who := range []string{"receiver", "sender"} {
-		bench.MustKubectl(t, "", "-n", "lifeline", "create", "secret", "generic", "otlp-"+who, "--from-file="+filepath.Join(dir, who))
+		bench.MustKubectl(
+			t,
+			"",
+			"-n",
+			"lifeline",
+			"create",
+			"secret",
+			"generic",
+			"otlp-"+who,
+			"--from-file="+filepath.Join(dir, who),
+		)
 	}
 }
 
@@ -84,8 +98,21 @@ images:
 func resolve(t *testing.T) {
 	t.Helper()
 	ip := bench.MustKubectl(t, "", "-n", "lifeline", "get", "pod", "lifeline-0", "-o", "jsonpath={.status.podIP}")
-	bench.MustKubectl(t, "", "-n", "lifeline", "patch", "daemonset", "collector-agent", "--type=json", "--patch",
-		fmt.Sprintf(`[{"op": "add", "path": "/spec/template/spec/hostAliases", "value": [{"ip": %q, "hostnames": ["lifeline-otlp.lifeline.svc"]}]}]`, ip))
+	bench.MustKubectl(
+		t,
+		"",
+		"-n",
+		"lifeline",
+		"patch",
+		"daemonset",
+		"collector-agent",
+		"--type=json",
+		"--patch",
+		fmt.Sprintf(
+			`[{"op": "add", "path": "/spec/template/spec/hostAliases", "value": [{"ip": %q, "hostnames": ["lifeline-otlp.lifeline.svc"]}]}]`,
+			ip,
+		),
+	)
 	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/collector-agent", "--timeout=4m")
 }
 

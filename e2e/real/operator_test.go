@@ -41,14 +41,26 @@ func TestOperator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: 1_000_000, Args: tt.args})
+			op := headoperator.Start(
+				t,
+				bench,
+				headoperator.Options{Endpoint: spans.Endpoint, Rate: 1_000_000, Args: tt.args},
+			)
 			ns := bench.Namespace(t)
 			o := bench.Oracle(t, ns)
-			r := bench.Run(t, 0, []string{"--otlp", "grpc://" + spans.Endpoint}, "kubectl", "apply", "-f", harness.File(t, fmt.Sprintf(`apiVersion: demo.lifeline.dev/v1alpha1
+			r := bench.Run(
+				t,
+				0,
+				[]string{"--otlp", "grpc://" + spans.Endpoint},
+				"kubectl",
+				"apply",
+				"-f",
+				harness.File(t, fmt.Sprintf(`apiVersion: demo.lifeline.dev/v1alpha1
 kind: Head
 metadata: {name: web, namespace: %s}
 spec: {image: %q, replicas: 1}
-`, ns, image)))
+`, ns, image)),
+			)
 			bench.MustKubectl(t, "", "-n", ns, "wait", "head/web", "--for=condition=Ready", "--timeout=4m")
 			o.Expect(t, r, `
 run converged
@@ -64,7 +76,11 @@ run converged
 `)
 			op.Stop(t)
 			for _, tr := range harness.Group(spans.Spans(func(*harness.Span) bool { return true })) {
-				if slices.ContainsFunc(tr.Spans, func(s *harness.Span) bool { return s.Attributes["k8s.namespace.name"] == ns }) && len(tr.Orphans()) > 0 {
+				if slices.ContainsFunc(
+					tr.Spans,
+					func(s *harness.Span) bool { return s.Attributes["k8s.namespace.name"] == ns },
+				) &&
+					len(tr.Orphans()) > 0 {
 					t.Errorf("%s: a parent is missing in trace %s:\n%s", tt.reason, tr.ID, harness.Names{}.Outline(tr))
 				}
 			}

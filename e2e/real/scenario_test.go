@@ -101,7 +101,12 @@ func TestInitAndSidecarContainers(t *testing.T) {
 	init := tr.Find("init container", "")[0]
 	for _, s := range tr.Find("start container", "") {
 		if s.End.Before(init.End) {
-			t.Errorf("container %s started at %s, before the init container had ended at %s", s.Attributes["k8s.container.name"], s.End, init.End)
+			t.Errorf(
+				"container %s started at %s, before the init container had ended at %s",
+				s.Attributes["k8s.container.name"],
+				s.End,
+				init.End,
+			)
 		}
 	}
 	o.Check(t, r, harness.All)
@@ -136,7 +141,11 @@ func TestSlowPull(t *testing.T) {
 func slowPull(t *testing.T) (ours, theirs *harness.Span) {
 	t.Helper()
 	ns := bench.Namespace(t)
-	image, err := bench.PushImage(t.Context(), "slow:"+ns, testimage.Spec{Padding: 6 << 20, Seed: uint64(time.Now().UnixNano())})
+	image, err := bench.PushImage(
+		t.Context(),
+		"slow:"+ns,
+		testimage.Spec{Padding: 6 << 20, Seed: uint64(time.Now().UnixNano())},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +244,10 @@ func TestUnschedulableThenScheduled(t *testing.T) {
 	go func() { done <- bench.Exec(t, "run", "-o", "json", "--", "kubectl", "apply", "-f", manifest) }()
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "deployment/app", "--timeout=4m")
 	harness.Eventually(t, "an unschedulable Pod", func() bool {
-		return strings.Contains(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].status.conditions[*].reason}"), "Unschedulable")
+		return strings.Contains(
+			bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].status.conditions[*].reason}"),
+			"Unschedulable",
+		)
 	})
 	uncordon()
 	r := harness.Parse(t, <-done)

@@ -31,7 +31,13 @@ const nothingChanged = "lifeline: nothing changed: the command wrote nothing\n"
 func TestStreams(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
-	bench.MustKubectl(t, pod(ns, "app", `{name: PORT, value: "9011"}`)+"---"+pod(ns, "talks", `{name: PORT, value: none}`), "apply", "-f", "-")
+	bench.MustKubectl(
+		t,
+		pod(ns, "app", `{name: PORT, value: "9011"}`)+"---"+pod(ns, "talks", `{name: PORT, value: none}`),
+		"apply",
+		"-f",
+		"-",
+	)
 	bench.MustKubectl(t, "", "-n", ns, "wait", "--for=condition=Ready", "pod/app", "--timeout=4m")
 	run := func(args ...string) harness.Call {
 		return harness.Call{Args: append([]string{"run", "--", "kubectl", "-n", ns}, args...)}

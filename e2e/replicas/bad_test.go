@@ -89,7 +89,16 @@ func TestNoRightOnLeases(t *testing.T) {
 	backend := collector(t)
 	for _, mode := range []string{"standby", "shards"} {
 		t.Run(mode, func(t *testing.T) {
-			s := start(t, member{mode: mode, group: "rights-" + mode, name: mode, backend: backend, kubeconfig: bench.KubeconfigFor(carol)})
+			s := start(
+				t,
+				member{
+					mode:       mode,
+					group:      "rights-" + mode,
+					name:       mode,
+					backend:    backend,
+					kubeconfig: bench.KubeconfigFor(carol),
+				},
+			)
 			s.awaitSaid(t, "lifeline rbac")
 			if n := strings.Count(s.Log(), "lifeline rbac"); n > 3 {
 				t.Errorf("it says so %d times:\n%s", n, s.Log())
@@ -102,7 +111,17 @@ func TestNoRightOnLeases(t *testing.T) {
 			if s.metric(t, "lifeline_leader") != 0 {
 				t.Error("it leads")
 			}
-			bench.MustKubectl(t, "", "-n", "default", "create", "rolebinding", "leases-"+mode, "--clusterrole=carol-leases", "--user="+carol)
+			bench.MustKubectl(
+				t,
+				"",
+				"-n",
+				"default",
+				"create",
+				"rolebinding",
+				"leases-"+mode,
+				"--clusterrole=carol-leases",
+				"--user="+carol,
+			)
 			defer bench.MustKubectl(t, "", "-n", "default", "delete", "rolebinding", "leases-"+mode)
 			harness.Eventually(t, "leading", func() bool { return s.metric(t, "lifeline_leader") == 1 })
 			s.AwaitReady(t)

@@ -48,9 +48,10 @@ func (k *kept) tells(s *harness.Span) bool {
 	}
 	told := func(e harness.Event) bool {
 		for _, other := range k.spans {
-			if other.Kind() == s.Kind() && other.Object() == s.Object() && slices.ContainsFunc(other.Events, func(known harness.Event) bool {
-				return known.Name == e.Name && maps.Equal(known.Attributes, e.Attributes)
-			}) {
+			if other.Kind() == s.Kind() && other.Object() == s.Object() &&
+				slices.ContainsFunc(other.Events, func(known harness.Event) bool {
+					return known.Name == e.Name && maps.Equal(known.Attributes, e.Attributes)
+				}) {
 				return true
 			}
 		}
@@ -88,7 +89,17 @@ func (k *kept) sent() map[string]int {
 
 // line is what must be the same of a span, whoever has seen it.
 func line(s *harness.Span) string {
-	return fmt.Sprintf("%s parent=%s name=%q object=%s/%s/%s outcome=%q service=%q", s.ID, s.Parent, s.Name, s.Kind(), s.Attributes["k8s.namespace.name"], s.Object(), s.Outcome(), s.Service)
+	return fmt.Sprintf(
+		"%s parent=%s name=%q object=%s/%s/%s outcome=%q service=%q",
+		s.ID,
+		s.Parent,
+		s.Name,
+		s.Kind(),
+		s.Attributes["k8s.namespace.name"],
+		s.Object(),
+		s.Outcome(),
+		s.Service,
+	)
 }
 
 // amendments are how many spans named amend may differ. Such a span adds an Event
@@ -125,9 +136,25 @@ func compare(t *testing.T, reference, got *kept) {
 		case !ok && few(want, "missing"):
 		case !ok:
 			names["missing "+want.Name]++
-			say(&missing, "missing: %s %s start=%s came=%s %v; of what it adds to %v", want.Trace, line(want), clock(want.Start), clock(want.Came), want.Events, got.came(want.Trace+"/"+want.Parent))
+			say(
+				&missing,
+				"missing: %s %s start=%s came=%s %v; of what it adds to %v",
+				want.Trace,
+				line(want),
+				clock(want.Start),
+				clock(want.Came),
+				want.Events,
+				got.came(want.Trace+"/"+want.Parent),
+			)
 		case line(want) != line(have):
-			say(&different, "different: trace %s\n  want %s\n  have %s from %s", want.Trace, line(want), line(have), have.Sender)
+			say(
+				&different,
+				"different: trace %s\n  want %s\n  have %s from %s",
+				want.Trace,
+				line(want),
+				line(have),
+				have.Sender,
+			)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(got.spans)) {
@@ -139,12 +166,31 @@ func compare(t *testing.T, reference, got *kept) {
 		case few(have, "invented"):
 		default:
 			names["invented "+have.Name]++
-			say(&invented, "invented: %s %s start=%s came=%s from %s %v", have.Trace, line(have), clock(have.Start), clock(have.Came), have.Sender, have.Events)
+			say(
+				&invented,
+				"invented: %s %s start=%s came=%s from %s %v",
+				have.Trace,
+				line(have),
+				clock(have.Start),
+				clock(have.Came),
+				have.Sender,
+				have.Events,
+			)
 		}
 	}
 	again, shared := got.repeats()
-	t.Logf("reference: %d spans; the others together %d; missing %d, invented %d, different %d, late for one only %d; repeats %d, from more than one %d; sent %v",
-		len(reference.spans), len(got.spans), missing, invented, different, late, again, shared, got.sent())
+	t.Logf(
+		"reference: %d spans; the others together %d; missing %d, invented %d, different %d, late for one only %d; repeats %d, from more than one %d; sent %v",
+		len(reference.spans),
+		len(got.spans),
+		missing,
+		invented,
+		different,
+		late,
+		again,
+		shared,
+		got.sent(),
+	)
 	if len(names) > 0 {
 		t.Logf("%v", names)
 	}

@@ -21,5 +21,7 @@ const carol = "carol"
 var bench *harness.Bench
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2, Users: []lab.User{{Name: carol}}}, &bench))
+	os.Exit(
+		harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 2, Users: []lab.User{{Name: carol}}}, &bench),
+	)
 }

@@ -38,10 +38,21 @@ type server struct {
 // start starts a server, and waits until it listens.
 func start(t *testing.T, m member) *server {
 	t.Helper()
-	config := fmt.Sprintf("replicas: {mode: %s, name: %s, namespace: default, identity: %s, %s}\n", m.mode, m.group, cmp.Or(m.identity, m.name), leases)
+	config := fmt.Sprintf(
+		"replicas: {mode: %s, name: %s, namespace: default, identity: %s, %s}\n",
+		m.mode,
+		m.group,
+		cmp.Or(m.identity, m.name),
+		leases,
+	)
 	s := &server{member: m, Server: bench.Server(t, harness.ServerOptions{
-		Config: config, OTLP: "http://" + m.backend.Endpoint, Kubeconfig: m.kubeconfig,
-		Env: []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_HEADERS=" + harness.SenderHeader + "=" + m.name},
+		Config:     config,
+		OTLP:       "http://" + m.backend.Endpoint,
+		Kubeconfig: m.kubeconfig,
+		Env: []string{
+			"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+			"OTEL_EXPORTER_OTLP_HEADERS=" + harness.SenderHeader + "=" + m.name,
+		},
 	})}
 	s.begin(t)
 	return s
@@ -91,7 +102,8 @@ func calm(t *testing.T, servers ...*server) {
 	})
 	for _, s := range servers {
 		harness.Eventually(t, s.name+" having nothing left to do", func() bool {
-			return s.metric(t, "lifeline_open_traces") == 0 && (s.metric(t, "lifeline_outbox_spans") == 0 || s.metric(t, "lifeline_leader") == 0)
+			return s.metric(t, "lifeline_open_traces") == 0 &&
+				(s.metric(t, "lifeline_outbox_spans") == 0 || s.metric(t, "lifeline_leader") == 0)
 		})
 	}
 }

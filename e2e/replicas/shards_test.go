@@ -46,7 +46,11 @@ func TestShards(t *testing.T) {
 
 	began = time.Now()
 	a.Stop(t)
-	t.Logf("a has handed over and ended %s after it was asked to, at %s", time.Since(began).Round(time.Millisecond), clock(time.Now()))
+	t.Logf(
+		"a has handed over and ended %s after it was asked to, at %s",
+		time.Since(began).Round(time.Millisecond),
+		clock(time.Now()),
+	)
 	agree(t, 2, b, c)
 	traffic.during(t, turns)
 	again, shared = collect(backend, of("shards")).repeats()

@@ -96,21 +96,33 @@ func (tr *traffic) start(t *testing.T, every time.Duration) {
 // deleted, or an object of cluster scope.
 func (tr *traffic) change(ctx context.Context, n int) error {
 	ns := tr.namespaces[n%len(tr.namespaces)]
-	patch := map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{"turn": fmt.Sprint(n)}}}}
+	patch := map[string]any{
+		"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{"turn": fmt.Sprint(n)}}},
+	}
 	switch n % 7 {
 	case 3:
 		patch = map[string]any{"replicas": 1 + n%4}
 	case 5:
 		return tr.deletePod(ctx, ns)
 	case 6:
-		_, err := tr.client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", tr.namespaces[0], n)}}, metav1.CreateOptions{})
+		_, err := tr.client.RbacV1().ClusterRoles().Create(
+			ctx,
+			&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", tr.namespaces[0], n)}},
+			metav1.CreateOptions{},
+		)
 		return err
 	}
 	text, err := json.Marshal(map[string]any{"spec": patch})
 	if err != nil {
 		return err
 	}
-	_, err = tr.client.AppsV1().Deployments(ns).Patch(ctx, "web", types.StrategicMergePatchType, text, metav1.PatchOptions{FieldManager: "traffic"})
+	_, err = tr.client.AppsV1().Deployments(ns).Patch(
+		ctx,
+		"web",
+		types.StrategicMergePatchType,
+		text,
+		metav1.PatchOptions{FieldManager: "traffic"},
+	)
 	return err
 }
 

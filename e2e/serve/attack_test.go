@@ -175,21 +175,30 @@ const attacker = "attacker@example.com"
 // event is an audit event that gives the attacker's name to an object's version.
 func (a *attack) event(at time.Time) []byte {
 	text, err := json.Marshal(map[string]any{
-		"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "items": []any{map[string]any{
-			"level": "RequestResponse", "auditID": fmt.Sprint(at.UnixNano()), "stage": "ResponseComplete", "verb": "create",
-			"requestURI": "/api/v1/namespaces/" + a.object.Namespace + "/configmaps",
-			"user":       map[string]any{"username": attacker},
-			"userAgent":  "\x1b[31m\x00" + strings.Repeat("a", 5000),
-			"objectRef": map[string]any{
-				"resource": "configmaps", "namespace": a.object.Namespace, "name": a.object.Name,
-				"uid": a.object.UID, "apiVersion": "v1", "resourceVersion": a.object.ResourceVersion,
+		"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "items": []any{
+			map[string]any{
+				"level":      "RequestResponse",
+				"auditID":    fmt.Sprint(at.UnixNano()),
+				"stage":      "ResponseComplete",
+				"verb":       "create",
+				"requestURI": "/api/v1/namespaces/" + a.object.Namespace + "/configmaps",
+				"user":       map[string]any{"username": attacker},
+				"userAgent":  "\x1b[31m\x00" + strings.Repeat("a", 5000),
+				"objectRef": map[string]any{
+					"resource": "configmaps", "namespace": a.object.Namespace, "name": a.object.Name,
+					"uid": a.object.UID, "apiVersion": "v1", "resourceVersion": a.object.ResourceVersion,
+				},
+				"responseStatus": map[string]any{"code": 201},
+				"responseObject": map[string]any{
+					"kind":       "ConfigMap",
+					"apiVersion": "v1",
+					"metadata":   a.object,
+				},
+				"requestReceivedTimestamp": at.Format("2006-01-02T15:04:05.000000Z07:00"),
+				"stageTimestamp":           at.Format("2006-01-02T15:04:05.000000Z07:00"),
+				"annotations":              map[string]string{"\u202e": strings.Repeat("x", 5000)},
 			},
-			"responseStatus":           map[string]any{"code": 201},
-			"responseObject":           map[string]any{"kind": "ConfigMap", "apiVersion": "v1", "metadata": a.object},
-			"requestReceivedTimestamp": at.Format("2006-01-02T15:04:05.000000Z07:00"),
-			"stageTimestamp":           at.Format("2006-01-02T15:04:05.000000Z07:00"),
-			"annotations":              map[string]string{"\u202e": strings.Repeat("x", 5000)},
-		}},
+		},
 	})
 	if err != nil {
 		panic(err) // the map is ours
@@ -249,11 +258,31 @@ func damaged(random *rand.Rand, message []byte) []byte {
 
 // ask sends one hostile request to the API.
 func (a *attack) ask(ctx context.Context, random *rand.Rand) string {
-	paths := []string{"/api/v1/traces", "/api/v1/traces/", "/api/v1/watch", "/api/v1/traces/00000000000000000000000000000001", "/", "/api/v1/objects"}
+	paths := []string{
+		"/api/v1/traces",
+		"/api/v1/traces/",
+		"/api/v1/watch",
+		"/api/v1/traces/00000000000000000000000000000001",
+		"/",
+		"/api/v1/objects",
+	}
 	names := []string{"namespace", "kind", "name", "open", "limit", "since", "until", "cursor", "user", "outcome", "x"}
 	values := []string{
-		"", "true", "-1", "99999999999999999999", "'; DROP TABLE traces; --", "%", "../../etc/passwd", "\x00", "\x1b[2J", "9999-12-31T23:59:59Z",
-		"0001-01-01T00:00:00Z", strings.Repeat("a", 3000), "\xff\xfe", "{}", "*",
+		"",
+		"true",
+		"-1",
+		"99999999999999999999",
+		"'; DROP TABLE traces; --",
+		"%",
+		"../../etc/passwd",
+		"\x00",
+		"\x1b[2J",
+		"9999-12-31T23:59:59Z",
+		"0001-01-01T00:00:00Z",
+		strings.Repeat("a", 3000),
+		"\xff\xfe",
+		"{}",
+		"*",
 	}
 	query := url.Values{}
 	for range random.IntN(4) {
@@ -351,7 +380,8 @@ func (a *attack) lasting(t *testing.T, ns string) {
 			if s.Start.After(ahead) || s.End.After(ahead) || s.Start.Before(time.Now().Add(-24*time.Hour)) {
 				t.Errorf("trace %s has a span %q of %s to %s", sum.TraceID, s.Name, s.Start, s.End)
 			}
-			if s.Attributes["lifeline.actor.user"] == attacker && s.Attributes["lifeline.actor.user_source"] != "audit_unauthenticated" {
+			if s.Attributes["lifeline.actor.user"] == attacker &&
+				s.Attributes["lifeline.actor.user_source"] != "audit_unauthenticated" {
 				t.Errorf("trace %s names the attacker as if it were known: %v", sum.TraceID, s.Attributes)
 			}
 			if strings.ContainsAny(s.Name, "\x00\x1b\u202e") {

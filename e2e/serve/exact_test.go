@@ -22,7 +22,12 @@ func exact(t *testing.T, stored, sent map[string]*harness.Trace) {
 			t.Errorf("trace %s did not reach the backend:\n%s", id, outline(stored[id]))
 			continue
 		}
-		diff := cmp.Diff(byID(stored[id]), byID(sent[id]), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(harness.Span{}, "Came", "Sender"))
+		diff := cmp.Diff(
+			byID(stored[id]),
+			byID(sent[id]),
+			cmpopts.EquateEmpty(),
+			cmpopts.IgnoreFields(harness.Span{}, "Came", "Sender"),
+		)
 		if diff == "" {
 			continue
 		}

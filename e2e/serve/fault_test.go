@@ -26,7 +26,11 @@ import (
 func create(t *testing.T, ns, name string) {
 	t.Helper()
 	w := &work{Interface: client(t), namespace: ns}
-	if _, err := w.AppsV1().Deployments(ns).Create(t.Context(), deployment(name, 1), metav1.CreateOptions{}); err != nil {
+	if _, err := w.AppsV1().Deployments(ns).Create(
+		t.Context(),
+		deployment(name, 1),
+		metav1.CreateOptions{},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.arrive(t.Context(), name); err != nil {
@@ -296,7 +300,8 @@ func TestLostStore(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("it was noticed after %s", took)
 		}
-		if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) || !strings.Contains(line.Field("error"), path) {
+		if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) ||
+			!strings.Contains(line.Field("error"), path) {
 			t.Errorf("a store that %s: it says %v", fault.what, line)
 		}
 		if aside := line.Field("setAside"); aside != "" {
@@ -370,7 +375,11 @@ func TestFullDisk(t *testing.T) {
 	fill(t, filler)
 	w := &work{Interface: client(t), namespace: ns}
 	for _, name := range []string{"a", "b", "c"} {
-		if _, err := w.AppsV1().Deployments(ns).Create(t.Context(), deployment(name, 2), metav1.CreateOptions{}); err != nil {
+		if _, err := w.AppsV1().Deployments(ns).Create(
+			t.Context(),
+			deployment(name, 2),
+			metav1.CreateOptions{},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -412,7 +421,10 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	ns, address := bench.Namespace(t), harness.Free(t)
-	s := bench.Server(t, harness.ServerOptions{Dir: dir, Config: fmt.Sprintf("receivers: {audit: {webhook: {address: %q}}}\n", address)})
+	s := bench.Server(
+		t,
+		harness.ServerOptions{Dir: dir, Config: fmt.Sprintf("receivers: {audit: {webhook: {address: %q}}}\n", address)},
+	)
 	s.Start(t)
 	sink := func(url string) error {
 		return bench.Reconfigure(context.WithoutCancel(t.Context()), func(o *lab.Options) { o.AuditWebhook = url })
@@ -434,7 +446,11 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 	w := &work{Interface: client(t), namespace: ns}
 	names := []string{"a", "b", "c"}
 	for _, name := range names {
-		if _, err := w.AppsV1().Deployments(ns).Create(t.Context(), deployment(name, 2), metav1.CreateOptions{}); err != nil {
+		if _, err := w.AppsV1().Deployments(ns).Create(
+			t.Context(),
+			deployment(name, 2),
+			metav1.CreateOptions{},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -460,7 +476,10 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 	for _, name := range names {
 		harness.Eventually(t, "the audit event of Deployment "+name, func() bool {
 			created := s.TraceOf(t, ns, name).Find("create Deployment", "")
-			return slices.ContainsFunc(created, func(sp *harness.Span) bool { return sp.Attributes["k8s.audit_id"] != "" })
+			return slices.ContainsFunc(
+				created,
+				func(sp *harness.Span) bool { return sp.Attributes["k8s.audit_id"] != "" },
+			)
 		})
 	}
 	s.Stop(t)

@@ -41,8 +41,15 @@ func TestKilledDuringRollouts(t *testing.T) {
 	if err := k.until(t, done); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d rollouts and %d other changes in %s; killed %d times, %d of them before it was ready; longest without watches %s",
-		w.done.Load(), w.others.Load(), time.Since(began).Round(time.Second), k.kills, k.early, k.longest.Round(time.Millisecond))
+	t.Logf(
+		"%d rollouts and %d other changes in %s; killed %d times, %d of them before it was ready; longest without watches %s",
+		w.done.Load(),
+		w.others.Load(),
+		time.Since(began).Round(time.Second),
+		k.kills,
+		k.early,
+		k.longest.Round(time.Millisecond),
+	)
 
 	calm(t, ns)
 	reference.AwaitIdle(t)

@@ -43,7 +43,15 @@ func granted(t *testing.T) (namespace string) {
 	t.Cleanup(func() { // what is not in the namespace
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		_, _ = bench.RunKubectl(ctx, strings.NewReader(r.Stdout), "delete", "--ignore-not-found", "--wait=false", "-f", "-")
+		_, _ = bench.RunKubectl(
+			ctx,
+			strings.NewReader(r.Stdout),
+			"delete",
+			"--ignore-not-found",
+			"--wait=false",
+			"-f",
+			"-",
+		)
 	})
 	return namespace
 }
@@ -52,9 +60,14 @@ func granted(t *testing.T) (namespace string) {
 func token(t *testing.T, namespace string, lives time.Duration) string {
 	t.Helper()
 	seconds := int64(lives.Seconds())
-	r, err := client(t).CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
-	}, metav1.CreateOptions{})
+	r, err := client(t).CoreV1().ServiceAccounts(namespace).CreateToken(
+		t.Context(),
+		account,
+		&authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+		},
+		metav1.CreateOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +90,10 @@ func identity(t *testing.T, change func(*clientcmdapi.AuthInfo)) string {
 func TestRights(t *testing.T) {
 	own := granted(t)
 	bearer := token(t, own, time.Hour)
-	s := bench.Server(t, harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.Token = bearer })})
+	s := bench.Server(
+		t,
+		harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.Token = bearer })},
+	)
 	s.Start(t)
 	ns := bench.Namespace(t)
 	create(t, ns, "web")
@@ -141,14 +157,22 @@ func requests(t *testing.T, user string) {
 func TestNoRights(t *testing.T) {
 	own := bench.Namespace(t)
 	nobody := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: own}}
-	if _, err := client(t).CoreV1().ServiceAccounts(own).Create(t.Context(), nobody, metav1.CreateOptions{}); err != nil {
+	if _, err := client(t).CoreV1().ServiceAccounts(own).Create(
+		t.Context(),
+		nobody,
+		metav1.CreateOptions{},
+	); err != nil {
 		t.Fatal(err)
 	}
 	bearer := token(t, own, time.Hour)
-	s := bench.Server(t, harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.Token = bearer })})
+	s := bench.Server(
+		t,
+		harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.Token = bearer })},
+	)
 	s.Begin(t)
 	r := s.Ended(t)
-	if r.Code != 1 || !strings.Contains(r.Stderr, "nothing may be watched: give ") || !strings.Contains(r.Stderr, "`lifeline rbac`") {
+	if r.Code != 1 || !strings.Contains(r.Stderr, "nothing may be watched: give ") ||
+		!strings.Contains(r.Stderr, "`lifeline rbac`") {
 		t.Errorf("exit code %d: %s", r.Code, r.Stderr)
 	}
 	if strings.Contains(s.Log(), "watching the cluster") {
@@ -171,7 +195,10 @@ func TestCredentialsRenewed(t *testing.T) {
 		}
 	}
 	write(token(t, own, time.Hour))
-	s := bench.Server(t, harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.TokenFile = file })})
+	s := bench.Server(
+		t,
+		harness.ServerOptions{Kubeconfig: identity(t, func(a *clientcmdapi.AuthInfo) { a.TokenFile = file })},
+	)
 	s.Start(t)
 	ns := bench.Namespace(t)
 	create(t, ns, "before")
@@ -225,7 +252,10 @@ func TestCertificateRenewed(t *testing.T) {
 // and returns when it expires.
 func certificate(t *testing.T, certFile, keyFile string, lives time.Duration) time.Time {
 	t.Helper()
-	authority, err := tls.LoadX509KeyPair(filepath.Join(bench.Dir(), "pki", "ca.crt"), filepath.Join(bench.Dir(), "pki", "ca.key"))
+	authority, err := tls.LoadX509KeyPair(
+		filepath.Join(bench.Dir(), "pki", "ca.crt"),
+		filepath.Join(bench.Dir(), "pki", "ca.key"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,16 @@ func (c *comparison) compare(want, got map[string]*harness.Trace) {
 			c.trace(want[id], got[id])
 		}
 	}
-	c.t.Logf("%d traces, %d spans, %d amendments of either: times the same %d, arrivals later or sooner %d, by the object instead of an arrival or the reverse %d; wrong %d",
-		c.traces, c.spans, c.amended, c.same, c.later, c.looser, c.bad)
+	c.t.Logf(
+		"%d traces, %d spans, %d amendments of either: times the same %d, arrivals later or sooner %d, by the object instead of an arrival or the reverse %d; wrong %d",
+		c.traces,
+		c.spans,
+		c.amended,
+		c.same,
+		c.later,
+		c.looser,
+		c.bad,
+	)
 }
 
 // outline is a trace for a person.
@@ -244,8 +252,19 @@ func (c *comparison) time(s *harness.Span, which string, want, got time.Time, wa
 		ok = diff.Abs() < time.Second+slack
 	}
 	if !ok {
-		c.wrong("trace %s: %s of %s %s %s: reference %s (%s), killed %s (%s): %s", s.Trace, which, s.Name, s.Kind(), s.Object(),
-			want.Format(timeFormat), wantBy, got.Format(timeFormat), gotBy, diff)
+		c.wrong(
+			"trace %s: %s of %s %s %s: reference %s (%s), killed %s (%s): %s",
+			s.Trace,
+			which,
+			s.Name,
+			s.Kind(),
+			s.Object(),
+			want.Format(timeFormat),
+			wantBy,
+			got.Format(timeFormat),
+			gotBy,
+			diff,
+		)
 	}
 }
 

@@ -72,13 +72,34 @@ func receive(t *testing.T) *receiving {
 			fine: "200 grpc 0", large: "200 grpc 8", malformed: "200 grpc 3", foreign: "415", slow: 200,
 		},
 		{
-			name: "OTLP over HTTP", over: "HTTP", path: "/v1/traces", contentType: "application/x-protobuf", frame: plain,
-			good: spans(t), bad: []byte{1<<3 | 2, 200}, client: client1, fine: "200", large: "413", malformed: "400", foreign: "415", slow: 200,
+			name:        "OTLP over HTTP",
+			over:        "HTTP",
+			path:        "/v1/traces",
+			contentType: "application/x-protobuf",
+			frame:       plain,
+			good:        spans(t),
+			bad:         []byte{1<<3 | 2, 200},
+			client:      client1,
+			fine:        "200",
+			large:       "413",
+			malformed:   "400",
+			foreign:     "415",
+			slow:        200,
 		},
 		{
-			name: "audit webhook", over: "", path: "/", contentType: "application/json", frame: plain,
-			good: []byte(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[]}`), bad: []byte(`{"kind":"EventList","items":[{]}`), client: client1,
-			fine: "200", large: "413", malformed: "400", foreign: "415", slow: 50,
+			name:        "audit webhook",
+			over:        "",
+			path:        "/",
+			contentType: "application/json",
+			frame:       plain,
+			good:        []byte(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[]}`),
+			bad:         []byte(`{"kind":"EventList","items":[{]}`),
+			client:      client1,
+			fine:        "200",
+			large:       "413",
+			malformed:   "400",
+			foreign:     "415",
+			slow:        50,
 		},
 	}
 	r.locate(t)
@@ -92,7 +113,8 @@ func (r *receiving) locate(t *testing.T) {
 		w := &r.ways[i]
 		harness.Eventually(t, "receiving over "+w.name, func() bool {
 			for _, l := range r.Lines() {
-				if l.Message() == "OTLP is received" && l.Field("over") == w.over || l.Message() == "audit events are received" && w.over == "" {
+				if l.Message() == "OTLP is received" && l.Field("over") == w.over ||
+					l.Message() == "audit events are received" && w.over == "" {
 					w.address = l.Field("address") // the last line counts
 				}
 			}
@@ -242,7 +264,12 @@ func (w way) serves(t *testing.T) time.Duration {
 			case <-ctx.Done():
 			}
 		default:
-			t.Errorf("%s: a good sender is not served within %s: %s", w.name, time.Since(began).Round(time.Millisecond), answer)
+			t.Errorf(
+				"%s: a good sender is not served within %s: %s",
+				w.name,
+				time.Since(began).Round(time.Millisecond),
+				answer,
+			)
 			return time.Since(began)
 		}
 	}
@@ -339,7 +366,8 @@ func TestBadSenders(t *testing.T) {
 				most := r.peak(t)
 				t.Logf("%s; memory %d MiB, at most %d MiB", answer, base, most)
 				// Where the other side does not read on, HTTP/1.1 may lose its answer.
-				if answer != tc.want && !(tc.want == "413" && strings.Contains(answer, "connection reset") || strings.Contains(answer, "broken pipe")) {
+				if answer != tc.want &&
+					!(tc.want == "413" && strings.Contains(answer, "connection reset") || strings.Contains(answer, "broken pipe")) {
 					t.Errorf("got %s, want %s", answer, tc.want)
 				}
 				if most-base > costs {
@@ -384,7 +412,11 @@ func TestSlowSenders(t *testing.T) {
 						}
 					})
 				}
-				harness.Eventually(t, "slow senders", func() bool { return r.level(t).files >= before.files+float64(w.slow)/2 })
+				harness.Eventually(
+					t,
+					"slow senders",
+					func() bool { return r.level(t).files >= before.files+float64(w.slow)/2 },
+				)
 				var worst time.Duration
 				for range 5 {
 					for _, other := range r.ways {
@@ -396,7 +428,13 @@ func TestSlowSenders(t *testing.T) {
 					}
 				}
 				harness.Eventually(t, "slow senders being cut off", func() bool { return cut.Load() >= int64(w.slow) })
-				t.Logf("the others were served within %s; memory at most %d MiB; %d slow ones cut off: %v", worst.Round(time.Millisecond), r.peak(t), cut.Load(), answers)
+				t.Logf(
+					"the others were served within %s; memory at most %d MiB; %d slow ones cut off: %v",
+					worst.Round(time.Millisecond),
+					r.peak(t),
+					cut.Load(),
+					answers,
+				)
 				cancel()
 				all.Wait()
 				r.returns(t, before)

@@ -41,7 +41,8 @@ func TestCannotStart(t *testing.T) {
 		want    []string
 	}{
 		"port in use": {
-			"the field and the address are named", harness.ServerOptions{Args: []string{"--api-address", taken.Addr().String()}},
+			"the field and the address are named",
+			harness.ServerOptions{Args: []string{"--api-address", taken.Addr().String()}},
 			[]string{"api.address", taken.Addr().String(), "in use"},
 		},
 		"open API": {
@@ -49,7 +50,8 @@ func TestCannotStart(t *testing.T) {
 			[]string{"api.address", "api.tls", "api.insecure"},
 		},
 		"telemetry's port in use": {
-			"the field and the address are named", harness.ServerOptions{Args: []string{"--telemetry-address", taken.Addr().String()}},
+			"the field and the address are named",
+			harness.ServerOptions{Args: []string{"--telemetry-address", taken.Addr().String()}},
 			[]string{"telemetry.address", taken.Addr().String(), "in use"},
 		},
 		"unknown field": {
@@ -86,7 +88,11 @@ func TestReadOnlyDirectory(t *testing.T) {
 	} else if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	if said := refused(t, bench.Server(t, harness.ServerOptions{Dir: dir})); !strings.Contains(said, dir) || !strings.Contains(said, "dataDir") {
+	if said := refused(
+		t,
+		bench.Server(t, harness.ServerOptions{Dir: dir}),
+	); !strings.Contains(said, dir) ||
+		!strings.Contains(said, "dataDir") {
 		t.Errorf("it does not name the directory and dataDir:\n%s", said)
 	}
 }
@@ -128,7 +134,13 @@ func TestReload(t *testing.T) {
 
 	s.Configure(t, "sampling: {ratePerMillion: 0}\n")
 	s.Signal(t, syscall.SIGHUP)
-	if line := s.AwaitLog(t, "configuration taken over"); !strings.Contains(line.Field("changed"), "sampling.ratePerMillion") {
+	if line := s.AwaitLog(
+		t,
+		"configuration taken over",
+	); !strings.Contains(
+		line.Field("changed"),
+		"sampling.ratePerMillion",
+	) {
 		t.Errorf("it says %v", line)
 	}
 	create(t, ns, "after")

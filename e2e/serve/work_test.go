@@ -90,7 +90,11 @@ func (w *work) run(ctx context.Context) error {
 func (w *work) one(ctx context.Context, i int) error {
 	random := rand.New(rand.NewPCG(w.seed, uint64(i)))
 	name := fmt.Sprintf("d%02d", i)
-	if _, err := w.AppsV1().Deployments(w.namespace).Create(ctx, deployment(name, 2), metav1.CreateOptions{}); err != nil {
+	if _, err := w.AppsV1().Deployments(w.namespace).Create(
+		ctx,
+		deployment(name, 2),
+		metav1.CreateOptions{},
+	); err != nil {
 		return err
 	}
 	if err := w.arrive(ctx, name); err != nil {
@@ -126,13 +130,23 @@ func (w *work) one(ctx context.Context, i int) error {
 	if i%4 == 3 {
 		w.others.Add(1)
 		background := metav1.DeletePropagationBackground
-		return w.AppsV1().Deployments(w.namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+		return w.AppsV1().Deployments(w.namespace).Delete(
+			ctx,
+			name,
+			metav1.DeleteOptions{PropagationPolicy: &background},
+		)
 	}
 	return w.arrive(ctx, name)
 }
 
 func (w *work) patch(ctx context.Context, name, patch string) error {
-	_, err := w.AppsV1().Deployments(w.namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := w.AppsV1().Deployments(w.namespace).Patch(
+		ctx,
+		name,
+		types.MergePatchType,
+		[]byte(patch),
+		metav1.PatchOptions{},
+	)
 	return err
 }
 
@@ -151,15 +165,21 @@ func (w *work) losePod(ctx context.Context, name string) error {
 
 // arrive waits until the Deployment's rollout is complete.
 func (w *work) arrive(ctx context.Context, name string) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		d, err := w.AppsV1().Deployments(w.namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, nil //nolint:nilerr // asked again
-		}
-		want := *d.Spec.Replicas
-		return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == want &&
-			d.Status.Replicas == want && d.Status.AvailableReplicas == want, nil
-	})
+	err := wait.PollUntilContextTimeout(
+		ctx,
+		200*time.Millisecond,
+		5*time.Minute,
+		true,
+		func(ctx context.Context) (bool, error) {
+			d, err := w.AppsV1().Deployments(w.namespace).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return false, nil //nolint:nilerr // asked again
+			}
+			want := *d.Spec.Replicas
+			return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == want &&
+				d.Status.Replicas == want && d.Status.AvailableReplicas == want, nil
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("deployment %s has not arrived: %w", name, err)
 	}

@@ -39,7 +39,14 @@ func TestStory(t *testing.T) {
 
 	apply(t, deployment(s.shop, "web", "v1", 2, "pull: 1s"))
 	s.await(t, 1, 0)
-	s.kubectl(t, s.shop, "create", "configmap", "settings", "--from-literal=colour=blue") // nobody reconciles it, so it is no change of its own
+	s.kubectl(
+		t,
+		s.shop,
+		"create",
+		"configmap",
+		"settings",
+		"--from-literal=colour=blue",
+	) // nobody reconciles it, so it is no change of its own
 	apply(t, deployment(s.shop, "web", "v2", 2, "pull: 1s"))
 	s.await(t, 1, 0)
 	s.shows(t, "trace-rollout", "trace", "deployment/web", "-n", s.shop)
@@ -66,7 +73,16 @@ func TestStory(t *testing.T) {
 	s.kubectl(t, s.shop, "patch", "configmap", "settings", "-p", `{"data":{"colour":"red"}}`)
 	apply(t, deployment(s.pay, "api", "v1", 1, "pull: 30s"))
 	s.await(t, 1, 0)
-	s.shows(t, "trace-rebuilt-replicaset", "trace", "rs/"+s.kubectl(t, s.pay, "get", "rs", "-o", "jsonpath={.items[0].metadata.name}"), "-n", s.pay, "--server", "")
+	s.shows(
+		t,
+		"trace-rebuilt-replicaset",
+		"trace",
+		"rs/"+s.kubectl(t, s.pay, "get", "rs", "-o", "jsonpath={.items[0].metadata.name}"),
+		"-n",
+		s.pay,
+		"--server",
+		"",
+	)
 	s.shows(t, "ls-slow", "ls", "-A", "--slow=25s")
 	s.kubectl(t, s.pay, "delete", "deployment/api") // of several ReplicaSets any may go first
 	s.await(t, 1, 0)

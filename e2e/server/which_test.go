@@ -32,32 +32,138 @@ func TestRefusals(t *testing.T) {
 		kubeconfig string
 		want       string
 	}{
-		"ls without a server":      {[]string{"ls", "--server", ""}, here, "", `there is no server whose traces could be listed: start one with "lifeline serve", or name one with --server or LIFELINE_SERVER`},
-		"a trace ID without one":   {[]string{"trace", "0123abcd", "--direct"}, here, "", `there is no server to look up a trace ID: start one .*, or give KIND/NAME`},
-		"ls, nobody there":         {[]string{"ls"}, nobody, "", `cannot ask the server that LIFELINE_SERVER names: no server answers at ` + nobody + `: start one with lifeline serve, .*`},
-		"watch, nobody there":      {[]string{"watch", "--server", nobody}, "", "", `cannot ask the server that --server names: no server answers at ` + nobody + `: .*`},
-		"trace, nobody there":      {[]string{"trace", "deploy/web", "--server", nobody}, "", "", `cannot ask the server that --server names: .*`},
-		"not a server":             {[]string{"ls", "--server", "http://" + s.TelemetryAddress()}, "", "", `cannot ask .*: what answers at .* is not lifeline serve, or of another version: .*`},
-		"no URL":                   {[]string{"ls", "--server", "ftp://x"}, "", "", `cannot ask .*: "ftp://x" is no server: give a URL such as .*`},
-		"ls of another cluster":    {[]string{"ls"}, here, other.Kubeconfig(), `the server that LIFELINE_SERVER names watches cluster ` + id + `, and your kubeconfig is for ` + id + `: choose its context with --context, .*`},
-		"watch of another cluster": {[]string{"watch", "--server", here}, "", other.Kubeconfig(), `the server that --server names watches cluster .*`},
-		"trace of another cluster": {[]string{"trace", "deploy/web"}, here, other.Kubeconfig(), `the server that LIFELINE_SERVER names watches cluster .*`},
-		"unknown trace":            {[]string{"trace", "00000000"}, here, "", `cannot get trace 00000000: there is no such trace: .*`},
-		"too few digits":           {[]string{"trace", "0123abc"}, here, "", `"0123abc" is neither KIND/NAME nor a trace ID \(at least 8 hexadecimal digits\)`},
-		"unknown object":           {[]string{"trace", "deploy/none", "-n", ns}, here, "", `the server at ` + here + ` has no trace of Deployment none in namespace ` + ns + `\nlifeline: there is no Deployment none in namespace ` + ns + `, as far as you may read`},
-		"hostile name":             {[]string{"trace", "deploy/\x1b[31m$(reboot)\n\u202e", "-n", ns, "--direct"}, here, "", `there is no Deployment \\x1b\[31m\$\(reboot\)\\n\\u202e in namespace ` + ns + `, .*`},
-		"unknown kind":             {[]string{"trace", "certificates.cert-manager.io/x"}, here, "", `cannot trace .*: the cluster has no kind or resource "certificates.cert-manager.io"`},
-		"unknown kind, listed":     {[]string{"ls", "nothing/x"}, here, "", `cannot list traces of nothing/x: the cluster has no kind or resource "nothing"`},
-		"no time":                  {[]string{"ls", "--since", "1x"}, here, "", `--since "1x": it must be a duration back from now, such as 90m, or a time, such as .*`},
-		"time before last":         {[]string{"ls", "--until", "-1h"}, here, "", `--until "-1h": it must be a duration .*`},
-		"length apart":             {[]string{"ls", "--slow", "30s"}, here, "", `"30s" is not KIND/NAME; how slow is slow is said by --slow=30s`},
+		"ls without a server": {
+			[]string{"ls", "--server", ""},
+			here,
+			"",
+			`there is no server whose traces could be listed: start one with "lifeline serve", or name one with --server or LIFELINE_SERVER`,
+		},
+		"a trace ID without one": {
+			[]string{"trace", "0123abcd", "--direct"},
+			here,
+			"",
+			`there is no server to look up a trace ID: start one .*, or give KIND/NAME`,
+		},
+		"ls, nobody there": {
+			[]string{"ls"},
+			nobody,
+			"",
+			`cannot ask the server that LIFELINE_SERVER names: no server answers at ` + nobody + `: start one with lifeline serve, .*`,
+		},
+		"watch, nobody there": {
+			[]string{"watch", "--server", nobody},
+			"",
+			"",
+			`cannot ask the server that --server names: no server answers at ` + nobody + `: .*`,
+		},
+		"trace, nobody there": {
+			[]string{"trace", "deploy/web", "--server", nobody},
+			"",
+			"",
+			`cannot ask the server that --server names: .*`,
+		},
+		"not a server": {
+			[]string{"ls", "--server", "http://" + s.TelemetryAddress()},
+			"",
+			"",
+			`cannot ask .*: what answers at .* is not lifeline serve, or of another version: .*`,
+		},
+		"no URL": {
+			[]string{"ls", "--server", "ftp://x"},
+			"",
+			"",
+			`cannot ask .*: "ftp://x" is no server: give a URL such as .*`,
+		},
+		"ls of another cluster": {
+			[]string{"ls"},
+			here,
+			other.Kubeconfig(),
+			`the server that LIFELINE_SERVER names watches cluster ` + id + `, and your kubeconfig is for ` + id + `: choose its context with --context, .*`,
+		},
+		"watch of another cluster": {
+			[]string{"watch", "--server", here},
+			"",
+			other.Kubeconfig(),
+			`the server that --server names watches cluster .*`,
+		},
+		"trace of another cluster": {
+			[]string{"trace", "deploy/web"},
+			here,
+			other.Kubeconfig(),
+			`the server that LIFELINE_SERVER names watches cluster .*`,
+		},
+		"unknown trace": {
+			[]string{"trace", "00000000"},
+			here,
+			"",
+			`cannot get trace 00000000: there is no such trace: .*`,
+		},
+		"too few digits": {
+			[]string{"trace", "0123abc"},
+			here,
+			"",
+			`"0123abc" is neither KIND/NAME nor a trace ID \(at least 8 hexadecimal digits\)`,
+		},
+		"unknown object": {
+			[]string{"trace", "deploy/none", "-n", ns},
+			here,
+			"",
+			`the server at ` + here + ` has no trace of Deployment none in namespace ` + ns + `\nlifeline: there is no Deployment none in namespace ` + ns + `, as far as you may read`,
+		},
+		"hostile name": {
+			[]string{"trace", "deploy/\x1b[31m$(reboot)\n\u202e", "-n", ns, "--direct"},
+			here,
+			"",
+			`there is no Deployment \\x1b\[31m\$\(reboot\)\\n\\u202e in namespace ` + ns + `, .*`,
+		},
+		"unknown kind": {
+			[]string{"trace", "certificates.cert-manager.io/x"},
+			here,
+			"",
+			`cannot trace .*: the cluster has no kind or resource "certificates.cert-manager.io"`,
+		},
+		"unknown kind, listed": {
+			[]string{"ls", "nothing/x"},
+			here,
+			"",
+			`cannot list traces of nothing/x: the cluster has no kind or resource "nothing"`,
+		},
+		"no time": {
+			[]string{"ls", "--since", "1x"},
+			here,
+			"",
+			`--since "1x": it must be a duration back from now, such as 90m, or a time, such as .*`,
+		},
+		"time before last": {
+			[]string{"ls", "--until", "-1h"},
+			here,
+			"",
+			`--until "-1h": it must be a duration .*`,
+		},
+		"length apart": {
+			[]string{"ls", "--slow", "30s"},
+			here,
+			"",
+			`"30s" is not KIND/NAME; how slow is slow is said by --slow=30s`,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			call := harness.Call{Args: tt.args, Kubeconfig: tt.kubeconfig, Env: []string{"LIFELINE_SERVER=" + tt.server}}
+			call := harness.Call{
+				Args:       tt.args,
+				Kubeconfig: tt.kubeconfig,
+				Env:        []string{"LIFELINE_SERVER=" + tt.server},
+			}
 			r := bench.Do(t, call)
-			if r.Code != 1 || r.Stdout != "" || !regexp.MustCompile(`^lifeline: (?:`+tt.want+`)\n$`).MatchString(r.Stderr) {
-				t.Errorf("exit code %d, want 1; stdout:\n%s\nstderr:\n%s\nwant:\nlifeline: %s", r.Code, r.Stdout, r.Stderr, tt.want)
+			if r.Code != 1 || r.Stdout != "" ||
+				!regexp.MustCompile(`^lifeline: (?:`+tt.want+`)\n$`).MatchString(r.Stderr) {
+				t.Errorf(
+					"exit code %d, want 1; stdout:\n%s\nstderr:\n%s\nwant:\nlifeline: %s",
+					r.Code,
+					r.Stdout,
+					r.Stderr,
+					tt.want,
+				)
 			}
 		})
 	}

@@ -24,9 +24,19 @@ type installOptions struct {
 
 func (o *installOptions) register(flags *flag.FlagSet) {
 	config.RegisterFlags(flags)
-	flags.StringVar(&o.webhookURL, "webhook-url", "", "where the API server finds the webhook, https://HOST:PORT; empty means no webhook")
+	flags.StringVar(
+		&o.webhookURL,
+		"webhook-url",
+		"",
+		"where the API server finds the webhook, https://HOST:PORT; empty means no webhook",
+	)
 	flags.StringVar(&o.caFile, "ca-file", "", "PEM file of the authority that vouches for the webhook's certificate")
-	flags.StringVar(&o.generateCert, "generate-cert", "", "directory to write a self-signed certificate for the webhook to, instead of --ca-file")
+	flags.StringVar(
+		&o.generateCert,
+		"generate-cert",
+		"",
+		"directory to write a self-signed certificate for the webhook to, instead of --ca-file",
+	)
 }
 
 func (o *installOptions) validate() error {

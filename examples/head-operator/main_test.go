@@ -14,12 +14,15 @@ func TestRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"Argument":       {[]string{"installl"}, `unexpected argument "installl"`},
-		"Flag":           {[]string{"--webhok-port", "1"}, "-webhok-port"},
-		"URLAlone":       {[]string{"install", "--webhook-url", "https://h:1"}, "--ca-file or --generate-cert"},
-		"CAAlone":        {[]string{"install", "--ca-file", "ca.pem"}, "--webhook-url"},
-		"TwoAuthorities": {[]string{"install", "--webhook-url", "https://h:1", "--ca-file", "a", "--generate-cert", "b"}, "--ca-file and --generate-cert"},
-		"Kubeconfig":     {[]string{"--kubeconfig", "/nowhere"}, "cannot find a cluster"},
+		"Argument": {[]string{"installl"}, `unexpected argument "installl"`},
+		"Flag":     {[]string{"--webhok-port", "1"}, "-webhok-port"},
+		"URLAlone": {[]string{"install", "--webhook-url", "https://h:1"}, "--ca-file or --generate-cert"},
+		"CAAlone":  {[]string{"install", "--ca-file", "ca.pem"}, "--webhook-url"},
+		"TwoAuthorities": {
+			[]string{"install", "--webhook-url", "https://h:1", "--ca-file", "a", "--generate-cert", "b"},
+			"--ca-file and --generate-cert",
+		},
+		"Kubeconfig": {[]string{"--kubeconfig", "/nowhere"}, "cannot find a cluster"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

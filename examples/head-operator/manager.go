@@ -39,12 +39,32 @@ func (o *managerOptions) register(flags *flag.FlagSet) {
 	flags.IntVar(&o.webhook.Port, "webhook-port", 9443, "port that the webhook listens on; 0 means no webhook")
 	flags.StringVar(&o.webhook.CertDir, "webhook-cert-dir", "", "directory of the webhook's tls.crt and tls.key")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address that metrics are served on; 0 means none")
-	flags.StringVar(&o.health, "health-probe-bind-address", "0", "address that /healthz and /readyz are served on; 0 means none")
+	flags.StringVar(
+		&o.health,
+		"health-probe-bind-address",
+		"0",
+		"address that /healthz and /readyz are served on; 0 means none",
+	)
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several copies work at a time")
 	o.tracing.BindFlags(flags)
-	flags.BoolVar(&o.linkMode, "trace-links", false, "make each reconcile a trace of its own that links to its object's")
-	flags.BoolVar(&o.untraced, "without-kit", false, "run without the tracing kit, as if the operator had never heard of it")
-	flags.StringVar(&o.leaderElectNS, "leader-elect-namespace", "", "namespace of the lease (default in a cluster: the operator's own)")
+	flags.BoolVar(
+		&o.linkMode,
+		"trace-links",
+		false,
+		"make each reconcile a trace of its own that links to its object's",
+	)
+	flags.BoolVar(
+		&o.untraced,
+		"without-kit",
+		false,
+		"run without the tracing kit, as if the operator had never heard of it",
+	)
+	flags.StringVar(
+		&o.leaderElectNS,
+		"leader-elect-namespace",
+		"",
+		"namespace of the lease (default in a cluster: the operator's own)",
+	)
 }
 
 // managerCommand runs the operator until the context ends.

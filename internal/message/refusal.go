@@ -33,10 +33,18 @@ const maxCauses = 8
 
 // causeWords are the words for the causes that name a field.
 var causeWords = map[string]string{
-	"FieldValueNotFound": "Not found", "FieldValueRequired": "Required value", "FieldValueDuplicate": "Duplicate value",
-	"FieldValueInvalid": "Invalid value", "FieldValueTypeInvalid": "Invalid value", "FieldValueNotSupported": "Unsupported value",
-	"FieldValueForbidden": "Forbidden", "FieldValueTooLong": "Too long", "FieldValueTooMany": "Too many", "FieldValueTooFew": "Too few", "FieldValueTooShort": "Too short",
-	"InternalError": "Internal error",
+	"FieldValueNotFound":     "Not found",
+	"FieldValueRequired":     "Required value",
+	"FieldValueDuplicate":    "Duplicate value",
+	"FieldValueInvalid":      "Invalid value",
+	"FieldValueTypeInvalid":  "Invalid value",
+	"FieldValueNotSupported": "Unsupported value",
+	"FieldValueForbidden":    "Forbidden",
+	"FieldValueTooLong":      "Too long",
+	"FieldValueTooMany":      "Too many",
+	"FieldValueTooFew":       "Too few",
+	"FieldValueTooShort":     "Too short",
+	"InternalError":          "Internal error",
 }
 
 // Confidential reports whether nothing may be kept of a message about objects of
@@ -95,7 +103,9 @@ func refusal(s Status) string {
 }
 
 var (
-	invalidForm = regexp.MustCompile(`^(?:` + coreKind + `|[A-Z][A-Za-z0-9]*\.[a-z0-9.-]+) "` + object + `" is invalid: `)
+	invalidForm = regexp.MustCompile(
+		`^(?:` + coreKind + `|[A-Z][A-Za-z0-9]*\.[a-z0-9.-]+) "` + object + `" is invalid: `,
+	)
 	webhookForm = regexp.MustCompile(`^admission webhook "` + object + `" denied the request: `)
 )
 

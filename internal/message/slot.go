@@ -55,14 +55,16 @@ var slots map[string]slot
 func init() {
 	withhold := func(string, int) string { return Withheld }
 	slots = map[string]slot{
-		"bare":          {form: `[A-Z][A-Za-z0-9]*`, kind: true},
-		"demands":       {form: demand + `(?:; ` + demand + `)*`},
-		"host":          {form: host},
-		"withheld":      {form: regexp.QuoteMeta(Withheld)},
-		"metric":        {form: metric},
-		"object":        {form: object},
-		"remaining":     {form: remaining + `(?:, ` + remaining + `)*`},
-		"rescale":       {form: `All metrics below target|Current number of replicas (?:above|below) Spec\.M[a-z]+Replicas|` + metric + ` (?:above|below) target`},
+		"bare":      {form: `[A-Z][A-Za-z0-9]*`, kind: true},
+		"demands":   {form: demand + `(?:; ` + demand + `)*`},
+		"host":      {form: host},
+		"withheld":  {form: regexp.QuoteMeta(Withheld)},
+		"metric":    {form: metric},
+		"object":    {form: object},
+		"remaining": {form: remaining + `(?:, ` + remaining + `)*`},
+		"rescale": {
+			form: `All metrics below target|Current number of replicas (?:above|below) Spec\.M[a-z]+Replicas|` + metric + ` (?:above|below) target`,
+		},
 		"amounts":       {form: usage + `(?:,` + usage + `)*`},
 		"date":          {form: `[A-Za-z0-9,: +-]+`},
 		"duration":      {form: `(?:[0-9.]+(?:h|ms|m|s|µs|us|ns))+`},
@@ -79,10 +81,13 @@ func init() {
 		"path":          {form: `[A-Za-z0-9._/@-]+`},
 		"probe":         {form: `Liveness|Readiness|Startup`},
 		"quantity":      {form: quantity},
-		"resource":      {form: `(?:` + core + `|[a-z][a-z0-9]*\.[a-z0-9-]+(?:\.[a-z0-9-]+)*|` + builtin + `)(?:/[a-z]+)?`, kind: true},
-		"taint":         {form: `[A-Za-z0-9._/-]+: ?[A-Za-z0-9._-]*`},
-		"user":          {form: `[A-Za-z0-9._:/@+=#-]+`},
-		"word":          {form: `[A-Za-z][A-Za-z0-9]*`},
+		"resource": {
+			form: `(?:` + core + `|[a-z][a-z0-9]*\.[a-z0-9-]+(?:\.[a-z0-9-]+)*|` + builtin + `)(?:/[a-z]+)?`,
+			kind: true,
+		},
+		"taint": {form: `[A-Za-z0-9._/-]+: ?[A-Za-z0-9._-]*`},
+		"user":  {form: `[A-Za-z0-9._:/@+=#-]+`},
+		"word":  {form: `[A-Za-z][A-Za-z0-9]*`},
 
 		"text":      {form: `.*`, clean: withhold},
 		"message":   {form: `.*`, clean: clean},
@@ -141,9 +146,11 @@ func cleanReasons(text string, depth int) string {
 }
 
 // podSecurity are the rules of Pod Security admission, as its refusals name them.
-var podSecurity = regexp.MustCompile(`^(allowPrivilegeEscalation != false|forbidden AppArmor profiles?|non-default capabilities|` +
-	`unrestricted capabilities|host namespaces|hostPath volumes|hostPort|probe or lifecycle host|privileged|procMount|` +
-	`restricted volume types|runAsNonRoot != true|runAsUser=0|seLinuxOptions|seccompProfile|forbidden sysctls|hostProcess)`)
+var podSecurity = regexp.MustCompile(
+	`^(allowPrivilegeEscalation != false|forbidden AppArmor profiles?|non-default capabilities|` +
+		`unrestricted capabilities|host namespaces|hostPath volumes|hostPort|probe or lifecycle host|privileged|procMount|` +
+		`restricted volume types|runAsNonRoot != true|runAsUser=0|seLinuxOptions|seccompProfile|forbidden sysctls|hostProcess)`,
+)
 
 // cleanPolicies keeps the rules that a Pod violates. Their details, in
 // parentheses, quote the Pod.

@@ -45,14 +45,23 @@ func TestWithin(t *testing.T) {
 		a, b   State
 		want   bool
 	}{
-		"the same":         {reason: "trivially", a: small, b: small, want: true},
-		"less":             {reason: "what is left out does not count", a: small, b: full, want: true},
-		"more":             {reason: "it says what the other does not", a: full, b: small},
-		"different":        {reason: "it says something else", a: other, b: full},
-		"an empty map":     {reason: "it says nothing", a: State{"spec": map[string]any{}}, b: State{}, want: true},
-		"an empty list":    {reason: "it says nothing", a: State{"l": []any{}}, b: State{}, want: true},
-		"a shorter list":   {reason: "a list is wanted as a whole", a: State{"l": []any{"a"}}, b: State{"l": []any{"a", "b"}}},
-		"within a list":    {reason: "what its items leave out does not count", a: State{"l": []any{map[string]any{"n": "x"}}}, b: State{"l": []any{map[string]any{"n": "x", "p": "TCP"}}}, want: true},
+		"the same":      {reason: "trivially", a: small, b: small, want: true},
+		"less":          {reason: "what is left out does not count", a: small, b: full, want: true},
+		"more":          {reason: "it says what the other does not", a: full, b: small},
+		"different":     {reason: "it says something else", a: other, b: full},
+		"an empty map":  {reason: "it says nothing", a: State{"spec": map[string]any{}}, b: State{}, want: true},
+		"an empty list": {reason: "it says nothing", a: State{"l": []any{}}, b: State{}, want: true},
+		"a shorter list": {
+			reason: "a list is wanted as a whole",
+			a:      State{"l": []any{"a"}},
+			b:      State{"l": []any{"a", "b"}},
+		},
+		"within a list": {
+			reason: "what its items leave out does not count",
+			a:      State{"l": []any{map[string]any{"n": "x"}}},
+			b:      State{"l": []any{map[string]any{"n": "x", "p": "TCP"}}},
+			want:   true,
+		},
 		"a map for a text": {reason: "another type", a: State{"v": map[string]any{"x": "y"}}, b: State{"v": "x"}},
 	}
 	for name, tc := range cases {

@@ -57,11 +57,24 @@ func FuzzSupply(f *testing.F) {
 					t.Errorf("%s: lost %q", name, k)
 				}
 			}
-			again := s.Updated(Content{Annotations: after, Desired: want, Generation: 4}, Content{Annotations: after, Desired: want}, partial)
+			again := s.Updated(
+				Content{Annotations: after, Desired: want, Generation: 4},
+				Content{Annotations: after, Desired: want},
+				partial,
+			)
 			if again.Context.IsValid() || !maps.Equal(after, s.With(after, again.Carry)) {
-				t.Errorf("%s: decided again, it changes something: %v, then %v", name, after, s.With(after, again.Carry))
+				t.Errorf(
+					"%s: decided again, it changes something: %v, then %v",
+					name,
+					after,
+					s.With(after, again.Carry),
+				)
 			}
-			dropped := s.Updated(Content{Annotations: after, Desired: want, Generation: 4}, Content{Desired: want}, partial)
+			dropped := s.Updated(
+				Content{Annotations: after, Desired: want, Generation: 4},
+				Content{Desired: want},
+				partial,
+			)
 			if dropped.Context.IsValid() || !maps.Equal(s.Own(after), s.Own(s.With(nil, dropped.Carry))) {
 				t.Errorf("%s: dropped, it does not come back", name)
 			}

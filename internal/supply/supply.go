@@ -299,7 +299,12 @@ func FitsBeside(there, applied map[string]string) bool {
 // bookkeeping have no desired state that it could stand for (P5).
 func Bears(id lifeline.Identity) bool {
 	switch id.Group + "/" + id.Kind {
-	case "/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease", "/Endpoints", "discovery.k8s.io/EndpointSlice", "/Binding":
+	case "/Event",
+		"events.k8s.io/Event",
+		"coordination.k8s.io/Lease",
+		"/Endpoints",
+		"discovery.k8s.io/EndpointSlice",
+		"/Binding":
 		return false
 	}
 	return true

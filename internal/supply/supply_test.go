@@ -95,10 +95,14 @@ func TestUpdated(t *testing.T) {
 			want: encoded(ours(2, full)),
 		},
 		"unchanged, half dropped": {
-			reason: "P3f: two annotations are not atomic", kind: serviceKind,
+			reason: "P3f: two annotations are not atomic",
+			kind:   serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
-			sent:   Content{Annotations: map[string]string{lifeline.StateKey: encoded(ours(2, full))[lifeline.StateKey]}, Desired: full},
-			want:   encoded(ours(2, full)),
+			sent: Content{
+				Annotations: map[string]string{lifeline.StateKey: encoded(ours(2, full))[lifeline.StateKey]},
+				Desired:     full,
+			},
+			want: encoded(ours(2, full)),
 		},
 		"unchanged, older one of ours": {
 			reason: "P3f: what was there is put back", kind: serviceKind,
@@ -144,25 +148,46 @@ func TestUpdated(t *testing.T) {
 			sent:   Content{Annotations: encoded(ours(3, other)), Desired: other}, fresh: true, generation: 5,
 		},
 		"changed, the kind has no generation": {
-			reason: "P3a: none is claimed", kind: serviceKind,
-			before: Content{Annotations: encoded(ours(2, full)), Desired: full}, sent: Content{Desired: other}, fresh: true,
+			reason: "P3a: none is claimed",
+			kind:   serviceKind,
+			before: Content{
+				Annotations: encoded(ours(2, full)),
+				Desired:     full,
+			},
+			sent:  Content{Desired: other},
+			fresh: true,
 		},
 		"changed labels": {
-			reason: "P3a: the generation will stay, so none is claimed", kind: serviceKind,
+			reason: "P3a: the generation will stay, so none is claimed",
+			kind:   serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full, Generation: 4},
-			sent:   Content{Desired: State{"spec": full["spec"], "metadata": map[string]any{"labels": map[string]any{"a": "b"}}}}, fresh: true,
+			sent: Content{
+				Desired: State{"spec": full["spec"], "metadata": map[string]any{"labels": map[string]any{"a": "b"}}},
+			},
+			fresh: true,
 		},
 		"changed, without a context before": {
 			reason: "P1: the kit may have come later than the object", kind: serviceKind,
 			before: Content{Desired: full}, sent: Content{Desired: other}, fresh: true,
 		},
 		"changed, a broken context before": {
-			reason: "P4: what cannot be read is none", kind: serviceKind,
-			before: Content{Annotations: map[string]string{lifeline.ContextKey: "broken"}, Desired: full}, sent: Content{Desired: other}, fresh: true,
+			reason: "P4: what cannot be read is none",
+			kind:   serviceKind,
+			before: Content{
+				Annotations: map[string]string{lifeline.ContextKey: "broken"},
+				Desired:     full,
+			},
+			sent:  Content{Desired: other},
+			fresh: true,
 		},
 		"unchanged, a broken context before": {
-			reason: "P3f: even that stays a no-op", kind: serviceKind,
-			before: Content{Annotations: map[string]string{lifeline.ContextKey: "broken"}, Desired: full}, sent: Content{Desired: full},
+			reason: "P3f: even that stays a no-op",
+			kind:   serviceKind,
+			before: Content{
+				Annotations: map[string]string{lifeline.ContextKey: "broken"},
+				Desired:     full,
+			},
+			sent: Content{Desired: full},
 			want: map[string]string{lifeline.ContextKey: "broken"},
 		},
 		"a Service without its allocated fields": {
@@ -180,20 +205,43 @@ func TestUpdated(t *testing.T) {
 			want: encoded(ours(2, other)),
 		},
 		"applied, changed": {
-			reason: "P1", kind: serviceKind, partial: true,
-			before: Content{Annotations: encoded(ours(2, full)), Desired: full}, sent: Content{Desired: other}, fresh: true,
+			reason:  "P1",
+			kind:    serviceKind,
+			partial: true,
+			before: Content{
+				Annotations: encoded(ours(2, full)),
+				Desired:     full,
+			},
+			sent:  Content{Desired: other},
+			fresh: true,
 		},
 		"Deployment, template": {
-			reason: "P3e", kind: deploymentKind,
-			before: Content{Desired: template(1), Generation: 1}, sent: Content{Desired: template(2)}, fresh: true, generation: 2,
+			reason: "P3e",
+			kind:   deploymentKind,
+			before: Content{
+				Desired:    template(1),
+				Generation: 1,
+			},
+			sent:       Content{Desired: template(2)},
+			fresh:      true,
+			generation: 2,
 		},
 		"Deployment, minReadySeconds": {
-			reason: "P3e", kind: deploymentKind,
-			before: Content{Desired: template(1)}, sent: Content{Desired: template(1, "minReadySeconds", int64(3))}, fresh: true,
+			reason: "P3e",
+			kind:   deploymentKind,
+			before: Content{
+				Desired: template(1),
+			},
+			sent:  Content{Desired: template(1, "minReadySeconds", int64(3))},
+			fresh: true,
 		},
 		"Deployment, replicas": {
-			reason: "P3e: the annotation would cost a write to the ReplicaSet", kind: deploymentKind,
-			before: Content{Desired: template(1, "replicas", int64(1))}, sent: Content{Desired: template(1, "replicas", int64(2))},
+			reason: "P3e: the annotation would cost a write to the ReplicaSet",
+			kind:   deploymentKind,
+			before: Content{
+				Desired: template(1, "replicas", int64(1)),
+			},
+			sent: Content{Desired: template(1, "replicas", int64(2))},
 		},
 		"Deployment, paused": {
 			reason: "P3e", kind: deploymentKind,
@@ -234,7 +282,13 @@ func checkClaim(t *testing.T, reason string, s Rules, v Verdict, sent State, gen
 	a := lifeline.Annotations(v.Carry)
 	carried := lifeline.Extract(&a)
 	claim, holds := lifeline.ClaimOf(carried)
-	want := lifeline.Claim{Span: carried.SpanID(), Parent: above.SpanID(), Object: s.ID.Hash(), Digest: sent.Digest(), Generation: generation}
+	want := lifeline.Claim{
+		Span:       carried.SpanID(),
+		Parent:     above.SpanID(),
+		Object:     s.ID.Hash(),
+		Digest:     sent.Digest(),
+		Generation: generation,
+	}
 	if diff := diff(want, claim); diff != "" || !holds {
 		t.Errorf("%s: claim holds: %v; -want +got\n%s", reason, holds, diff)
 	}
@@ -253,16 +307,38 @@ func TestCreated(t *testing.T) {
 		fresh  bool
 		want   map[string]string
 	}{
-		"plain":             {reason: "P1", kind: serviceKind, sent: map[string]string{"team": "red"}, fresh: true},
-		"without":           {reason: "P1: no map is no obstacle", kind: serviceKind, fresh: true},
-		"another's":         {reason: "P3b", kind: serviceKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
-		"copied, claimed":   {reason: "P3g: it was made for the parent", kind: serviceKind, sent: encoded(headOwn), above: headOwn, fresh: true},
-		"copied, unclaimed": {reason: "P3g: it is the parent's own", kind: serviceKind, sent: encoded(spanOf(9)), above: spanOf(9), fresh: true},
-		"a saved one":       {reason: "P3g: ours at creation is stale", kind: serviceKind, sent: encoded(ours(2, full)), fresh: true},
-		"broken":            {reason: "P4", kind: serviceKind, sent: map[string]string{lifeline.ContextKey: "broken"}, fresh: true},
-		"Event":             {reason: "P5", kind: eventKind},
-		"Lease":             {reason: "P5", kind: leaseKind},
-		"Lease, another's":  {reason: "P3b", kind: leaseKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
+		"plain":     {reason: "P1", kind: serviceKind, sent: map[string]string{"team": "red"}, fresh: true},
+		"without":   {reason: "P1: no map is no obstacle", kind: serviceKind, fresh: true},
+		"another's": {reason: "P3b", kind: serviceKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
+		"copied, claimed": {
+			reason: "P3g: it was made for the parent",
+			kind:   serviceKind,
+			sent:   encoded(headOwn),
+			above:  headOwn,
+			fresh:  true,
+		},
+		"copied, unclaimed": {
+			reason: "P3g: it is the parent's own",
+			kind:   serviceKind,
+			sent:   encoded(spanOf(9)),
+			above:  spanOf(9),
+			fresh:  true,
+		},
+		"a saved one": {
+			reason: "P3g: ours at creation is stale",
+			kind:   serviceKind,
+			sent:   encoded(ours(2, full)),
+			fresh:  true,
+		},
+		"broken": {
+			reason: "P4",
+			kind:   serviceKind,
+			sent:   map[string]string{lifeline.ContextKey: "broken"},
+			fresh:  true,
+		},
+		"Event":            {reason: "P5", kind: eventKind},
+		"Lease":            {reason: "P5", kind: leaseKind},
+		"Lease, another's": {reason: "P3b", kind: leaseKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -295,15 +371,63 @@ func TestRecalled(t *testing.T) {
 		fresh  bool
 		want   map[string]string
 	}{
-		"what was answered":        {reason: "P3f: read, not changed, written", kind: serviceKind, last: last, sent: Content{Desired: full}, want: last.Carried},
-		"what was sent":            {reason: "P3d: built anew, as every time", kind: serviceKind, last: last, sent: Content{Desired: small}, want: last.Carried},
-		"an older one of ours":     {reason: "P3f", kind: serviceKind, last: last, sent: Content{Annotations: encoded(ours(7, other)), Desired: full}, want: last.Carried},
-		"another's":                {reason: "P3b: the writer's choice", kind: serviceKind, last: last, sent: Content{Annotations: encoded(spanOf(9)), Desired: full}, want: encoded(spanOf(9))},
-		"changed":                  {reason: "P1", kind: serviceKind, last: last, sent: Content{Desired: other}, fresh: true},
-		"changed, another's there": {reason: "P3b", kind: serviceKind, last: Last{Carried: encoded(spanOf(9))}, sent: Content{Desired: other}, want: encoded(spanOf(9))},
-		"changed, nothing there":   {reason: "P1", kind: serviceKind, last: Last{Sent: full.Digest()}, sent: Content{Desired: other}, fresh: true},
-		"a Deployment":             {reason: "P3e: whether the template changed is not known", kind: deploymentKind, last: last, sent: Content{Desired: other}, want: last.Carried},
-		"an Event":                 {reason: "P5", kind: eventKind, last: Last{}, sent: Content{Desired: other}},
+		"what was answered": {
+			reason: "P3f: read, not changed, written",
+			kind:   serviceKind,
+			last:   last,
+			sent:   Content{Desired: full},
+			want:   last.Carried,
+		},
+		"what was sent": {
+			reason: "P3d: built anew, as every time",
+			kind:   serviceKind,
+			last:   last,
+			sent:   Content{Desired: small},
+			want:   last.Carried,
+		},
+		"an older one of ours": {
+			reason: "P3f",
+			kind:   serviceKind,
+			last:   last,
+			sent:   Content{Annotations: encoded(ours(7, other)), Desired: full},
+			want:   last.Carried,
+		},
+		"another's": {
+			reason: "P3b: the writer's choice",
+			kind:   serviceKind,
+			last:   last,
+			sent:   Content{Annotations: encoded(spanOf(9)), Desired: full},
+			want:   encoded(spanOf(9)),
+		},
+		"changed": {
+			reason: "P1",
+			kind:   serviceKind,
+			last:   last,
+			sent:   Content{Desired: other},
+			fresh:  true,
+		},
+		"changed, another's there": {
+			reason: "P3b",
+			kind:   serviceKind,
+			last:   Last{Carried: encoded(spanOf(9))},
+			sent:   Content{Desired: other},
+			want:   encoded(spanOf(9)),
+		},
+		"changed, nothing there": {
+			reason: "P1",
+			kind:   serviceKind,
+			last:   Last{Sent: full.Digest()},
+			sent:   Content{Desired: other},
+			fresh:  true,
+		},
+		"a Deployment": {
+			reason: "P3e: whether the template changed is not known",
+			kind:   deploymentKind,
+			last:   last,
+			sent:   Content{Desired: other},
+			want:   last.Carried,
+		},
+		"an Event": {reason: "P5", kind: eventKind, last: Last{}, sent: Content{Desired: other}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

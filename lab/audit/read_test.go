@@ -35,12 +35,22 @@ func (l line) String() string {
 	if l.code == 0 {
 		l.code = 200
 	}
-	return fmt.Sprintf(`{"level":%q,"auditID":"id","stage":%q,"requestURI":%q,"verb":%q,"user":{"username":"ann"},`+
-		`"userAgent":"kubectl/v1","objectRef":%s,"responseStatus":{"code":%d},"requestObject":%s,"responseObject":%s,`+
-		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000001Z","stageTimestamp":"2026-01-02T03:04:05.100002Z"}`,
-		or(l.level, "RequestResponse"), or(l.stage, "ResponseComplete"), or(l.uri, "/"), l.verb,
-		or(l.ref, `{"resource":"configmaps","namespace":"ns","name":"a"}`), l.code, or(l.request, "null"),
-		or(l.response, `{"kind":"ConfigMap","metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7"}}`)) + "\n"
+	return fmt.Sprintf(
+		`{"level":%q,"auditID":"id","stage":%q,"requestURI":%q,"verb":%q,"user":{"username":"ann"},`+
+			`"userAgent":"kubectl/v1","objectRef":%s,"responseStatus":{"code":%d},"requestObject":%s,"responseObject":%s,`+
+			`"requestReceivedTimestamp":"2026-01-02T03:04:05.000001Z","stageTimestamp":"2026-01-02T03:04:05.100002Z"}`,
+		or(l.level, "RequestResponse"),
+		or(l.stage, "ResponseComplete"),
+		or(l.uri, "/"),
+		l.verb,
+		or(l.ref, `{"resource":"configmaps","namespace":"ns","name":"a"}`),
+		l.code,
+		or(l.request, "null"),
+		or(
+			l.response,
+			`{"kind":"ConfigMap","metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7"}}`,
+		),
+	) + "\n"
 }
 
 func answered(metadata string) string {
@@ -92,7 +102,10 @@ func TestRead(t *testing.T) {
 			reason: "Only versions of one object are compared.",
 			lines: []line{
 				{verb: "create"},
-				{verb: "create", response: `{"metadata":{"name":"b","namespace":"ns","uid":"v","resourceVersion":"7"}}`},
+				{
+					verb:     "create",
+					response: `{"metadata":{"name":"b","namespace":"ns","uid":"v","resourceVersion":"7"}}`,
+				},
 			},
 			want: []Write{stored, with(func(w *Write) { w.Name, w.UID = "b", "v" })},
 		},
@@ -105,7 +118,8 @@ func TestRead(t *testing.T) {
 			reason: "A binding is answered by a Status; the Pod's UID is known from its creation.",
 			lines: []line{
 				{
-					verb: "create", ref: `{"resource":"pods","namespace":"ns"}`,
+					verb:     "create",
+					ref:      `{"resource":"pods","namespace":"ns"}`,
 					response: `{"metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"7","generation":1}}`,
 				},
 				{verb: "create", ref: pod, code: 201, response: `{"kind":"Status","status":"Success"}`},
@@ -126,8 +140,18 @@ func TestRead(t *testing.T) {
 			reason: "The first delete marks, the second changes nothing, and the patch of the last finalizer removes," +
 				" though its answer shows the version that was there.",
 			lines: []line{
-				{verb: "delete", response: answered(`"resourceVersion":"8","deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["f"]`)},
-				{verb: "delete", response: answered(`"resourceVersion":"8","deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["f"]`)},
+				{
+					verb: "delete",
+					response: answered(
+						`"resourceVersion":"8","deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["f"]`,
+					),
+				},
+				{
+					verb: "delete",
+					response: answered(
+						`"resourceVersion":"8","deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["f"]`,
+					),
+				},
 				{verb: "patch", response: answered(`"resourceVersion":"8","deletionTimestamp":"2026-01-02T03:04:05Z"`)},
 			},
 			want: []Write{
@@ -138,7 +162,8 @@ func TestRead(t *testing.T) {
 		"DeleteOfGracefulPod": {
 			reason: "With a grace period left the Pod is still there.",
 			lines: []line{{verb: "delete", response: answered(
-				`"resourceVersion":"8","generation":2,"deletionTimestamp":"2026-01-02T03:04:05Z","deletionGracePeriodSeconds":30`)}},
+				`"resourceVersion":"8","generation":2,"deletionTimestamp":"2026-01-02T03:04:05Z","deletionGracePeriodSeconds":30`,
+			)}},
 			want: []Write{with(func(w *Write) { w.Verb, w.ResourceVersion, w.Generation = "delete", "8", 2 })},
 		},
 		"DeleteOverlapped": {

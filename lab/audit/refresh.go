@@ -18,7 +18,8 @@ const started = 30 * time.Second
 // minute; the first such sync of version 1.36 adds status.resources. No change to
 // an object asks for that write.
 func (w *Write) Refresh() bool {
-	if w.Group != "" || w.Resource != "pods" || w.Subresource != "status" || !strings.HasPrefix(w.UserAgent, "kubelet/") {
+	if w.Group != "" || w.Resource != "pods" || w.Subresource != "status" ||
+		!strings.HasPrefix(w.UserAgent, "kubelet/") {
 		return false
 	}
 	var pod struct {

@@ -29,7 +29,9 @@ func Example() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := operator.NewControllerManagedBy(mgr).For(&appsv1.Deployment{}).Named("site").Complete(reconciler); err != nil {
+		if err := operator.NewControllerManagedBy(mgr).For(&appsv1.Deployment{}).Named("site").Complete(
+			reconciler,
+		); err != nil {
 			t.Fatal(err)
 		}
 		// Here the test starts the manager, as it does anyway.

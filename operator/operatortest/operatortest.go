@@ -118,7 +118,11 @@ func (r *Recorder) Wait(t testing.TB, names ...string) {
 		select {
 		case <-ended:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for a span %s, or for its parents:\n%s", strings.Join(missing(r.Spans(), names), ", "), Tree(r.Spans()))
+			t.Fatalf(
+				"waited in vain for a span %s, or for its parents:\n%s",
+				strings.Join(missing(r.Spans(), names), ", "),
+				Tree(r.Spans()),
+			)
 		}
 	}
 }

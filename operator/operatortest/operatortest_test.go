@@ -105,16 +105,26 @@ func TestAssertions(t *testing.T) {
 				spans(outside(1), t, r, "a")
 				spans(outside(2), t, r, "b")
 			},
-			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got 2 parents that are not there",
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) },
+			want:   "got 2 parents that are not there",
 		},
 		"two of one ID": {
 			reason: "no store could tell them apart",
 			make: func(t *testing.T, r *operatortest.Recorder) {
 				for _, name := range []string{"a", "b"} {
-					spans(planned.With(outside(1), planned.Span{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{5}, Sampled: true}), t, r, name)
+					spans(
+						planned.With(
+							outside(1),
+							planned.Span{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{5}, Sampled: true},
+						),
+						t,
+						r,
+						name,
+					)
 				}
 			},
-			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) }, want: "got several spans of one ID, b",
+			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) },
+			want:   "got several spans of one ID, b",
 		},
 		"two traces": {
 			reason: "the message shows them",
@@ -201,7 +211,8 @@ func TestTree(t *testing.T) {
 
 func TestOption(t *testing.T) {
 	rec := operatortest.New(t)
-	if kit := operator.New(rec.Option()); kit == nil || rec.Tracing().Mode() != operator.Record || !rec.Tracing().SampleRoot(trace.TraceID{1}) {
+	if kit := operator.New(rec.Option()); kit == nil || rec.Tracing().Mode() != operator.Record ||
+		!rec.Tracing().SampleRoot(trace.TraceID{1}) {
 		t.Error("a kit with a recorder samples everything")
 	}
 }

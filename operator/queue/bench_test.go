@@ -116,7 +116,11 @@ func BenchmarkWork(b *testing.B) {
 	}
 	for _, bm := range cases {
 		b.Run(bm.name, func(b *testing.B) {
-			q := New(&fixed{}, workqueue.TypedRateLimitingQueueConfig[string]{Name: "head"}, WithTracerProvider(provider))
+			q := New(
+				&fixed{},
+				workqueue.TypedRateLimitingQueueConfig[string]{Name: "head"},
+				WithTracerProvider(provider),
+			)
 			q.Add("default/a")
 			item, _ := q.Get()
 			ctx := context.Background()

@@ -55,10 +55,12 @@ func TestController(t *testing.T) {
 				t.Fatal(err)
 			}
 			req := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "a"}}
-			err = c.Watch(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-				q.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(priorityqueue.AddOpts{}, req)
-				return nil
-			}))
+			err = c.Watch(
+				source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+					q.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(priorityqueue.AddOpts{}, req)
+					return nil
+				}),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -244,12 +244,24 @@ func TestAddWithOpts(t *testing.T) {
 		opts   priorityqueue.AddOpts
 		want   turn
 	}{
-		"Now":              {"as Add", priorityqueue.AddOpts{}, turn{0, 0, 1}},
-		"After":            {"as AddAfter", priorityqueue.AddOpts{After: 5 * s}, turn{5 * s, 5 * s, 1}},
-		"RateLimited":      {"as AddRateLimited", priorityqueue.AddOpts{RateLimited: true}, turn{7 * s, 7 * s, 1}},
-		"LimitedAfter":     {"the shorter delay: the one asked for", priorityqueue.AddOpts{After: 5 * s, RateLimited: true}, turn{5 * s, 5 * s, 1}},
-		"LimitedLongAfter": {"the shorter delay: the limiter's", priorityqueue.AddOpts{After: 9 * s, RateLimited: true}, turn{7 * s, 7 * s, 1}},
-		"Priority":         {"the priority is handed on", priorityqueue.AddOpts{RateLimited: true, Priority: &high}, turn{7 * s, 7 * s, 1}},
+		"Now":         {"as Add", priorityqueue.AddOpts{}, turn{0, 0, 1}},
+		"After":       {"as AddAfter", priorityqueue.AddOpts{After: 5 * s}, turn{5 * s, 5 * s, 1}},
+		"RateLimited": {"as AddRateLimited", priorityqueue.AddOpts{RateLimited: true}, turn{7 * s, 7 * s, 1}},
+		"LimitedAfter": {
+			"the shorter delay: the one asked for",
+			priorityqueue.AddOpts{After: 5 * s, RateLimited: true},
+			turn{5 * s, 5 * s, 1},
+		},
+		"LimitedLongAfter": {
+			"the shorter delay: the limiter's",
+			priorityqueue.AddOpts{After: 9 * s, RateLimited: true},
+			turn{7 * s, 7 * s, 1},
+		},
+		"Priority": {
+			"the priority is handed on",
+			priorityqueue.AddOpts{RateLimited: true, Priority: &high},
+			turn{7 * s, 7 * s, 1},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -265,7 +277,10 @@ func TestAddWithOpts(t *testing.T) {
 					item, priority, _ := q.(priorityqueue.PriorityQueue[string]).GetWithPriority()
 					at := time.Since(begun)
 					wait, _ := q.Wait(item)
-					if diff := cmp.Diff(tc.want, turn{wait.Due.Sub(begun), wait.Dequeued.Sub(begun), wait.Adds}); diff != "" {
+					if diff := cmp.Diff(
+						tc.want,
+						turn{wait.Due.Sub(begun), wait.Dequeued.Sub(begun), wait.Adds},
+					); diff != "" {
 						t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 					}
 					q.Done(item)
@@ -325,12 +340,31 @@ func TestTriggers(t *testing.T) {
 		want    []trace.SpanContext
 		dropped int
 	}{
-		"None":      {reason: "an add need not say why", add: func(q Queue[string]) { q.Add("a") }},
-		"Invalid":   {reason: "an object without a context is no trigger", add: func(q Queue[string]) { q.From(trace.SpanContext{}).Add("a") }},
-		"One":       {reason: "the trigger is kept", add: func(q Queue[string]) { q.From(many[0]).Add("a") }, want: many[:1]},
-		"Delayed":   {reason: "also with a delay", add: func(q Queue[string]) { q.From(many[0]).AddAfter("a", s) }, want: many[:1]},
-		"Limited":   {reason: "also with the limiter's", add: func(q Queue[string]) { q.From(many[0]).AddRateLimited("a") }, want: many[:1]},
-		"Ambiguous": {reason: "the other adds do not count", add: func(q Queue[string]) { q.From(many[0]).Add("b"); q.From(many[1]).Add("a") }, want: many[1:2]},
+		"None": {reason: "an add need not say why", add: func(q Queue[string]) { q.Add("a") }},
+		"Invalid": {
+			reason: "an object without a context is no trigger",
+			add:    func(q Queue[string]) { q.From(trace.SpanContext{}).Add("a") },
+		},
+		"One": {
+			reason: "the trigger is kept",
+			add:    func(q Queue[string]) { q.From(many[0]).Add("a") },
+			want:   many[:1],
+		},
+		"Delayed": {
+			reason: "also with a delay",
+			add:    func(q Queue[string]) { q.From(many[0]).AddAfter("a", s) },
+			want:   many[:1],
+		},
+		"Limited": {
+			reason: "also with the limiter's",
+			add:    func(q Queue[string]) { q.From(many[0]).AddRateLimited("a") },
+			want:   many[:1],
+		},
+		"Ambiguous": {
+			reason: "the other adds do not count",
+			add:    func(q Queue[string]) { q.From(many[0]).Add("b"); q.From(many[1]).Add("a") },
+			want:   many[1:2],
+		},
 		"Distinct": {
 			reason: "one that comes again is one",
 			add: func(q Queue[string]) {
@@ -395,7 +429,10 @@ func TestPriorityFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := kinds["priority"](&fixed{})
 		high := 7
-		q.From(spanContext(1)).(priorityqueue.PriorityQueue[string]).AddWithOpts(priorityqueue.AddOpts{Priority: &high}, "a")
+		q.From(spanContext(1)).(priorityqueue.PriorityQueue[string]).AddWithOpts(
+			priorityqueue.AddOpts{Priority: &high},
+			"a",
+		)
 		item, priority, _ := q.From().(priorityqueue.PriorityQueue[string]).GetWithPriority()
 		wait, ok := q.Wait(item)
 		if !ok || priority != high {

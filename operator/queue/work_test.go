@@ -89,7 +89,15 @@ func TestWork(t *testing.T) {
 				w.End(ctx, nil)
 			},
 			want: []told{
-				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 4 * s, Attrs: attrs("lifeline.result", "error"), Error: "no such thing", Events: []string{"exception 4s error: no such thing"}},
+				{
+					Name:   "head reconcile",
+					Parent: "remote",
+					Begin:  3 * s,
+					End:    4 * s,
+					Attrs:  attrs("lifeline.result", "error"),
+					Error:  "no such thing",
+					Events: []string{"exception 4s error: no such thing"},
+				},
 				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
 			},
 		},
@@ -98,8 +106,12 @@ func TestWork(t *testing.T) {
 			work:   func(ctx context.Context, w *Work) { w.End(ctx, fmt.Errorf("no head: %w", notFound)) },
 			want: []told{
 				{
-					Name: "head reconcile", Begin: 3 * s, End: 3 * s, Attrs: attrs("lifeline.result", "error"),
-					Error: "no head: " + notFound.Error(), Events: []string{"exception 3s NotFound: no head: " + notFound.Error()},
+					Name:   "head reconcile",
+					Begin:  3 * s,
+					End:    3 * s,
+					Attrs:  attrs("lifeline.result", "error"),
+					Error:  "no head: " + notFound.Error(),
+					Events: []string{"exception 3s NotFound: no head: " + notFound.Error()},
 				},
 				{Name: "queue wait", Parent: "head reconcile", Begin: 1 * s, End: 3 * s, Attrs: one},
 			},
@@ -114,7 +126,15 @@ func TestWork(t *testing.T) {
 				w.End(ctx, errors.New(long))
 			},
 			want: []told{
-				{Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Attrs: attrs("k8s.object.kind", "Head", "lifeline.result", "error"), Error: long[:maxErrorText-1], Events: []string{"exception 3s error: " + long[:maxErrorText-1]}},
+				{
+					Name:   "head reconcile",
+					Parent: "remote",
+					Begin:  3 * s,
+					End:    3 * s,
+					Attrs:  attrs("k8s.object.kind", "Head", "lifeline.result", "error"),
+					Error:  long[:maxErrorText-1],
+					Events: []string{"exception 3s error: " + long[:maxErrorText-1]},
+				},
 				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: one},
 			},
 		},
@@ -145,12 +165,29 @@ func TestWork(t *testing.T) {
 			},
 			want: []told{
 				{
-					Name: "head reconcile", Parent: "remote", Begin: 3 * s, End: 3 * s, Attrs: attrs("lifeline.triggers.dropped", "1", "lifeline.result", "done"),
+					Name:   "head reconcile",
+					Parent: "remote",
+					Begin:  3 * s,
+					End:    3 * s,
+					Attrs:  attrs("lifeline.triggers.dropped", "1", "lifeline.result", "done"),
 					Links: map[string]string{
-						"1": "trigger", "2": "trigger", "4": "trigger", "5": "trigger", "6": "trigger", "7": "trigger", "8": "trigger", "30": "object",
+						"1":  "trigger",
+						"2":  "trigger",
+						"4":  "trigger",
+						"5":  "trigger",
+						"6":  "trigger",
+						"7":  "trigger",
+						"8":  "trigger",
+						"30": "object",
 					},
 				},
-				{Name: "queue wait", Parent: "remote", Begin: 1 * s, End: 3 * s, Attrs: attrs("lifeline.queue.adds", "9")},
+				{
+					Name:   "queue wait",
+					Parent: "remote",
+					Begin:  1 * s,
+					End:    3 * s,
+					Attrs:  attrs("lifeline.queue.adds", "9"),
+				},
 			},
 		},
 		"Unsampled": {
@@ -179,7 +216,11 @@ func TestWork(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				exporter := tracetest.NewInMemoryExporter()
 				provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-				q := New(&fixed{}, workqueue.TypedRateLimitingQueueConfig[string]{Name: "head"}, WithTracerProvider(provider))
+				q := New(
+					&fixed{},
+					workqueue.TypedRateLimitingQueueConfig[string]{Name: "head"},
+					WithTracerProvider(provider),
+				)
 				begun := time.Now()
 				time.Sleep(1 * s)
 				if tc.add == nil {
@@ -290,13 +331,19 @@ func TestWorkHandsOnNoClaim(t *testing.T) {
 		reason string
 		begin  func(ctx context.Context, w *Work, parent trace.SpanContext) context.Context
 	}{
-		"SetParent": {reason: "the object's context is the parent", begin: func(ctx context.Context, w *Work, parent trace.SpanContext) context.Context {
-			w.SetParent(parent)
-			return ctx
-		}},
-		"Context": {reason: "the caller's context is the parent", begin: func(ctx context.Context, _ *Work, parent trace.SpanContext) context.Context {
-			return trace.ContextWithRemoteSpanContext(ctx, parent)
-		}},
+		"SetParent": {
+			reason: "the object's context is the parent",
+			begin: func(ctx context.Context, w *Work, parent trace.SpanContext) context.Context {
+				w.SetParent(parent)
+				return ctx
+			},
+		},
+		"Context": {
+			reason: "the caller's context is the parent",
+			begin: func(ctx context.Context, _ *Work, parent trace.SpanContext) context.Context {
+				return trace.ContextWithRemoteSpanContext(ctx, parent)
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

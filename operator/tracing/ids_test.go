@@ -25,9 +25,22 @@ func TestPlannedIDs(t *testing.T) {
 		spanID  trace.SpanID
 		want    trace.TraceID // zero: random
 	}{
-		"root":               {reason: "both count", traceID: rootID, spanID: spanID, want: rootID},
-		"below a parent":     {reason: "the trace is the parent's", parent: remote(trace.FlagsSampled), traceID: rootID, spanID: spanID, want: trace.TraceID{1}},
-		"root despite one":   {reason: "a new root leaves the parent's trace", parent: remote(trace.FlagsSampled), options: []trace.SpanStartOption{trace.WithNewRoot()}, traceID: rootID, spanID: spanID, want: rootID},
+		"root": {reason: "both count", traceID: rootID, spanID: spanID, want: rootID},
+		"below a parent": {
+			reason:  "the trace is the parent's",
+			parent:  remote(trace.FlagsSampled),
+			traceID: rootID,
+			spanID:  spanID,
+			want:    trace.TraceID{1},
+		},
+		"root despite one": {
+			reason:  "a new root leaves the parent's trace",
+			parent:  remote(trace.FlagsSampled),
+			options: []trace.SpanStartOption{trace.WithNewRoot()},
+			traceID: rootID,
+			spanID:  spanID,
+			want:    rootID,
+		},
 		"no trace planned":   {reason: "a random one", spanID: spanID},
 		"no span planned":    {reason: "a random one", traceID: rootID, want: rootID},
 		"neither is planned": {reason: "zero is no ID"},
@@ -104,17 +117,31 @@ func TestPlannedSampled(t *testing.T) {
 		plan   planned.Span
 		want   bool
 	}{
-		"planned":               {reason: "it follows from a context that was sampled", plan: planned.Span{Sampled: true}, want: true},
-		"not planned":           {reason: "the rate is 0"},
-		"below another":         {reason: "the parent decides", parent: remote(0), plan: planned.Span{Sampled: true}},
-		"below one that is":     {reason: "the parent decides", parent: remote(trace.FlagsSampled), want: true},
-		"planned with all else": {reason: "the IDs take nothing away", plan: planned.Span{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}, Sampled: true}, want: true},
+		"planned": {
+			reason: "it follows from a context that was sampled",
+			plan:   planned.Span{Sampled: true},
+			want:   true,
+		},
+		"not planned":       {reason: "the rate is 0"},
+		"below another":     {reason: "the parent decides", parent: remote(0), plan: planned.Span{Sampled: true}},
+		"below one that is": {reason: "the parent decides", parent: remote(trace.FlagsSampled), want: true},
+		"planned with all else": {
+			reason: "the IDs take nothing away",
+			plan:   planned.Span{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}, Sampled: true},
+			want:   true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			spans := tracetest.NewSpanRecorder()
-			tr := start(t, tracing.Options{Enabled: true, Configuration: &tracingapi.TracingConfiguration{}, SpanProcessor: spans})
-			ctx, span := tr.Tracer("test").Start(planned.With(trace.ContextWithSpanContext(t.Context(), tc.parent), tc.plan), "planned")
+			tr := start(
+				t,
+				tracing.Options{Enabled: true, Configuration: &tracingapi.TracingConfiguration{}, SpanProcessor: spans},
+			)
+			ctx, span := tr.Tracer("test").Start(
+				planned.With(trace.ContextWithSpanContext(t.Context(), tc.parent), tc.plan),
+				"planned",
+			)
 			_, below := tr.Tracer("test").Start(ctx, "below it")
 			below.End()
 			span.End()

@@ -27,34 +27,78 @@ func file(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	whole := &tracingapi.TracingConfiguration{Endpoint: ptr.To("collector:4317"), SamplingRatePerMillion: ptr.To[int32](100)}
+	whole := &tracingapi.TracingConfiguration{
+		Endpoint:               ptr.To("collector:4317"),
+		SamplingRatePerMillion: ptr.To[int32](100),
+	}
 	cases := map[string]struct {
 		reason string
 		text   string
 		want   *tracingapi.TracingConfiguration
 		err    string // what the error names beside the file
 	}{
-		"fields alone": {reason: "as in kubelet's section", text: "endpoint: collector:4317\nsamplingRatePerMillion: 100\n", want: whole},
-		"kube-apiserver's": {
-			reason: "the same file serves", want: whole,
-			text: "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: collector:4317\nsamplingRatePerMillion: 100\n",
+		"fields alone": {
+			reason: "as in kubelet's section",
+			text:   "endpoint: collector:4317\nsamplingRatePerMillion: 100\n",
+			want:   whole,
 		},
-		"v1beta1":      {reason: "as older clusters write it", text: "apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\n", want: &tracingapi.TracingConfiguration{}},
-		"json":         {reason: "JSON is YAML", text: `{"endpoint":"collector:4317","samplingRatePerMillion":100}`, want: whole},
-		"comments":     {reason: "nothing set is Kubernetes' recommendation", text: "# endpoint: x\n", want: &tracingapi.TracingConfiguration{}},
-		"unknown":      {reason: "a slip is not ignored", text: "endpont: x:1\n", err: `unknown field "endpont"`},
-		"letter case":  {reason: "as strict as Kubernetes", text: "Endpoint: x:1\n", err: `unknown field "Endpoint"`},
-		"twice":        {reason: "which one counts?", text: "endpoint: x:1\nendpoint: y:1\n", err: `"endpoint"`},
-		"no number":    {reason: "the type is checked", text: "samplingRatePerMillion: many\n", err: "samplingRatePerMillion"},
-		"no int32":     {reason: "too large for the field", text: "samplingRatePerMillion: 5000000000\n", err: "samplingRatePerMillion"},
-		"rate":         {reason: "values are checked", text: "samplingRatePerMillion: 1000001\n", err: "samplingRatePerMillion: Invalid value: 1000001"},
-		"endpoint":     {reason: "values are checked", text: "endpoint: https://x\n", err: `endpoint: Invalid value: "https://x"`},
-		"other kind":   {reason: "it is something else", text: "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n", err: "kind:"},
-		"other group":  {reason: "it is something else", text: "apiVersion: v1\nkind: ConfigMap\n", err: "apiVersion:"},
-		"kind alone":   {reason: "half a header", text: "kind: TracingConfiguration\n", err: "apiVersion:"},
-		"a list":       {reason: "no configuration", text: "- endpoint: x\n", err: "array"},
-		"broken":       {reason: "no YAML", text: "endpoint: [", err: "yaml"},
-		"kubelet file": {reason: "the section, not the file around it", text: "tracing:\n  endpoint: x:1\n", err: `unknown field "tracing"`},
+		"kube-apiserver's": {
+			reason: "the same file serves",
+			want:   whole,
+			text:   "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: collector:4317\nsamplingRatePerMillion: 100\n",
+		},
+		"v1beta1": {
+			reason: "as older clusters write it",
+			text:   "apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\n",
+			want:   &tracingapi.TracingConfiguration{},
+		},
+		"json": {
+			reason: "JSON is YAML",
+			text:   `{"endpoint":"collector:4317","samplingRatePerMillion":100}`,
+			want:   whole,
+		},
+		"comments": {
+			reason: "nothing set is Kubernetes' recommendation",
+			text:   "# endpoint: x\n",
+			want:   &tracingapi.TracingConfiguration{},
+		},
+		"unknown":     {reason: "a slip is not ignored", text: "endpont: x:1\n", err: `unknown field "endpont"`},
+		"letter case": {reason: "as strict as Kubernetes", text: "Endpoint: x:1\n", err: `unknown field "Endpoint"`},
+		"twice":       {reason: "which one counts?", text: "endpoint: x:1\nendpoint: y:1\n", err: `"endpoint"`},
+		"no number": {
+			reason: "the type is checked",
+			text:   "samplingRatePerMillion: many\n",
+			err:    "samplingRatePerMillion",
+		},
+		"no int32": {
+			reason: "too large for the field",
+			text:   "samplingRatePerMillion: 5000000000\n",
+			err:    "samplingRatePerMillion",
+		},
+		"rate": {
+			reason: "values are checked",
+			text:   "samplingRatePerMillion: 1000001\n",
+			err:    "samplingRatePerMillion: Invalid value: 1000001",
+		},
+		"endpoint": {
+			reason: "values are checked",
+			text:   "endpoint: https://x\n",
+			err:    `endpoint: Invalid value: "https://x"`,
+		},
+		"other kind": {
+			reason: "it is something else",
+			text:   "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n",
+			err:    "kind:",
+		},
+		"other group": {reason: "it is something else", text: "apiVersion: v1\nkind: ConfigMap\n", err: "apiVersion:"},
+		"kind alone":  {reason: "half a header", text: "kind: TracingConfiguration\n", err: "apiVersion:"},
+		"a list":      {reason: "no configuration", text: "- endpoint: x\n", err: "array"},
+		"broken":      {reason: "no YAML", text: "endpoint: [", err: "yaml"},
+		"kubelet file": {
+			reason: "the section, not the file around it",
+			text:   "tracing:\n  endpoint: x:1\n",
+			err:    `unknown field "tracing"`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +115,8 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	if _, err := tracing.Load("/nowhere/tracing.yaml"); err == nil || !strings.Contains(err.Error(), "/nowhere/tracing.yaml") {
+	if _, err := tracing.Load("/nowhere/tracing.yaml"); err == nil ||
+		!strings.Contains(err.Error(), "/nowhere/tracing.yaml") {
 		t.Errorf("error %v does not name the file that is missing", err)
 	}
 }
@@ -88,12 +133,32 @@ func TestFlags(t *testing.T) {
 	}{
 		"none":          {reason: "off, as the zero value"},
 		"none, default": {reason: "the program's default stays", before: true, want: tracing.Options{Enabled: true}},
-		"on":            {reason: "hands contexts on", args: []string{"--tracing"}, want: tracing.Options{Enabled: true}},
-		"file":          {reason: "a file is meant to be used", args: []string{"--tracing-config-file", good}, want: tracing.Options{Enabled: true, Configuration: configuration}},
-		"off, file":     {reason: "--tracing has the last word", args: []string{"--tracing=false", "--tracing-config-file", good}, want: tracing.Options{Configuration: configuration}},
-		"file, off":     {reason: "wherever it stands", args: []string{"--tracing-config-file", good, "--tracing=false"}, want: tracing.Options{Configuration: configuration}},
-		"bad file":      {reason: "the flag, the file and the field are named", args: []string{"--tracing-config-file", bad}, err: "samplingRatePerMillion"},
-		"bad bool":      {reason: "the flag is named", args: []string{"--tracing=maybe"}, err: "tracing"},
+		"on": {
+			reason: "hands contexts on",
+			args:   []string{"--tracing"},
+			want:   tracing.Options{Enabled: true},
+		},
+		"file": {
+			reason: "a file is meant to be used",
+			args:   []string{"--tracing-config-file", good},
+			want:   tracing.Options{Enabled: true, Configuration: configuration},
+		},
+		"off, file": {
+			reason: "--tracing has the last word",
+			args:   []string{"--tracing=false", "--tracing-config-file", good},
+			want:   tracing.Options{Configuration: configuration},
+		},
+		"file, off": {
+			reason: "wherever it stands",
+			args:   []string{"--tracing-config-file", good, "--tracing=false"},
+			want:   tracing.Options{Configuration: configuration},
+		},
+		"bad file": {
+			reason: "the flag, the file and the field are named",
+			args:   []string{"--tracing-config-file", bad},
+			err:    "samplingRatePerMillion",
+		},
+		"bad bool": {reason: "the flag is named", args: []string{"--tracing=maybe"}, err: "tracing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

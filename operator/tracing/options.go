@@ -42,23 +42,31 @@ type Options struct {
 //     stands. Without a file it hands contexts on.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	said := false
-	fs.BoolFunc("tracing", "hand trace contexts on, and make spans if --tracing-config-file is given; =false switches tracing off", func(value string) error {
-		enabled, err := strconv.ParseBool(value)
-		if err != nil {
-			return errors.New("must be true or false")
-		}
-		o.Enabled, said = enabled, true
-		return nil
-	})
-	fs.Func("tracing-config-file", "`file` with Kubernetes' TracingConfiguration: where spans are sent and how many", func(path string) error {
-		configuration, err := Load(path)
-		if err != nil {
-			return err
-		}
-		o.Configuration = configuration
-		if !said {
-			o.Enabled = true
-		}
-		return nil
-	})
+	fs.BoolFunc(
+		"tracing",
+		"hand trace contexts on, and make spans if --tracing-config-file is given; =false switches tracing off",
+		func(value string) error {
+			enabled, err := strconv.ParseBool(value)
+			if err != nil {
+				return errors.New("must be true or false")
+			}
+			o.Enabled, said = enabled, true
+			return nil
+		},
+	)
+	fs.Func(
+		"tracing-config-file",
+		"`file` with Kubernetes' TracingConfiguration: where spans are sent and how many",
+		func(path string) error {
+			configuration, err := Load(path)
+			if err != nil {
+				return err
+			}
+			o.Configuration = configuration
+			if !said {
+				o.Enabled = true
+			}
+			return nil
+		},
+	)
 }

@@ -73,7 +73,10 @@ func (r *receiver) connections(t *testing.T) int {
 }
 
 // Export keeps what arrives.
-func (r *receiver) Export(_ context.Context, request *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
+func (r *receiver) Export(
+	_ context.Context,
+	request *collectorpb.ExportTraceServiceRequest,
+) (*collectorpb.ExportTraceServiceResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rs := range request.GetResourceSpans() {

@@ -96,8 +96,15 @@ func TestStates(t *testing.T) {
 			mode: operator.Record, names: []string{"sampled"}, dialled: 1, handsOn: true,
 		},
 		"rate above 0": {
-			reason: "roots too, but never against the parent's decision", enabled: true, configured: true, rate: ptr.To[int32](all),
-			mode: operator.Record, names: []string{"root", "sampled"}, dialled: 1, handsOn: true, sampleRoot: true,
+			reason:     "roots too, but never against the parent's decision",
+			enabled:    true,
+			configured: true,
+			rate:       ptr.To[int32](all),
+			mode:       operator.Record,
+			names:      []string{"root", "sampled"},
+			dialled:    1,
+			handsOn:    true,
+			sampleRoot: true,
 		},
 	}
 	for name, tc := range cases {
@@ -107,7 +114,10 @@ func TestStates(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+*r.endpoint())
 			o := tracing.Options{ServiceName: "head-operator", Enabled: tc.enabled}
 			if tc.configured {
-				o.Configuration = &tracingapi.TracingConfiguration{Endpoint: r.endpoint(), SamplingRatePerMillion: tc.rate}
+				o.Configuration = &tracingapi.TracingConfiguration{
+					Endpoint:               r.endpoint(),
+					SamplingRatePerMillion: tc.rate,
+				}
 			}
 			tr, err := tracing.New(o)
 			if err != nil {
@@ -133,7 +143,8 @@ func TestStates(t *testing.T) {
 					}
 					continue
 				}
-				if handsOn := got.TraceID() == parent.TraceID() && got.IsSampled() == parent.IsSampled(); handsOn != tc.handsOn {
+				if handsOn := got.TraceID() == parent.TraceID() &&
+					got.IsSampled() == parent.IsSampled(); handsOn != tc.handsOn {
 					t.Errorf("%s: %s: %v comes of %v", tc.reason, name, got, parent)
 				}
 				if same := got.Equal(parent); same != tc.same {

@@ -89,9 +89,23 @@ func TestRefusedConfigurationLeavesTheOld(t *testing.T) {
 		c       *tracingapi.TracingConfiguration
 		field   string
 	}{
-		"rate":          {reason: "above a million", enabled: true, c: &tracingapi.TracingConfiguration{SamplingRatePerMillion: ptr.To[int32](all + 1)}, field: "samplingRatePerMillion"},
-		"endpoint":      {reason: "no gRPC target", enabled: true, c: &tracingapi.TracingConfiguration{Endpoint: ptr.To("http://x:4318")}, field: "endpoint"},
-		"off and wrong": {reason: "a mistake shows before it matters", c: &tracingapi.TracingConfiguration{Endpoint: ptr.To("")}, field: "endpoint"},
+		"rate": {
+			reason:  "above a million",
+			enabled: true,
+			c:       &tracingapi.TracingConfiguration{SamplingRatePerMillion: ptr.To[int32](all + 1)},
+			field:   "samplingRatePerMillion",
+		},
+		"endpoint": {
+			reason:  "no gRPC target",
+			enabled: true,
+			c:       &tracingapi.TracingConfiguration{Endpoint: ptr.To("http://x:4318")},
+			field:   "endpoint",
+		},
+		"off and wrong": {
+			reason: "a mistake shows before it matters",
+			c:      &tracingapi.TracingConfiguration{Endpoint: ptr.To("")},
+			field:  "endpoint",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +186,9 @@ func TestUsersExporterEndsEvenIfItWasNeverUsed(t *testing.T) {
 }
 
 func TestExporterAndProcessorExcludeEachOther(t *testing.T) {
-	_, err := tracing.New(tracing.Options{Exporter: tracetest.NewInMemoryExporter(), SpanProcessor: tracetest.NewSpanRecorder()})
+	_, err := tracing.New(
+		tracing.Options{Exporter: tracetest.NewInMemoryExporter(), SpanProcessor: tracetest.NewSpanRecorder()},
+	)
 	if err == nil {
 		t.Error("both were taken")
 	}

@@ -22,10 +22,20 @@ func TestTLSIsWhatTheVariablesSay(t *testing.T) {
 		plain      bool // the receiver speaks plain text
 		delivering bool
 	}{
-		"https":                    {reason: "https is TLS", scheme: "https://", trusted: true, delivering: true},
-		"https, plain receiver":    {reason: "and never falls back to plain text", scheme: "https://", plain: true},
-		"endpoint and certificate": {reason: "a certificate is for TLS", endpoint: true, trusted: true, delivering: true},
-		"endpoint":                 {reason: "without one, plain text as Kubernetes has it", endpoint: true, plain: true, delivering: true},
+		"https":                 {reason: "https is TLS", scheme: "https://", trusted: true, delivering: true},
+		"https, plain receiver": {reason: "and never falls back to plain text", scheme: "https://", plain: true},
+		"endpoint and certificate": {
+			reason:     "a certificate is for TLS",
+			endpoint:   true,
+			trusted:    true,
+			delivering: true,
+		},
+		"endpoint": {
+			reason:     "without one, plain text as Kubernetes has it",
+			endpoint:   true,
+			plain:      true,
+			delivering: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,11 @@ type tracer struct {
 }
 
 // Start implements trace.Tracer.
-func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (t *tracer) Start(
+	ctx context.Context,
+	name string,
+	options ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	if ctx == nil {
 		ctx = context.Background() // as the SDK does
 	}

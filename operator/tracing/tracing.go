@@ -48,8 +48,13 @@ func New(options Options) (*Tracing, error) {
 	if options.ServiceName != "" {
 		attributes = append(attributes[:len(attributes):len(attributes)], semconv.ServiceName(options.ServiceName))
 	}
-	about, err := resource.New(context.Background(),
-		resource.WithService(), resource.WithTelemetrySDK(), resource.WithFromEnv(), resource.WithAttributes(attributes...))
+	about, err := resource.New(
+		context.Background(),
+		resource.WithService(),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv(),
+		resource.WithAttributes(attributes...),
+	)
 	if err != nil { // a variable is malformed, say; the rest is there
 		otel.Handle(fmt.Errorf("cannot describe the operator in full: %w", err))
 	}

@@ -26,7 +26,10 @@ func TestValidateRate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := tracing.Validate(&tracingapi.TracingConfiguration{SamplingRatePerMillion: &tc.rate}, field.NewPath("spec", "tracing"))
+			got := tracing.Validate(
+				&tracingapi.TracingConfiguration{SamplingRatePerMillion: &tc.rate},
+				field.NewPath("spec", "tracing"),
+			)
 			check(t, tc.reason, got, tc.bad, "spec.tracing.samplingRatePerMillion", tc.rate)
 		})
 	}
@@ -89,8 +92,11 @@ func check(t *testing.T, reason string, got field.ErrorList, bad bool, path stri
 	if len(got) != 1 {
 		t.Fatalf("%s: errors %v, want 1", reason, got)
 	}
-	if diff := cmp.Diff(field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: value, Detail: got[0].Detail}, *got[0],
-		cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Origin" }, cmp.Ignore())); diff != "" {
+	if diff := cmp.Diff(
+		field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: value, Detail: got[0].Detail},
+		*got[0],
+		cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Origin" }, cmp.Ignore()),
+	); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 	if got[0].Detail == "" {
@@ -100,7 +106,10 @@ func check(t *testing.T, reason string, got field.ErrorList, bad bool, path stri
 
 func TestValidateFindsAllAndTakesNone(t *testing.T) {
 	rate, endpoint := int32(-1), ""
-	if got := tracing.Validate(&tracingapi.TracingConfiguration{SamplingRatePerMillion: &rate, Endpoint: &endpoint}, nil); len(got) != 2 {
+	if got := tracing.Validate(
+		&tracingapi.TracingConfiguration{SamplingRatePerMillion: &rate, Endpoint: &endpoint},
+		nil,
+	); len(got) != 2 {
 		t.Errorf("errors %v, want 2", got)
 	}
 	if got := tracing.Validate(nil, nil); len(got) != 0 {

@@ -36,7 +36,12 @@ func ExampleWrap() {
 		SpanID:     trace.SpanID{0xb7, 7: 0x31},
 		TraceFlags: trace.FlagsSampled,
 	}))
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/api/v1/namespaces/default/configmaps", http.NoBody)
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		server.URL+"/api/v1/namespaces/default/configmaps",
+		http.NoBody,
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -98,11 +98,20 @@ func BenchmarkRoundTrip(b *testing.B) {
 	for _, name := range names {
 		b.Run(name, func(b *testing.B) {
 			rt := Wrap(nothing{})
-			req, err := http.NewRequestWithContext(cases[name].ctx, cases[name].method, "http://127.0.0.1/apis", http.NoBody)
+			req, err := http.NewRequestWithContext(
+				cases[name].ctx,
+				cases[name].method,
+				"http://127.0.0.1/apis",
+				http.NoBody,
+			)
 			if err != nil {
 				b.Fatal(err)
 			}
-			req.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"operator"}, "Content-Type": {"application/json"}}
+			req.Header = http.Header{
+				"Accept":       {"application/json"},
+				"User-Agent":   {"operator"},
+				"Content-Type": {"application/json"},
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				_, _ = rt.RoundTrip(req)

@@ -66,9 +66,21 @@ func TestRoundTrip(t *testing.T) {
 			method: http.MethodPost, parent: own,
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
 		},
-		"Put":    {method: http.MethodPut, parent: own, want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}}},
-		"Patch":  {method: http.MethodPatch, parent: own, want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}}},
-		"Delete": {method: http.MethodDelete, parent: own, want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}}},
+		"Put": {
+			method: http.MethodPut,
+			parent: own,
+			want:   http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
+		},
+		"Patch": {
+			method: http.MethodPatch,
+			parent: own,
+			want:   http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
+		},
+		"Delete": {
+			method: http.MethodDelete,
+			parent: own,
+			want:   http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
+		},
 		"Get": {
 			reason: "reads carry nothing by default",
 			method: http.MethodGet, parent: own, state: "v=1", baggage: "tenant=a",
@@ -160,7 +172,12 @@ func TestRoundTrip(t *testing.T) {
 			}))
 			defer server.Close()
 
-			req, err := http.NewRequestWithContext(within(t, tc.parent, tc.state, tc.baggage), tc.method, server.URL, http.NoBody)
+			req, err := http.NewRequestWithContext(
+				within(t, tc.parent, tc.state, tc.baggage),
+				tc.method,
+				server.URL,
+				http.NoBody,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +211,12 @@ func TestManyMembers(t *testing.T) {
 		got = req.Header.Get("Baggage")
 		return nil, http.ErrServerClosed
 	}))
-	req, _ := http.NewRequestWithContext(within(t, own, "", strings.Join(all, ",")), http.MethodPost, "http://127.0.0.1", http.NoBody)
+	req, _ := http.NewRequestWithContext(
+		within(t, own, "", strings.Join(all, ",")),
+		http.MethodPost,
+		"http://127.0.0.1",
+		http.NoBody,
+	)
 	_, _ = rt.RoundTrip(req)
 	want := "lifeline=" + own + "," + strings.Join(all[:63], ",")
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -226,7 +248,12 @@ func TestReadBack(t *testing.T) {
 		header = req.Header
 		return nil, http.ErrServerClosed
 	}))
-	req, _ := http.NewRequestWithContext(within(t, own, "vendor=1", "tenant=a%20b"), http.MethodPut, "http://127.0.0.1", http.NoBody)
+	req, _ := http.NewRequestWithContext(
+		within(t, own, "vendor=1", "tenant=a%20b"),
+		http.MethodPut,
+		"http://127.0.0.1",
+		http.NoBody,
+	)
 	_, _ = rt.RoundTrip(req)
 
 	ctx := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}).
@@ -246,7 +273,9 @@ func TestReadBack(t *testing.T) {
 // client-go makes its transport through the wrapper and looks through it.
 func TestRestConfig(t *testing.T) {
 	var got http.Header
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = carried(r.Header) }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = carried(r.Header) }),
+	)
 	defer server.Close()
 	cfg := &rest.Config{Host: server.URL}
 	cfg.Wrap(transport.Wrap)
@@ -270,7 +299,9 @@ func TestWrapped(t *testing.T) {
 	inner := &cancels{}
 	rt := transport.Wrap(transport.Wrap(inner))
 	wrapped := rt.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper()
-	if got := wrapped.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper(); got != http.RoundTripper(inner) {
+	if got := wrapped.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper(); got != http.RoundTripper(
+		inner,
+	) {
 		t.Errorf("wrapped: want the inner transport, got %T", got)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1", http.NoBody)

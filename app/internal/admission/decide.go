@@ -122,7 +122,8 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 		answer.Annotations = after
 	}
 	// What an update leaves as it was may have been reached long ago.
-	if carried := a.Context(after); carried.IsValid() && !r.DryRun && !supply.SameSpan(carried, a.Context(a.Before.Annotations)) {
+	if carried := a.Context(after); carried.IsValid() && !r.DryRun &&
+		!supply.SameSpan(carried, a.Context(a.Before.Annotations)) {
 		d.recent.note(a.ID, carried, now)
 	}
 	return answer
@@ -150,7 +151,10 @@ func (d *Decider) observe(r *Request, now time.Time) Answer {
 // withoutForeign takes away a context that the writer has put there and that is not
 // what was there before: whatever its claim says, for anybody can write one. What was
 // given to this object before, as in a saved manifest, is not told of as refused.
-func (d *Decider) withoutForeign(rules supply.Rules, sent, before map[string]string) (map[string]string, trace.SpanContext) {
+func (d *Decider) withoutForeign(
+	rules supply.Rules,
+	sent, before map[string]string,
+) (map[string]string, trace.SpanContext) {
 	has := rules.Context(sent)
 	if !has.IsValid() || supply.SameSpan(has, rules.Context(before)) {
 		return sent, trace.SpanContext{}
@@ -227,7 +231,12 @@ func (d *Decider) mint(r *Request, from origin, child lifeline.Child, now time.T
 		return trace.SpanContext{}
 	}
 	seed, err := json.Marshal([]any{
-		r.UID, from.parent.TraceID().String(), from.parent.SpanID().String(), uint64(child.Hash()), uint64(child.Digest), child.Former.String(),
+		r.UID,
+		from.parent.TraceID().String(),
+		from.parent.SpanID().String(),
+		uint64(child.Hash()),
+		uint64(child.Digest),
+		child.Former.String(),
 	})
 	if err != nil { // texts and numbers always can be
 		return trace.SpanContext{}
@@ -245,7 +254,12 @@ func (d *Decider) mint(r *Request, from origin, child lifeline.Child, now time.T
 		basis = lifeline.BasisRequest
 	}
 	return lifeline.Admit(sc.WithRemote(true), lifeline.Claim{
-		Parent: from.parent.SpanID(), Object: child.Hash(), Digest: child.Digest, Generation: child.Generation, Time: now,
-		Admitted: basis, Nonce: binary.BigEndian.Uint64(sum[16:24]),
+		Parent:     from.parent.SpanID(),
+		Object:     child.Hash(),
+		Digest:     child.Digest,
+		Generation: child.Generation,
+		Time:       now,
+		Admitted:   basis,
+		Nonce:      binary.BigEndian.Uint64(sum[16:24]),
 	})
 }

@@ -35,14 +35,22 @@ var (
 
 func sc(n byte, sampled bool) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{15: n}, SpanID: trace.SpanID{7: n}, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true,
+		TraceID: trace.TraceID{
+			15: n,
+		},
+		SpanID:     trace.SpanID{7: n},
+		TraceFlags: trace.TraceFlags(0).WithSampled(sampled),
+		Remote:     true,
 	})
 }
 
 // web is a Deployment; more are changes to it as JSON, merged into it.
 func web(more ...string) map[string]any {
-	return made(append([]string{`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "demo"},
-		"spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "app", "image": "app:1"}]}}}}`}, more...)...)
+	return made(
+		append(
+			[]string{`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "demo"},
+		"spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "app", "image": "app:1"}]}}}}`},
+			more...)...)
 }
 
 func made(texts ...string) map[string]any {
@@ -102,7 +110,15 @@ func carrying(object map[string]any, sc trace.SpanContext) map[string]any {
 }
 
 func create(kind schema.GroupVersionKind, by User, object map[string]any) *Request {
-	return &Request{UID: "call", Create: true, Kind: kind, Namespace: "demo", Name: text(metadata(object)["name"]), User: by, Object: object}
+	return &Request{
+		UID:       "call",
+		Create:    true,
+		Kind:      kind,
+		Namespace: "demo",
+		Name:      text(metadata(object)["name"]),
+		User:      by,
+		Object:    object,
+	}
 }
 
 // owned is a Pod of a ReplicaSet, whose name the API server makes.
@@ -206,10 +222,13 @@ func TestCreated(t *testing.T) {
 			}
 			carried := lifeline.Extract(annotated(a.Annotations))
 			claim, holds := lifeline.ClaimOf(carried)
-			if !supply.SameSpan(carried, a.Context) || !holds || !claim.Names(c.request.identity()) || !claim.Time.Equal(now) {
+			if !supply.SameSpan(carried, a.Context) || !holds || !claim.Names(c.request.identity()) ||
+				!claim.Time.Equal(now) {
 				t.Errorf("%s: it carries %v, claim %+v", c.reason, carried, claim)
 			}
-			if a.Evidence != c.evidence || c.begins == claim.Parent.IsValid() || !c.begins && a.Context.TraceID() != c.trace || a.Context.IsSampled() == c.notSampled {
+			if a.Evidence != c.evidence || c.begins == claim.Parent.IsValid() ||
+				!c.begins && a.Context.TraceID() != c.trace ||
+				a.Context.IsSampled() == c.notSampled {
 				t.Errorf("%s: %v, evidence %q, below %s", c.reason, a.Context, a.Evidence, claim.Parent)
 			}
 			if !supply.SameSpan(a.Beside, c.beside) || !supply.SameSpan(a.Refused, c.refused) {
@@ -261,7 +280,10 @@ func TestJustAdmitted(t *testing.T) {
 func TestRunOfACronJob(t *testing.T) {
 	d := New(Options{})
 	cronJobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
-	if a := d.Decide(create(cronJobs, ann, made(`{"metadata": {"name": "nightly"}, "spec": {"schedule": "0 0 1 1 *"}}`)), now); !a.Context.IsValid() {
+	if a := d.Decide(
+		create(cronJobs, ann, made(`{"metadata": {"name": "nightly"}, "spec": {"schedule": "0 0 1 1 *"}}`)),
+		now,
+	); !a.Context.IsValid() {
 		t.Fatalf("the CronJob: %+v", a)
 	}
 	run := made(`{"metadata": {"name": "nightly-1", "ownerReferences": [
@@ -288,8 +310,22 @@ func TestJustUpdated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := New(Options{})
-			d.Decide(&Request{UID: "scale", Kind: replicaSets, Namespace: "demo", Name: "web-1", User: replicaset, Object: c.sent, Before: was}, now)
-			if a := d.Decide(create(pods, replicaset, owned("web-1")), now.Add(time.Second)); a.Context.TraceID() != c.trace {
+			d.Decide(
+				&Request{
+					UID:       "scale",
+					Kind:      replicaSets,
+					Namespace: "demo",
+					Name:      "web-1",
+					User:      replicaset,
+					Object:    c.sent,
+					Before:    was,
+				},
+				now,
+			)
+			if a := d.Decide(
+				create(pods, replicaset, owned("web-1")),
+				now.Add(time.Second),
+			); a.Context.TraceID() != c.trace {
 				t.Errorf("%s: %v", c.reason, a.Context)
 			}
 		})
@@ -337,7 +373,16 @@ func TestUpdated(t *testing.T) {
 			if c.by.Name == "" {
 				c.by = ann
 			}
-			r := &Request{UID: "next", Kind: deployments, Namespace: "demo", Name: "web", User: c.by, Object: c.sent, Before: was, DryRun: c.dry}
+			r := &Request{
+				UID:       "next",
+				Kind:      deployments,
+				Namespace: "demo",
+				Name:      "web",
+				User:      c.by,
+				Object:    c.sent,
+				Before:    was,
+				DryRun:    c.dry,
+			}
 			a := d.Decide(r, now.Add(time.Minute))
 			switch {
 			case c.fresh:
@@ -371,8 +416,10 @@ func TestCopied(t *testing.T) {
 	}
 	older, newer := context(ann, now), context(ann, now.Add(time.Minute), `{"spec": {"minReadySeconds": 1}}`)
 	foreign := Answer{Annotations: lifeline.Default.Encode(sc(3, true), baggage.Baggage{})}
-	set := made(`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "demo", "ownerReferences": [
-		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, "spec": {"replicas": 0}}`)
+	set := made(
+		`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "demo", "ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, "spec": {"replicas": 0}}`,
+	)
 	for name, c := range map[string]struct {
 		reason    string
 		was, sent Answer
@@ -393,7 +440,18 @@ func TestCopied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := New(Options{Trusts: func(User) bool { return c.trusted }})
 			before, sent := stored(set, c.was, "uid-web-1", 1), stored(set, c.sent, "uid-web-1", 1)
-			a := d.Decide(&Request{UID: "call", Kind: replicaSets, Namespace: "demo", Name: "web-1", User: c.by, Object: sent, Before: before}, now.Add(time.Hour))
+			a := d.Decide(
+				&Request{
+					UID:       "call",
+					Kind:      replicaSets,
+					Namespace: "demo",
+					Name:      "web-1",
+					User:      c.by,
+					Object:    sent,
+					Before:    before,
+				},
+				now.Add(time.Hour),
+			)
 			if c.stays {
 				if a.Annotations != nil || a.Context.IsValid() {
 					t.Errorf("%s: %+v", c.reason, a)
@@ -451,7 +509,11 @@ func TestObserved(t *testing.T) {
 // TestBinding: a Binding's annotations are merged onto its Pod.
 func TestBinding(t *testing.T) {
 	bind := func(more ...string) *Request {
-		r := create(schema.GroupVersionKind{Version: "v1", Kind: "Binding"}, User{Name: "system:kube-scheduler"}, made(append([]string{`{"metadata": {"name": "p"}, "target": {"name": "n"}}`}, more...)...))
+		r := create(
+			schema.GroupVersionKind{Version: "v1", Kind: "Binding"},
+			User{Name: "system:kube-scheduler"},
+			made(append([]string{`{"metadata": {"name": "p"}, "target": {"name": "n"}}`}, more...)...),
+		)
 		r.Subresource = "binding"
 		return r
 	}
@@ -469,7 +531,11 @@ func TestBinding(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.request.DryRun = c.dry
-			if a := New(Options{}).Decide(c.request, now); cmp.Diff(c.want, a.Annotations) != "" || a.Context.IsValid() {
+			if a := New(Options{}).Decide(
+				c.request,
+				now,
+			); cmp.Diff(c.want, a.Annotations) != "" ||
+				a.Context.IsValid() {
 				t.Errorf("%s: %+v", c.reason, a)
 			}
 		})

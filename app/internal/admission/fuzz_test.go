@@ -26,7 +26,14 @@ func FuzzDecide(f *testing.F) {
 		f.Add([]byte(`{"metadata": {"name": 1}, "spec": []}`), text, "Pod", false)
 	}
 	f.Fuzz(func(t *testing.T, sent, before []byte, kind string, trusted bool) {
-		r := &Request{UID: "call", Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, Namespace: "demo", Name: "web", User: ann, Baggage: sc(1, true)}
+		r := &Request{
+			UID:       "call",
+			Kind:      schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind},
+			Namespace: "demo",
+			Name:      "web",
+			User:      ann,
+			Baggage:   sc(1, true),
+		}
 		if json.Unmarshal(sent, &r.Object) != nil || json.Unmarshal(before, &r.Before) != nil {
 			return
 		}

@@ -61,7 +61,8 @@ func (u User) IsControlPlane() bool {
 	case "system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "system:kube-proxy":
 		return true
 	}
-	return strings.HasPrefix(u.Name, "system:node:") || strings.HasPrefix(u.Name, "system:serviceaccount:kube-system:") ||
+	return strings.HasPrefix(u.Name, "system:node:") ||
+		strings.HasPrefix(u.Name, "system:serviceaccount:kube-system:") ||
 		slices.Contains(u.Groups, "system:nodes")
 }
 
@@ -111,7 +112,12 @@ func controller(object map[string]any) *metav1.OwnerReference {
 	owners, _ := metadata(object)["ownerReferences"].([]any)
 	for _, o := range owners {
 		if m, ok := o.(map[string]any); ok && m["controller"] == true {
-			return &metav1.OwnerReference{APIVersion: text(m["apiVersion"]), Kind: text(m["kind"]), Name: text(m["name"]), UID: types.UID(text(m["uid"]))}
+			return &metav1.OwnerReference{
+				APIVersion: text(m["apiVersion"]),
+				Kind:       text(m["kind"]),
+				Name:       text(m["name"]),
+				UID:        types.UID(text(m["uid"])),
+			}
 		}
 	}
 	return nil

@@ -51,7 +51,15 @@ func (s *Server) answer(ask func(r *http.Request) (any, error)) http.Handler {
 
 func busy(w http.ResponseWriter, what string, most int) {
 	w.Header().Set("Retry-After", "2")
-	writeError(w, problem(http.StatusServiceUnavailable, "%d %s are under way, which is as many as this server takes: try again in a moment", most, what))
+	writeError(
+		w,
+		problem(
+			http.StatusServiceUnavailable,
+			"%d %s are under way, which is as many as this server takes: try again in a moment",
+			most,
+			what,
+		),
+	)
 }
 
 // write sends the body. Its error says that there is no JSON of it; a client
@@ -116,11 +124,18 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil:
 		said = problem(statusClientGone, "the request was given up")
 	case errors.Is(err, store.ErrNotFound):
-		said = problem(http.StatusNotFound, "there is no such trace: it was never seen, was withdrawn, or retention has removed it")
+		said = problem(
+			http.StatusNotFound,
+			"there is no such trace: it was never seen, was withdrawn, or retention has removed it",
+		)
 	case errors.Is(err, store.ErrCursor):
 		said = problem(http.StatusBadRequest, `parameter "after": it is not the "next" of a page of this list`)
 	case errors.Is(err, context.DeadlineExceeded):
-		said = problem(http.StatusServiceUnavailable, "the store did not answer within %s: ask for less, or try again", question)
+		said = problem(
+			http.StatusServiceUnavailable,
+			"the store did not answer within %s: ask for less, or try again",
+			question,
+		)
 	case errors.Is(err, store.ErrClosed):
 		said = problem(http.StatusServiceUnavailable, "the server is stopping")
 	default:
@@ -149,5 +164,9 @@ func writeError(w http.ResponseWriter, e *Error) {
 }
 
 func nowhere(r *http.Request) (any, error) {
-	return nil, problem(http.StatusNotFound, "there is no %.80q here: try /api/v1/info, /api/v1/traces, /api/v1/writes or /api/v1/watch", r.URL.Path)
+	return nil, problem(
+		http.StatusNotFound,
+		"there is no %.80q here: try /api/v1/info, /api/v1/traces, /api/v1/writes or /api/v1/watch",
+		r.URL.Path,
+	)
 }

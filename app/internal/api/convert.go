@@ -40,9 +40,22 @@ func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error)
 // SummaryOf is s as it is told.
 func SummaryOf(s *store.Summary) Summary {
 	out := Summary{
-		TraceID: s.ID.String(), Open: s.Open, Start: s.Start.UTC(), Duration: Seconds(s.Duration), Outcome: s.Outcome, Reason: s.Reason,
-		Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
-		Slowest: s.Slowest, SlowestDuration: Seconds(s.SlowestDuration), Spans: s.Spans, AsOf: s.AsOf.UTC(),
+		TraceID:         s.ID.String(),
+		Open:            s.Open,
+		Start:           s.Start.UTC(),
+		Duration:        Seconds(s.Duration),
+		Outcome:         s.Outcome,
+		Reason:          s.Reason,
+		Name:            s.Name,
+		Verb:            s.Verb,
+		Command:         s.Command,
+		Actor:           s.Actor,
+		User:            s.User,
+		Heals:           s.Heals,
+		Slowest:         s.Slowest,
+		SlowestDuration: Seconds(s.SlowestDuration),
+		Spans:           s.Spans,
+		AsOf:            s.AsOf.UTC(),
 	}
 	if s.Object != (object.Ref{}) {
 		ref := s.Object
@@ -69,9 +82,19 @@ func causeOf(c store.Cause) Cause {
 
 func writeOf(w *store.Write) Write {
 	return Write{
-		TraceID: w.TraceID.String(), SpanID: w.SpanID.String(), Object: w.Object, Verb: w.Verb, Part: w.Part, Subresource: w.Subresource,
-		ResourceVersion: w.ResourceVersion, Generation: w.Generation, Actor: w.Actor, User: w.User,
-		Start: w.Start.UTC(), End: w.End.UTC(), Source: w.Source,
+		TraceID:         w.TraceID.String(),
+		SpanID:          w.SpanID.String(),
+		Object:          w.Object,
+		Verb:            w.Verb,
+		Part:            w.Part,
+		Subresource:     w.Subresource,
+		ResourceVersion: w.ResourceVersion,
+		Generation:      w.Generation,
+		Actor:           w.Actor,
+		User:            w.User,
+		Start:           w.Start.UTC(),
+		End:             w.End.UTC(),
+		Source:          w.Source,
 	}
 }
 

@@ -52,7 +52,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 func refuse(r *http.Request) *Error {
 	switch {
 	case len(r.RequestURI) > maxURL:
-		return problem(http.StatusRequestURITooLong, "the URL has %d bytes: no more than %d are accepted", len(r.RequestURI), maxURL)
+		return problem(
+			http.StatusRequestURITooLong,
+			"the URL has %d bytes: no more than %d are accepted",
+			len(r.RequestURI),
+			maxURL,
+		)
 	case r.Method != http.MethodGet:
 		return problem(http.StatusMethodNotAllowed, "method %.20q: this API only reads, use GET", r.Method)
 	case r.ContentLength != 0:
@@ -69,7 +74,15 @@ func (s *Server) panicked(out *recorder, r *http.Request, p any) {
 		return
 	}
 	s.opts.Metrics.Panicked()
-	s.opts.Log.Error("the API met a bug; please report it", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	s.opts.Log.Error(
+		"the API met a bug; please report it",
+		"path",
+		r.URL.Path,
+		"panic",
+		p,
+		"stack",
+		string(debug.Stack()),
+	)
 	if out.aborted = out.code != 0; !out.aborted {
 		writeError(out, problem(http.StatusInternalServerError, "the server met a bug; its log has the details"))
 	}
@@ -107,8 +120,11 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func GuardHost(next http.Handler, hosts ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if onLoopback(r) && !trusted(r.Host, hosts) {
-			writeError(w, problem(http.StatusForbidden,
-				"this address answers to localhost and to addresses, not to the name %.80q: ask http://127.0.0.1 with the same port", r.Host))
+			writeError(w, problem(
+				http.StatusForbidden,
+				"this address answers to localhost and to addresses, not to the name %.80q: ask http://127.0.0.1 with the same port",
+				r.Host,
+			))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -36,8 +36,16 @@ func filled(t testing.TB) *sqlite.Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	put(t, s, &store.Batch{
-		Revision: 1, AsOf: asOf, Open: []*span.Trace{spantest.Unschedulable()},
-		Finished: append(spantest.Healing(), spantest.Apply(), spantest.Rollout(), spantest.Hostile(), spantest.CrashLoop()),
+		Revision: 1,
+		AsOf:     asOf,
+		Open:     []*span.Trace{spantest.Unschedulable()},
+		Finished: append(
+			spantest.Healing(),
+			spantest.Apply(),
+			spantest.Rollout(),
+			spantest.Hostile(),
+			spantest.CrashLoop(),
+		),
 	})
 	return s
 }

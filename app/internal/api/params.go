@@ -58,7 +58,11 @@ func (p *params) done() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.given)) {
 		if !p.read[name] {
-			p.fail("parameter %.80q is not known here: known are %s", name, strings.Join(slices.Sorted(maps.Keys(p.read)), ", "))
+			p.fail(
+				"parameter %.80q is not known here: known are %s",
+				name,
+				strings.Join(slices.Sorted(maps.Keys(p.read)), ", "),
+			)
 		}
 	}
 	return p.err

@@ -29,8 +29,14 @@ func (s *Server) info(r *http.Request) (any, error) {
 func (s *Server) list(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := store.Query{
-		Since: p.moment("since"), Until: p.moment("until"), Outcomes: p.outcomes(), Open: p.yes("open"), Slower: p.duration("slowerThan"),
-		Object: p.object(), Limit: p.limit(), After: store.Cursor(p.text("after")),
+		Since:    p.moment("since"),
+		Until:    p.moment("until"),
+		Outcomes: p.outcomes(),
+		Open:     p.yes("open"),
+		Slower:   p.duration("slowerThan"),
+		Object:   p.object(),
+		Limit:    p.limit(),
+		After:    store.Cursor(p.text("after")),
 	}
 	if err := p.done(); err != nil {
 		return nil, err
@@ -112,7 +118,13 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 	}
 	text := strings.ToLower(r.PathValue("traceID"))
 	const digits = 2 * len(trace.TraceID{})
-	bad := problem(http.StatusBadRequest, "%.80q is no trace ID: it has %d hexadecimal digits, of which at least the first %d are needed", text, digits, minPrefix)
+	bad := problem(
+		http.StatusBadRequest,
+		"%.80q is no trace ID: it has %d hexadecimal digits, of which at least the first %d are needed",
+		text,
+		digits,
+		minPrefix,
+	)
 	if len(text) < minPrefix || len(text) > digits || strings.Trim(text, "0123456789abcdef") != "" {
 		return trace.TraceID{}, bad
 	}

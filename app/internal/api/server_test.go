@@ -37,41 +37,149 @@ func TestRefusals(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"nowhere":        {"the message says where to go", "/api/v2/traces", nil, 404, `no \"/api/v2/traces\" here: try /api/v1/info`},
-		"root":           {"the same for a browser", "/", nil, 404, "/api/v1/traces"},
-		"method":         {"it only reads", "/api/v1/traces", func(r *http.Request) { r.Method = "DELETE" }, 405, "use GET"},
-		"head":           {"not even HEAD", "/api/v1/traces", func(r *http.Request) { r.Method = "HEAD" }, 405, ""},
-		"body":           {"nobody would read it", "/api/v1/traces", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("x")), -1 }, 413, "body"},
-		"huge URL":       {"it is bounded", "/api/v1/traces?name=" + strings.Repeat("x", 9000), nil, 414, "no more than 8192"},
-		"long value":     {"values are bounded, too", "/api/v1/traces?name=" + strings.Repeat("x", 2000), nil, 400, `parameter \"name\": it has 2000 bytes`},
-		"unknown":        {"a typing error is no filter", "/api/v1/traces?namspace=x", nil, 400, `parameter \"namspace\" is not known here: known are after, group,`},
-		"unknown info":   {"everywhere", "/api/v1/info?x=1", nil, 400, `parameter \"x\"`},
-		"unknown trace":  {"everywhere", "/api/v1/traces/" + apply + "?x=1", nil, 400, `parameter \"x\"`},
-		"unknown watch":  {"everywhere", "/api/v1/watch?limit=1", nil, 400, `parameter \"limit\"`},
-		"twice":          {"which one counts?", "/api/v1/traces?name=a&name=b", nil, 400, `parameter \"name\": it was given 2 times`},
-		"bad escape":     {"half of a query is none", "/api/v1/traces?name=%zz", nil, 400, "the parameters cannot be read"},
-		"semicolon":      {"Go would drop it in silence", "/api/v1/traces?a;b", nil, 400, "the parameters cannot be read"},
-		"time":           {"it says what a time looks like", "/api/v1/traces?since=yesterday", nil, 400, `parameter \"since\": \"yesterday\" is neither a time such as`},
-		"future":         {"durations count back", "/api/v1/traces?until=-1h", nil, 400, `parameter \"until\"`},
-		"duration":       {"it says what a duration looks like", "/api/v1/traces?slowerThan=2", nil, 400, `parameter \"slowerThan\": \"2\" is no duration`},
-		"outcome":        {"it says which there are", "/api/v1/traces?outcome=failed,ok", nil, 400, `parameter \"outcome\": \"ok\" is none: known are [converged`},
-		"open":           {"yes or no", "/api/v1/traces?open=1", nil, 400, `parameter \"open\": \"1\" is neither true nor false`},
-		"limit":          {"not a number", "/api/v1/traces?limit=many", nil, 400, `parameter \"limit\"`},
-		"absurd limit":   {"not more than the store gives", "/api/v1/traces?limit=999999999999999999999", nil, 400, "from 1 to 10000"},
-		"zero limit":     {"a page has something", "/api/v1/writes?limit=0", nil, 400, `parameter \"limit\"`},
-		"cursor":         {"only what a page gave", "/api/v1/traces?after=AAAA", nil, 400, `parameter \"after\"`},
-		"write cursor":   {"only what a page gave", "/api/v1/writes?after=x", nil, 400, `parameter \"after\"`},
-		"write trace":    {"a whole ID", "/api/v1/writes?traceId=4bf9", nil, 400, `parameter \"traceId\"`},
-		"short ID":       {"eight digits at least", "/api/v1/traces/4bf92f3", nil, 400, "no trace ID"},
-		"long ID":        {"32 digits at most", "/api/v1/traces/" + apply + "0", nil, 400, "no trace ID"},
-		"zero ID":        {"it is none", "/api/v1/traces/" + strings.Repeat("0", 32), nil, 400, "no trace ID"},
-		"strange ID":     {"what is told back is escaped and short", "/api/v1/traces/%1b%5b31m" + strings.Repeat("x", 500), nil, 400, `\"\\x1b[31mx`},
-		"unknown ID":     {"it is not there", "/api/v1/traces/" + strings.Repeat("1", 32), nil, 404, "there is no such trace"},
+		"nowhere": {
+			"the message says where to go",
+			"/api/v2/traces",
+			nil,
+			404,
+			`no \"/api/v2/traces\" here: try /api/v1/info`,
+		},
+		"root": {"the same for a browser", "/", nil, 404, "/api/v1/traces"},
+		"method": {
+			"it only reads",
+			"/api/v1/traces",
+			func(r *http.Request) { r.Method = "DELETE" },
+			405,
+			"use GET",
+		},
+		"head": {"not even HEAD", "/api/v1/traces", func(r *http.Request) { r.Method = "HEAD" }, 405, ""},
+		"body": {
+			"nobody would read it",
+			"/api/v1/traces",
+			func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("x")), -1 },
+			413,
+			"body",
+		},
+		"huge URL": {
+			"it is bounded",
+			"/api/v1/traces?name=" + strings.Repeat("x", 9000),
+			nil,
+			414,
+			"no more than 8192",
+		},
+		"long value": {
+			"values are bounded, too",
+			"/api/v1/traces?name=" + strings.Repeat("x", 2000),
+			nil,
+			400,
+			`parameter \"name\": it has 2000 bytes`,
+		},
+		"unknown": {
+			"a typing error is no filter",
+			"/api/v1/traces?namspace=x",
+			nil,
+			400,
+			`parameter \"namspace\" is not known here: known are after, group,`,
+		},
+		"unknown info":  {"everywhere", "/api/v1/info?x=1", nil, 400, `parameter \"x\"`},
+		"unknown trace": {"everywhere", "/api/v1/traces/" + apply + "?x=1", nil, 400, `parameter \"x\"`},
+		"unknown watch": {"everywhere", "/api/v1/watch?limit=1", nil, 400, `parameter \"limit\"`},
+		"twice": {
+			"which one counts?",
+			"/api/v1/traces?name=a&name=b",
+			nil,
+			400,
+			`parameter \"name\": it was given 2 times`,
+		},
+		"bad escape": {
+			"half of a query is none",
+			"/api/v1/traces?name=%zz",
+			nil,
+			400,
+			"the parameters cannot be read",
+		},
+		"semicolon": {
+			"Go would drop it in silence",
+			"/api/v1/traces?a;b",
+			nil,
+			400,
+			"the parameters cannot be read",
+		},
+		"time": {
+			"it says what a time looks like",
+			"/api/v1/traces?since=yesterday",
+			nil,
+			400,
+			`parameter \"since\": \"yesterday\" is neither a time such as`,
+		},
+		"future": {"durations count back", "/api/v1/traces?until=-1h", nil, 400, `parameter \"until\"`},
+		"duration": {
+			"it says what a duration looks like",
+			"/api/v1/traces?slowerThan=2",
+			nil,
+			400,
+			`parameter \"slowerThan\": \"2\" is no duration`,
+		},
+		"outcome": {
+			"it says which there are",
+			"/api/v1/traces?outcome=failed,ok",
+			nil,
+			400,
+			`parameter \"outcome\": \"ok\" is none: known are [converged`,
+		},
+		"open": {
+			"yes or no",
+			"/api/v1/traces?open=1",
+			nil,
+			400,
+			`parameter \"open\": \"1\" is neither true nor false`,
+		},
+		"limit": {"not a number", "/api/v1/traces?limit=many", nil, 400, `parameter \"limit\"`},
+		"absurd limit": {
+			"not more than the store gives",
+			"/api/v1/traces?limit=999999999999999999999",
+			nil,
+			400,
+			"from 1 to 10000",
+		},
+		"zero limit":   {"a page has something", "/api/v1/writes?limit=0", nil, 400, `parameter \"limit\"`},
+		"cursor":       {"only what a page gave", "/api/v1/traces?after=AAAA", nil, 400, `parameter \"after\"`},
+		"write cursor": {"only what a page gave", "/api/v1/writes?after=x", nil, 400, `parameter \"after\"`},
+		"write trace":  {"a whole ID", "/api/v1/writes?traceId=4bf9", nil, 400, `parameter \"traceId\"`},
+		"short ID":     {"eight digits at least", "/api/v1/traces/4bf92f3", nil, 400, "no trace ID"},
+		"long ID":      {"32 digits at most", "/api/v1/traces/" + apply + "0", nil, 400, "no trace ID"},
+		"zero ID":      {"it is none", "/api/v1/traces/" + strings.Repeat("0", 32), nil, 400, "no trace ID"},
+		"strange ID": {
+			"what is told back is escaped and short",
+			"/api/v1/traces/%1b%5b31m" + strings.Repeat("x", 500),
+			nil,
+			400,
+			`\"\\x1b[31mx`,
+		},
+		"unknown ID": {
+			"it is not there",
+			"/api/v1/traces/" + strings.Repeat("1", 32),
+			nil,
+			404,
+			"there is no such trace",
+		},
 		"unknown prefix": {"it is not there", "/api/v1/traces/11111111", nil, 404, "there is no such trace"},
-		"rebound":        {"a web page's name that leads to loopback", "/api/v1/info", host("evil.example:7070"), 403, "evil.example"},
-		"own name":       {"a name that the listener was given", "/api/v1/info", host("Lifeline.Example:7070"), 200, ""},
-		"localhost":      {"everybody's name", "/api/v1/info", host("localhost.:1"), 200, ""},
-		"IPv6":           {"an address is no name", "/api/v1/info", host("[::1]:7070"), 200, ""},
+		"rebound": {
+			"a web page's name that leads to loopback",
+			"/api/v1/info",
+			host("evil.example:7070"),
+			403,
+			"evil.example",
+		},
+		"own name": {
+			"a name that the listener was given",
+			"/api/v1/info",
+			host("Lifeline.Example:7070"),
+			200,
+			"",
+		},
+		"localhost": {"everybody's name", "/api/v1/info", host("localhost.:1"), 200, ""},
+		"IPv6":      {"an address is no name", "/api/v1/info", host("[::1]:7070"), 200, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +195,11 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("type is %q", got)
 			}
 			var said Problem
-			if err := json.Unmarshal(body, &said); tc.code >= 400 && tc.says != "" && (err != nil || said.Error.Code != tc.code || len(said.Error.Message) > 1000) {
+			if err := json.Unmarshal(
+				body,
+				&said,
+			); tc.code >= 400 && tc.says != "" &&
+				(err != nil || said.Error.Code != tc.code || len(said.Error.Message) > 1000) {
 				t.Errorf("%v: %s", err, body)
 			}
 		})
@@ -128,7 +240,9 @@ func TestTraceIsWhatIsRendered(t *testing.T) {
 				open++
 			}
 		}
-		if detail.Summary.TraceID != tr.ID.String() || len(detail.OpenSpans) != open || detail.Summary.Reason != tr.Reason || !detail.Summary.AsOf.Equal(asOf) {
+		if detail.Summary.TraceID != tr.ID.String() || len(detail.OpenSpans) != open ||
+			detail.Summary.Reason != tr.Reason ||
+			!detail.Summary.AsOf.Equal(asOf) {
 			t.Errorf("got %+v", detail)
 		}
 		data, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(got)
@@ -143,7 +257,11 @@ func TestTraceByPrefix(t *testing.T) {
 	for _, n := range []int{8, 9, 31, 32} {
 		for _, form := range []func(string) string{strings.ToLower, strings.ToUpper} {
 			id := spantest.Apply().ID.String()
-			if res, got := s.get(t, "/api/v1/traces/"+form(id[:n])); res.StatusCode != http.StatusOK || !strings.Contains(string(got), id) {
+			if res, got := s.get(
+				t,
+				"/api/v1/traces/"+form(id[:n]),
+			); res.StatusCode != http.StatusOK ||
+				!strings.Contains(string(got), id) {
 				t.Errorf("%d digits: status %d", n, res.StatusCode)
 			}
 		}
@@ -175,7 +293,11 @@ func TestPrefixUnsupported(t *testing.T) {
 	for name, st := range map[string]store.Reader{"no Finder": reader{filled(t)}, "behind a Finder": unsupported{filled(t)}} {
 		s := start(t, Options{Store: st})
 		id := spantest.Apply().ID.String()
-		if res, got := s.get(t, "/api/v1/traces/"+id[:8]); res.StatusCode != http.StatusBadRequest || !strings.Contains(string(got), "all 32 digits") {
+		if res, got := s.get(
+			t,
+			"/api/v1/traces/"+id[:8],
+		); res.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(string(got), "all 32 digits") {
 			t.Errorf("%s: status %d: %s", name, res.StatusCode, got)
 		}
 		if res, _ := s.get(t, "/api/v1/traces/"+id); res.StatusCode != http.StatusOK {
@@ -246,9 +368,18 @@ func TestSummaryOnTheWire(t *testing.T) {
 	var got struct{ Traces []map[string]any }
 	s.into(t, "/api/v1/traces?name=web&outcome=converged&limit=1", &got)
 	want := map[string]any{
-		"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "open": false, "start": "2026-03-01T12:00:00Z", "duration": 4.21, "outcome": "converged",
-		"name": "run", "command": "kubectl apply -f web.yaml", "actor": "kubectl", "slowest": "pull image nginx:1.27", "slowestDuration": 2.93,
-		"spans": 10.0, "asOf": "2026-03-01T12:01:00Z",
+		"traceId":         "4bf92f3577b34da6a3ce929d0e0e4736",
+		"open":            false,
+		"start":           "2026-03-01T12:00:00Z",
+		"duration":        4.21,
+		"outcome":         "converged",
+		"name":            "run",
+		"command":         "kubectl apply -f web.yaml",
+		"actor":           "kubectl",
+		"slowest":         "pull image nginx:1.27",
+		"slowestDuration": 2.93,
+		"spans":           10.0,
+		"asOf":            "2026-03-01T12:01:00Z",
 	}
 	if diff := cmp.Diff([]map[string]any{want}, got.Traces); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -257,7 +388,12 @@ func TestSummaryOnTheWire(t *testing.T) {
 
 func TestSummaryComesBack(t *testing.T) {
 	sum := store.Summarize(spantest.Rollout(), asOf)
-	sum.Object = object.Ref{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "n", Name: "web", UID: "u"}
+	sum.Object = object.Ref{
+		Kind:      object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Namespace: "n",
+		Name:      "web",
+		UID:       "u",
+	}
 	want := SummaryOf(&sum)
 	wire, err := marshal(want)
 	if err != nil {
@@ -317,7 +453,12 @@ func TestFailures(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"disk":    {"the path of the store is nobody's business", errors.New("cannot read /var/secret: I/O error"), 500, "the store cannot be read"},
+		"disk": {
+			"the path of the store is nobody's business",
+			errors.New("cannot read /var/secret: I/O error"),
+			500,
+			"the store cannot be read",
+		},
 		"closed":  {"it will be back", store.ErrClosed, 503, "stopping"},
 		"slow":    {"it is asked for too much", context.DeadlineExceeded, 503, "within 30s"},
 		"panic":   {"the server survives", nil, 500, "met a bug"},
@@ -328,7 +469,8 @@ func TestFailures(t *testing.T) {
 			t.Log(tc.reason)
 			err = tc.err
 			res, got := s.get(t, "/api/v1/info")
-			if res.StatusCode != tc.code || !strings.Contains(string(got), tc.says) || strings.Contains(string(got), "secret") {
+			if res.StatusCode != tc.code || !strings.Contains(string(got), tc.says) ||
+				strings.Contains(string(got), "secret") {
 				t.Errorf("got %d %s", res.StatusCode, got)
 			}
 		})
@@ -356,7 +498,8 @@ func TestTooManyRequests(t *testing.T) {
 	}()
 	<-began
 	res, got := s.get(t, "/api/v1/info")
-	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(string(got), "1 requests are under way") {
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" ||
+		!strings.Contains(string(got), "1 requests are under way") {
 		t.Errorf("got %d %s", res.StatusCode, got)
 	}
 	close(leave)
@@ -404,8 +547,14 @@ func TestNewRefuses(t *testing.T) {
 func TestSources(t *testing.T) {
 	s := start(t, Options{Sources: func() Sources {
 		return Sources{
-			Receives: Receives{GRPC: "127.0.0.1:4317"}, Configuration: json.RawMessage(`{"kind":"ServerConfiguration"}`),
-			Received: received.Summary{Window: 900, Components: []received.Component{{Name: received.Kubelet, Spans: 3}}},
+			Receives: Receives{
+				GRPC: "127.0.0.1:4317",
+			},
+			Configuration: json.RawMessage(`{"kind":"ServerConfiguration"}`),
+			Received: received.Summary{
+				Window:     900,
+				Components: []received.Component{{Name: received.Kubelet, Spans: 3}},
+			},
 		}
 	}})
 	_, body := s.get(t, "/api/v1/sources")

@@ -92,7 +92,8 @@ func ending(err error) error {
 
 // flush hands everything to the client, in time.
 func (st *stream) flush() error {
-	if err := st.control.SetWriteDeadline(time.Now().Add(st.server.patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := st.control.SetWriteDeadline(time.Now().Add(st.server.patience)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return errEnded
 	}
 	return ending(st.control.Flush())

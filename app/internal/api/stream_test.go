@@ -113,7 +113,11 @@ func TestStream(t *testing.T) {
 			t.Error("a stream counts as cut off")
 		}
 	}
-	if res, body := s.get(t, "/api/v1/watch"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "stopping") {
+	if res, body := s.get(
+		t,
+		"/api/v1/watch",
+	); res.StatusCode != http.StatusServiceUnavailable ||
+		!strings.Contains(string(body), "stopping") {
 		t.Errorf("after Close: %d %s", res.StatusCode, body)
 	}
 }
@@ -144,7 +148,11 @@ func TestTooManyStreams(t *testing.T) {
 	s := start(t, Options{MaxStreams: 1})
 	l := s.listen(t, "")
 	l.want("synced")
-	if res, body := s.get(t, "/api/v1/watch"); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+	if res, body := s.get(
+		t,
+		"/api/v1/watch",
+	); res.StatusCode != http.StatusServiceUnavailable ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("got %d %s", res.StatusCode, body)
 	}
 	if res, _ := s.get(t, "/api/v1/info"); res.StatusCode != http.StatusOK {

@@ -116,7 +116,8 @@ func reference(t *testing.T) string {
 	t.Helper()
 	comments := fieldComments(t)
 	var b strings.Builder
-	b.WriteString(`<!-- Made by: cd app && go test ./internal/config -run TestDocs -update. Change the comments in app/internal/config instead. -->
+	b.WriteString(
+		`<!-- Made by: cd app && go test ./internal/config -run TestDocs -update. Change the comments in app/internal/config instead. -->
 
 # Configuring ` + "`lifeline serve`" + `
 
@@ -128,10 +129,11 @@ func reference(t *testing.T) string {
 - A field that is not known, is given twice or has a value that is not allowed stops the server from starting. Everything that is wrong
   is named at once, with file and line. Anchors and aliases of YAML are not known.
 - Durations are written ` + "`500ms`, `30s`, `1h30m`" + ` (there is no unit for days), sizes in bytes ` +
-		"`500Mi`, `10Gi`" + `.
+			"`500Mi`, `10Gi`" + `.
 - While the server runs it looks at the file every few seconds, and at once when it gets SIGHUP. A change of fields marked **yes** below is taken
   over then. If any other field has changed, or anything is wrong, nothing is taken over: the log says which fields, and the server goes on as it was.
-`)
+`,
+	)
 	root := reflect.ValueOf(Default()).Elem()
 	b.WriteString("\n## At the top\n\n")
 	writeTable(&b, "", root, comments)

@@ -22,7 +22,8 @@ func TestAll(t *testing.T) {
 	known := map[string]*Kind{}
 	for _, k := range All() {
 		known[k.Kind.Kind] = k
-		if k.Resource == "" || k.Version == "" || Of(k.Group, k.Kind.Kind) != k || OfResource(k.Group, k.Resource) != k {
+		if k.Resource == "" || k.Version == "" || Of(k.Group, k.Kind.Kind) != k ||
+			OfResource(k.Group, k.Resource) != k {
 			t.Errorf("%s is not complete: %+v", k.Kind, *k)
 		}
 	}
@@ -49,7 +50,11 @@ func TestAll(t *testing.T) {
 
 // TestOf: the version does not count, the group does.
 func TestOf(t *testing.T) {
-	if k := Of("apps", "Deployment"); k != &Deployment || !k.Is(object.Kind{Group: "apps", Version: "v9", Kind: "Deployment"}) {
+	if k := Of(
+		"apps",
+		"Deployment",
+	); k != &Deployment ||
+		!k.Is(object.Kind{Group: "apps", Version: "v9", Kind: "Deployment"}) {
 		t.Errorf("got %+v", *k)
 	}
 	if k := Of("example.com", "Deployment"); k.Controller != "" || k.Is(Deployment.Kind) {

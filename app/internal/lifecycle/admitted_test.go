@@ -22,8 +22,16 @@ import (
 func admitted(id string, parent int, basis lifeline.Basis) func(*observation.State) {
 	return func(st *observation.State) {
 		claim := lifeline.Claim{
-			Object:     lifeline.Identity{Group: st.Group, Kind: st.Kind.Kind, Namespace: st.Namespace, Name: st.Name}.Hash(),
-			Generation: st.Generation, Time: epoch, Admitted: basis, Nonce: st.ResourceVersion,
+			Object: lifeline.Identity{
+				Group:     st.Group,
+				Kind:      st.Kind.Kind,
+				Namespace: st.Namespace,
+				Name:      st.Name,
+			}.Hash(),
+			Generation: st.Generation,
+			Time:       epoch,
+			Admitted:   basis,
+			Nonce:      st.ResourceVersion,
 		}
 		if parent != 0 {
 			claim.Parent = spanContext(id, parent, nil).SpanID()
@@ -114,10 +122,21 @@ trace 1 converged
 			func(s *story) {
 				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
 				s.write("head", func(st *observation.State) {
-					st.Managers = append(st.Managers, observation.Manager{Name: "head-controller", Operation: "Update", Subresource: "status", Fields: 2})
+					st.Managers = append(
+						st.Managers,
+						observation.Manager{
+							Name:        "head-controller",
+							Operation:   "Update",
+							Subresource: "status",
+							Fields:      2,
+						},
+					)
 				})
 				s.write("head", changed, func(st *observation.State) {
-					st.Managers = append(st.Managers, observation.Manager{Name: "head-controller", Operation: "Update", Fields: 3})
+					st.Managers = append(
+						st.Managers,
+						observation.Manager{Name: "head-controller", Operation: "Update", Fields: 3},
+					)
 				}, admitted(traceB, 0, lifeline.BasisNone))
 				s.finish("head")
 			},
@@ -220,7 +239,12 @@ trace 0 converged
 				elsewhere := func(st *observation.State) { st.Namespace = "elsewhere" }
 				s.write("head", custom("Head"))
 				s.write("child", childOf("Head", "head", "Child"), elsewhere)
-				s.write("admitted", childOf("Head", "head", "Child"), elsewhere, admitted(traceA, 1, lifeline.BasisOwner))
+				s.write(
+					"admitted",
+					childOf("Head", "head", "Child"),
+					elsewhere,
+					admitted(traceA, 1, lifeline.BasisOwner),
+				)
 				s.finish("child", "admitted", "head")
 			},
 			`
@@ -322,7 +346,8 @@ func TestScheduledWasNoted(t *testing.T) {
 					if sp.Name != "schedule" {
 						continue
 					}
-					if sp.End.Source != c.want || c.want == span.TimeAdmission && !sp.End.Equal(s.seen[0].Seen.Add(c.bound)) {
+					if sp.End.Source != c.want ||
+						c.want == span.TimeAdmission && !sp.End.Equal(s.seen[0].Seen.Add(c.bound)) {
 						t.Errorf("%s: it ends at %s by %s, want by %s", c.reason, sp.End.Time, sp.End.Source, c.want)
 					}
 					return

@@ -33,7 +33,8 @@ type amendment struct {
 // lateState notes a version that is older than what is left of a taken trace,
 // and reports whether it is.
 func (e *Engine) lateState(t *timeline, o *observation.Observation) bool {
-	if t.past == nil || !t.past.gone && (len(t.versions) == 0 || o.State.ResourceVersion >= t.versions[0].ResourceVersion) {
+	if t.past == nil ||
+		!t.past.gone && (len(t.versions) == 0 || o.State.ResourceVersion >= t.versions[0].ResourceVersion) {
 		return false
 	}
 	if t.past.gone && len(t.versions) > 0 && o.State.ResourceVersion == t.versions[0].ResourceVersion {
@@ -54,10 +55,14 @@ func (e *Engine) lateAudit(t *timeline, w *observation.Write, again bool) bool {
 	switch {
 	case t.past != nil && t.past.gone:
 	case w.ResourceVersion == 0 && t.past != nil && len(t.versions) > 0 && (w.Precondition > 0 && w.Precondition < t.versions[0].ResourceVersion || w.End.Before(t.past.activity)):
-	case w.ResourceVersion == 0, len(t.versions) == 0, !t.versions[0].baseline, w.ResourceVersion > t.versions[0].ResourceVersion:
+	case w.ResourceVersion == 0,
+		len(t.versions) == 0,
+		!t.versions[0].baseline,
+		w.ResourceVersion > t.versions[0].ResourceVersion:
 		return false
 	}
-	of := t.past != nil && (w.ResourceVersion >= t.past.rv || t.past.gone && t.past.verb == deleted && requestVerb(w) == deleted && w.UID != "")
+	of := t.past != nil &&
+		(w.ResourceVersion >= t.past.rv || t.past.gone && t.past.verb == deleted && requestVerb(w) == deleted && w.UID != "")
 	if again || !of || unnamed(w) {
 		if !again {
 			e.tally.Late++
@@ -117,7 +122,8 @@ func (e *Engine) lateEvents(d *derivation) {
 		for _, r := range l.recs {
 			for _, ev := range r.t.events {
 				at := ev.at().at()
-				if ev.told || at.IsZero() || !ev.of(r) || r.next == nil && !at.Before(r.activity) || !e.beforeTaken(l.id, at.Time) {
+				if ev.told || at.IsZero() || !ev.of(r) || r.next == nil && !at.Before(r.activity) ||
+					!e.beforeTaken(l.id, at.Time) {
 					continue
 				}
 				ev.told = true
@@ -157,7 +163,11 @@ func (a *amendment) told() span.Event {
 		name := span.EventWrite
 		if a.write.Failed() {
 			name = "write refused"
-			said.Attributes = append(said.Attributes, span.KeyReason.String(a.write.Reason), span.KeyMessage.String(a.write.Message))
+			said.Attributes = append(
+				said.Attributes,
+				span.KeyReason.String(a.write.Reason),
+				span.KeyMessage.String(a.write.Message),
+			)
 		}
 		return span.Event{Time: a.at, Name: name, Attributes: append(said.Attributes,
 			span.KeyActor.String(said.Service), span.KeyTimeEnd.String(string(span.TimeAudit)))}
@@ -175,13 +185,19 @@ func (e *Engine) Amendments() []*span.Trace {
 	var out []*span.Trace
 	for _, a := range e.late {
 		s := &span.Span{
-			TraceID: a.past.line, Parent: a.past.span, ID: span.DeriveID(a.past.line, string(a.ref.UID), "amend", a.key),
-			Name: span.NameAmend, Service: a.service, Object: a.ref,
-			Start: span.Time{Time: a.at, Source: span.TimeWatch}, End: span.Time{Time: a.at, Source: span.TimeWatch},
-			Events: []span.Event{a.told()},
+			TraceID: a.past.line,
+			Parent:  a.past.span,
+			ID:      span.DeriveID(a.past.line, string(a.ref.UID), "amend", a.key),
+			Name:    span.NameAmend,
+			Service: a.service,
+			Object:  a.ref,
+			Start:   span.Time{Time: a.at, Source: span.TimeWatch},
+			End:     span.Time{Time: a.at, Source: span.TimeWatch},
+			Events:  []span.Event{a.told()},
 		}
 		if a.event != nil {
-			s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(a.event.ResourceVersion))) //nolint:gosec // etcd revisions are int64
+			//nolint:gosec // etcd revisions are int64
+			s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(a.event.ResourceVersion)))
 		}
 		i := slices.IndexFunc(out, func(t *span.Trace) bool { return t.ID == a.past.line })
 		if i < 0 {

@@ -30,7 +30,12 @@ func TestAmendments(t *testing.T) {
 		e.Observe(s.seen[missing])
 	}
 	e.Observe(&observation.Observation{Seen: epoch.Add(200 * time.Millisecond), Event: &observation.Event{
-		UID: "e", ResourceVersion: 99, Regarding: pod, Reason: "Scheduled", Time: epoch.Add(100 * time.Millisecond), Count: 1,
+		UID:             "e",
+		ResourceVersion: 99,
+		Regarding:       pod,
+		Reason:          "Scheduled",
+		Time:            epoch.Add(100 * time.Millisecond),
+		Count:           1,
 	}})
 	amended := e.Amendments()
 	if len(amended) != 1 || amended[0].ID != taken[0].ID || len(amended[0].Spans) != 2 {
@@ -42,7 +47,13 @@ func TestAmendments(t *testing.T) {
 	}
 	for _, sp := range amended[0].Spans {
 		if sp.Name != "amend" || !known[sp.Parent.String()] || !sp.End.Equal(sp.Start.Time) {
-			t.Errorf("span %s, under %s, %s to %s: want a span of no length under one of the trace", sp.Name, sp.Parent, sp.Start, sp.End)
+			t.Errorf(
+				"span %s, under %s, %s to %s: want a span of no length under one of the trace",
+				sp.Name,
+				sp.Parent,
+				sp.Start,
+				sp.End,
+			)
 		}
 	}
 	if again := e.Amendments(); len(again) > 0 {
@@ -65,7 +76,12 @@ func TestAmendedWhileTheNextGoesOn(t *testing.T) {
 	first := len(s.seen)
 	said := func(uid string, rv uint64) *observation.Observation {
 		return &observation.Observation{Seen: s.now(), Event: &observation.Event{
-			UID: uid, ResourceVersion: rv, Regarding: s.objects["web-1"].Ref, Reason: "SuccessfulCreate", Time: epoch.Add(500 * time.Millisecond), Count: 1,
+			UID:             uid,
+			ResourceVersion: rv,
+			Regarding:       s.objects["web-1"].Ref,
+			Reason:          "SuccessfulCreate",
+			Time:            epoch.Add(500 * time.Millisecond),
+			Count:           1,
 		}}
 	}
 	e.Observe(said("told", 110))
@@ -116,9 +132,21 @@ func TestAmendedByWhatAWatchBringsLate(t *testing.T) {
 			if len(taken) != 1 {
 				t.Fatalf("%d traces were taken, want 1", len(taken))
 			}
-			e.Observe(&observation.Observation{Seen: s.now().Add(time.Hour), Listed: tt.listed, Late: tt.late, Event: &observation.Event{
-				UID: "e", ResourceVersion: 99, Regarding: s.objects["web-1-a"].Ref, Reason: "Scheduled", Time: epoch.Add(100 * time.Millisecond), Count: 1,
-			}})
+			e.Observe(
+				&observation.Observation{
+					Seen:   s.now().Add(time.Hour),
+					Listed: tt.listed,
+					Late:   tt.late,
+					Event: &observation.Event{
+						UID:             "e",
+						ResourceVersion: 99,
+						Regarding:       s.objects["web-1-a"].Ref,
+						Reason:          "Scheduled",
+						Time:            epoch.Add(100 * time.Millisecond),
+						Count:           1,
+					},
+				},
+			)
 			if got := e.Amendments(); len(got) != tt.want {
 				t.Errorf("amended %v, want %d: %s", got, tt.want, tt.reason)
 			}

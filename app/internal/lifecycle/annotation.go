@@ -54,7 +54,8 @@ type origination struct {
 // originates reports whether w put a context on its object. What was there
 // before is no cause (rule C1), and who deletes writes no annotation.
 func (w *write) originates() bool {
-	return w.v != nil && w.v.TraceParent != "" && w.verb != deleted && (w.prev == nil || w.prev.TraceParent != w.v.TraceParent)
+	return w.v != nil && w.v.TraceParent != "" && w.verb != deleted &&
+		(w.prev == nil || w.prev.TraceParent != w.v.TraceParent)
 }
 
 // origination returns the context that w put on its object, or nil if there is
@@ -187,7 +188,9 @@ func (d *derivation) byKnown(o *origination, l *lineage) (cause, bool, []span.Li
 	case !d.alive(l, o.write) && !l.named(o.parent()):
 		return cause{}, false, o.link(linkStale)
 	case own != nil && own.line == l && (!o.open || own.openAt(o.write, d.opts.Quiet)):
-		return o.names(cause{line: l, parent: own.parent, above: own.above, remote: own.remote, evidence: o.evidence()}), true, nil
+		return o.names(
+			cause{line: l, parent: own.parent, above: own.above, remote: own.remote, evidence: o.evidence()},
+		), true, nil
 	case o.open && l.outside():
 		return cause{}, false, o.link(linkAnnotation)
 	case o.open:

@@ -57,7 +57,9 @@ func linkedTo(id string, n int) *lifeline.Claim {
 
 // madeFor is the claim that a context was made for that object.
 func madeFor(kind, name string) *lifeline.Claim {
-	return &lifeline.Claim{Object: lifeline.Identity{Group: "example.com", Kind: kind, Namespace: "default", Name: name}.Hash()}
+	return &lifeline.Claim{
+		Object: lifeline.Identity{Group: "example.com", Kind: kind, Namespace: "default", Name: name}.Hash(),
+	}
 }
 
 // custom is an object of a kind that an operator reconciles and that says when
@@ -74,10 +76,21 @@ func custom(k string) func(*observation.State) {
 func childOf(ownerKind, owner, k string) func(*observation.State) {
 	return func(st *observation.State) {
 		custom(k)(st)
-		st.Managers = []observation.Manager{{Name: strings.ToLower(ownerKind) + "-controller", Operation: "Update", Fields: 1}}
-		st.Owners = []object.Owner{{
-			Kind: object.Kind{Group: "example.com", Version: "v1", Kind: ownerKind}, Name: owner, UID: types.UID("uid-" + owner), Controller: true,
-		}}
+		st.Managers = []observation.Manager{
+			{Name: strings.ToLower(ownerKind) + "-controller", Operation: "Update", Fields: 1},
+		}
+		st.Owners = []object.Owner{
+			{
+				Kind: object.Kind{
+					Group:   "example.com",
+					Version: "v1",
+					Kind:    ownerKind,
+				},
+				Name:       owner,
+				UID:        types.UID("uid-" + owner),
+				Controller: true,
+			},
+		}
 	}
 }
 
@@ -229,7 +242,12 @@ func TestHealingContext(t *testing.T) {
 	s.finish("child", "head")
 	s.wait(time.Minute)
 	s.gone("child")
-	s.write("child2", childOf("Head", "head", "Child"), carrying(traceB, 4, nil), func(st *observation.State) { st.TraceConvention = "kep-5915" })
+	s.write(
+		"child2",
+		childOf("Head", "head", "Child"),
+		carrying(traceB, 4, nil),
+		func(st *observation.State) { st.TraceConvention = "kep-5915" },
+	)
 	s.finish("child2")
 	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
 	if len(traces) != 3 {

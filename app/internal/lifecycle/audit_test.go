@@ -94,13 +94,21 @@ func TestAuditedWrites(t *testing.T) {
 		"OtherManager": {"fields of another manager changed", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", scaled(2), func(st *observation.State) {
-				st.Managers = append(st.Managers[:1:1], observation.Manager{Name: "helm", Operation: "Update", Fields: 2})
+				st.Managers = append(
+					st.Managers[:1:1],
+					observation.Manager{Name: "helm", Operation: "Update", Fields: 2},
+				)
 			})
 			s.audited("web", "patch", unnumbered)
 		}, nil},
 		"TooLate": {"what was seen before it was asked for is another's", func(s *story) {
 			s.write("web", deployment(0))
-			s.audited("web", "create", nameless, func(w *observation.Write) { w.Start, w.End = w.Start.Add(time.Second), w.End.Add(time.Second) })
+			s.audited(
+				"web",
+				"create",
+				nameless,
+				func(w *observation.Write) { w.Start, w.End = w.Start.Add(time.Second), w.End.Add(time.Second) },
+			)
 		}, nil},
 		"SameID": {"an audit ID of two requests names none (X1)", func(s *story) {
 			s.write("web", deployment(0))
@@ -140,18 +148,26 @@ func TestAuditedWrites(t *testing.T) {
 			s.gone("web")
 			s.audited("web", "delete", unnumbered, func(w *observation.Write) { w.Removes = true })
 		}, []string{"delete Deployment web by kubectl resource_version=103 user=jane match=uid"}},
-		"Conflicts": {"a loop of conflicts is a few spans and a count", func(s *story) {
-			s.write("web", deployment(1))
-			for i := range 50 {
-				s.audited("web", "update", refusedWith(409, "Conflict"), func(w *observation.Write) {
-					w.AuditID = fmt.Sprint("conflict-", i)
-					w.Start, w.End = w.Start.Add(time.Duration(i)*time.Millisecond), w.End.Add(time.Duration(i)*time.Millisecond)
-				})
-			}
-		}, []string{
-			"update Deployment web by kubectl user=jane refused", "update Deployment web by kubectl user=jane refused",
-			"update Deployment web by kubectl user=jane refused", "update Deployment web by kubectl user=jane repeats=46 refused",
-		}},
+		"Conflicts": {
+			"a loop of conflicts is a few spans and a count",
+			func(s *story) {
+				s.write("web", deployment(1))
+				for i := range 50 {
+					s.audited("web", "update", refusedWith(409, "Conflict"), func(w *observation.Write) {
+						w.AuditID = fmt.Sprint("conflict-", i)
+						w.Start, w.End = w.Start.Add(time.Duration(i)*time.Millisecond), w.End.Add(
+							time.Duration(i)*time.Millisecond,
+						)
+					})
+				}
+			},
+			[]string{
+				"update Deployment web by kubectl user=jane refused",
+				"update Deployment web by kubectl user=jane refused",
+				"update Deployment web by kubectl user=jane refused",
+				"update Deployment web by kubectl user=jane repeats=46 refused",
+			},
+		},
 		"InVain": {"a change that nobody may make is a trace of its own", func(s *story) {
 			s.write("web", deployment(0))
 			s.audited("web", "create", refusedWith(403, "Forbidden"), func(w *observation.Write) {
@@ -300,8 +316,16 @@ func TestAuditBounded(t *testing.T) {
 	for i := range 3 * maxAdrift {
 		at := s.now().Add(time.Duration(i) * time.Microsecond)
 		w := &observation.Write{
-			Ref:  object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Name: fmt.Sprint("p-", i), UID: types.UID(fmt.Sprint("u-", i))},
-			Verb: "patch", Code: 200, Start: at, End: at, AuditID: fmt.Sprint("a-", i),
+			Ref: object.Ref{
+				Kind: object.Kind{Version: "v1", Kind: "Pod"},
+				Name: fmt.Sprint("p-", i),
+				UID:  types.UID(fmt.Sprint("u-", i)),
+			},
+			Verb:    "patch",
+			Code:    200,
+			Start:   at,
+			End:     at,
+			AuditID: fmt.Sprint("a-", i),
 		}
 		switch i % 3 {
 		case 1:
@@ -314,12 +338,21 @@ func TestAuditBounded(t *testing.T) {
 	loose := len(e.objects["uid-web"].audits.list)
 	if n := len(e.trail.adrift) + len(e.trail.longAdrift); n > maxAdrift || len(e.trail.refusals) > maxRefused ||
 		len(e.trail.sightings)+len(e.trail.earlier) > maxSightings || loose > maxLoose+2 || len(e.objects) != 1 {
-		t.Errorf("%d adrift, %d refusals, %d sightings, %d of one object, %d objects", n, len(e.trail.refusals), len(e.trail.sightings)+len(e.trail.earlier), loose, len(e.objects))
+		t.Errorf(
+			"%d adrift, %d refusals, %d sightings, %d of one object, %d objects",
+			n,
+			len(e.trail.refusals),
+			len(e.trail.sightings)+len(e.trail.earlier),
+			loose,
+			len(e.objects),
+		)
 	}
 	e.Take(s.now().Add(time.Hour))
 	e.Take(s.now().Add(2 * time.Hour))
 	e.Take(s.now().Add(3 * time.Hour))
-	if n := len(e.trail.adrift) + len(e.trail.longAdrift) + len(e.trail.refusals) + len(e.trail.sightings) + len(e.trail.earlier); n != 0 {
+	if n := len(e.trail.adrift) + len(e.trail.longAdrift) + len(e.trail.refusals) + len(
+		e.trail.sightings,
+	) + len(e.trail.earlier); n != 0 {
 		t.Errorf("%d things are remembered for ever", n)
 	}
 }

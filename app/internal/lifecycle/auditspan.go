@@ -58,12 +58,22 @@ func auditSpan(l *lineage, q *observation.Write) *span.Span {
 	plain := *q
 	plain.TraceParent = ""
 	s := writeSpan(l.id, &plain)
-	s.ID = span.DeriveID(l.id, string(q.UID), "audit", q.AuditID, q.Start.UTC().Format(time.RFC3339Nano), strconv.FormatUint(q.ResourceVersion, 10))
+	s.ID = span.DeriveID(
+		l.id,
+		string(q.UID),
+		"audit",
+		q.AuditID,
+		q.Start.UTC().Format(time.RFC3339Nano),
+		strconv.FormatUint(q.ResourceVersion, 10),
+	)
 	s.Service = authorOf(q)
 	s.Start.Source, s.End.Source = span.TimeAudit, span.TimeAudit
 	s.Attributes = append(s.Attributes, userOf(q)...)
 	if sc := parseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.id {
-		s.Links = append(s.Links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(span.LinkServer)})
+		s.Links = append(
+			s.Links,
+			span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(span.LinkServer)},
+		)
 	}
 	return s
 }
@@ -102,7 +112,11 @@ func authorOf(q *observation.Write) string {
 	if c, ok := systems[q.User]; ok {
 		return c
 	}
-	if account, ok := strings.CutPrefix(q.User, "system:serviceaccount:kube-system:"); ok && strings.HasPrefix(q.UserAgent, manager+"/") {
+	if account, ok := strings.CutPrefix(
+		q.User,
+		"system:serviceaccount:kube-system:",
+	); ok &&
+		strings.HasPrefix(q.UserAgent, manager+"/") {
 		return span.Bound(account)
 	}
 	if strings.HasPrefix(q.User, "system:node:") && strings.HasPrefix(q.UserAgent, kubelet+"/") {

@@ -78,7 +78,11 @@ func TestMemory(t *testing.T) {
 	readThousand(t)
 	open, arrived := memory(t)
 	if open > 4096 || arrived > 1024 {
-		t.Errorf("state of an open object is %.0f bytes, want at most 4096; of a converged one %.0f, want at most 1024", open, arrived)
+		t.Errorf(
+			"state of an open object is %.0f bytes, want at most 4096; of a converged one %.0f, want at most 1024",
+			open,
+			arrived,
+		)
 	}
 }
 

@@ -34,8 +34,19 @@ func TestBounded(t *testing.T) {
 		for _, d := range e.dependants {
 			things += len(d)
 		}
-		return fmt.Sprintf("%d objects with %d versions, %d active, %d dependants of %d, %d taken, %d runs, %d refused, %d nodes, %d late",
-			len(e.objects), versions, len(e.active), things, len(e.dependants), len(e.taken), len(e.runs), len(e.refused), len(e.nodes), len(e.late))
+		return fmt.Sprintf(
+			"%d objects with %d versions, %d active, %d dependants of %d, %d taken, %d runs, %d refused, %d nodes, %d late",
+			len(e.objects),
+			versions,
+			len(e.active),
+			things,
+			len(e.dependants),
+			len(e.taken),
+			len(e.runs),
+			len(e.refused),
+			len(e.nodes),
+			len(e.late),
+		)
 	}
 	s.write("lock", ofKind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })
 	s.write("stuck", deployment(1))
@@ -51,16 +62,42 @@ func TestBounded(t *testing.T) {
 		s.write(name+"-rs", replicaSet(name, 0))
 		s.write(name+"-rs", arrived)
 		s.write(name, arrived)
-		s.write("node-"+name, ofKind("", "Node"), func(st *observation.State) { st.Node = &observation.Node{Zone: "z"} })
+		s.write(
+			"node-"+name,
+			ofKind("", "Node"),
+			func(st *observation.State) { st.Node = &observation.Node{Zone: "z"} },
+		)
 		stranger := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Node"}, Name: "node", UID: "node"}
 		for _, uid := range []types.UID{"node", "", types.UID(name + "-never-seen")} {
 			stranger.UID = uid
-			s.emit(observation.Observation{Event: &observation.Event{ResourceVersion: s.rv, Regarding: stranger, Time: now}})
+			s.emit(
+				observation.Observation{
+					Event: &observation.Event{ResourceVersion: s.rv, Regarding: stranger, Time: now},
+				},
+			)
 		}
-		s.emit(observation.Observation{Write: &observation.Write{Verb: "create", Code: 403, AuditID: name, Start: now, End: now}})
+		s.emit(
+			observation.Observation{
+				Write: &observation.Write{Verb: "create", Code: 403, AuditID: name, Start: now, End: now},
+			},
+		)
 		run := fmt.Sprintf("%032x", minute+1)
-		s.emit(observation.Observation{Write: &observation.Write{Verb: "create", Code: 403, TraceParent: "00-" + run + "-0000000000000001-01", Start: now, End: now}})
-		s.emit(observation.Observation{Run: &observation.Run{TraceParent: "00-" + run + "-00000000000000ff-01", Start: now, End: now}})
+		s.emit(
+			observation.Observation{
+				Write: &observation.Write{
+					Verb:        "create",
+					Code:        403,
+					TraceParent: "00-" + run + "-0000000000000001-01",
+					Start:       now,
+					End:         now,
+				},
+			},
+		)
+		s.emit(
+			observation.Observation{
+				Run: &observation.Run{TraceParent: "00-" + run + "-00000000000000ff-01", Start: now, End: now},
+			},
+		)
 		tell(now)
 		e.Take(now.Add(20 * time.Second))
 		for _, gone := range []string{name, name + "-rs", "node-" + name} {

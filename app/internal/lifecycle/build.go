@@ -112,7 +112,8 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 			ws := writeSpan(r.line.id, w.req)
 			ws.Parent, ws.Object = s.ID, r.t.ref
 			if w.req.ResourceVersion == 0 { // the answer did not tell, the watch did
-				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
+				//nolint:gosec // etcd revisions are int64
+				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv)))
 			}
 			if q := d.audited(w); q != nil {
 				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
@@ -234,8 +235,12 @@ func (w *write) event(r *reconciliation) span.Event {
 		attrs = append(attrs, span.KeyActor.String(a))
 	}
 	if w.t != r.t {
-		attrs = append(attrs,
-			span.KeyKind.String(w.t.ref.Kind.Kind), span.KeyName.String(span.Bound(w.t.ref.Name)), span.KeyUID.String(string(w.t.ref.UID)))
+		attrs = append(
+			attrs,
+			span.KeyKind.String(w.t.ref.Kind.Kind),
+			span.KeyName.String(span.Bound(w.t.ref.Name)),
+			span.KeyUID.String(string(w.t.ref.UID)),
+		)
 	}
 	if w.reconstructed {
 		attrs = append(attrs, span.KeyTimeEnd.String(string(span.TimeObject)))
@@ -260,10 +265,18 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 		},
 	}
 	if !s.ID.IsValid() {
-		s.ID = span.DeriveID(id, string(req.UID), "write", req.AuditID, req.Start.UTC().Format(time.RFC3339Nano), strconv.FormatUint(req.ResourceVersion, 10))
+		s.ID = span.DeriveID(
+			id,
+			string(req.UID),
+			"write",
+			req.AuditID,
+			req.Start.UTC().Format(time.RFC3339Nano),
+			strconv.FormatUint(req.ResourceVersion, 10),
+		)
 	}
 	if req.ResourceVersion > 0 {
-		s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(req.ResourceVersion))) //nolint:gosec // etcd revisions are int64
+		//nolint:gosec // etcd revisions are int64
+		s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(req.ResourceVersion)))
 	}
 	if req.AuditID != "" {
 		s.Attributes = append(s.Attributes, span.KeyAuditID.String(span.Bound(req.AuditID)))

@@ -74,10 +74,22 @@ func (d *derivation) byRequest(w *write) (cause, bool) {
 	if l == nil {
 		return cause{}, false
 	}
-	c := cause{line: l, above: parseContext(l.run.TraceParent, "").SpanID(), evidence: span.ByRequest, span: d.admittedIn(w, l.id)}
+	c := cause{
+		line:     l,
+		above:    parseContext(l.run.TraceParent, "").SpanID(),
+		evidence: span.ByRequest,
+		span:     d.admittedIn(w, l.id),
+	}
 	if w.v != nil && w.v.TraceParent != "" {
-		if sc := parseContext(w.v.TraceParent, w.v.TraceState); sc.IsValid() && sc.TraceID() != l.id && (w.prev == nil || w.prev.TraceParent != w.v.TraceParent) {
-			c.links = append(c.links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(linkAnnotation)})
+		if sc := parseContext(
+			w.v.TraceParent,
+			w.v.TraceState,
+		); sc.IsValid() && sc.TraceID() != l.id &&
+			(w.prev == nil || w.prev.TraceParent != w.v.TraceParent) {
+			c.links = append(
+				c.links,
+				span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(linkAnnotation)},
+			)
 		}
 	}
 	return c, true

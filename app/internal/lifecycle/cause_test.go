@@ -99,7 +99,11 @@ trace 0 converged
 			"a scale by the same name is an autoscaler's: a change of its own",
 			func(s *story) {
 				s.write("a", custom("Claim"))
-				s.write("a", func(st *observation.State) { st.ObservedGeneration = 1 }, managed("one-for-all", "status"))
+				s.write(
+					"a",
+					func(st *observation.State) { st.ObservedGeneration = 1 },
+					managed("one-for-all", "status"),
+				)
 				s.write("a", changed, managed("one-for-all", "scale"))
 				s.write("a", arrived, managed("one-for-all", "status"))
 			},
@@ -268,10 +272,18 @@ trace 0 converged
 				crash := func(n int32) func(*observation.State) {
 					return func(st *observation.State) {
 						st.Conditions = []observation.Condition{{Type: "Ready", Status: "False"}}
-						st.Pod.Containers = []observation.Container{{
-							Name: "app", Restarts: n, State: &observation.ContainerState{Waiting: true, Reason: "CrashLoopBackOff"},
-							Last: &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3},
-						}}
+						st.Pod.Containers = []observation.Container{
+							{
+								Name:     "app",
+								Restarts: n,
+								State:    &observation.ContainerState{Waiting: true, Reason: "CrashLoopBackOff"},
+								Last: &observation.ContainerState{
+									Started:  epoch,
+									Finished: epoch.Add(1),
+									ExitCode: 3,
+								},
+							},
+						}
 					}
 				}
 				s.write("a", pod(""), bind)
@@ -301,7 +313,14 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
 				}
 				s.write("head", says("", observation.ProgressCurrent))
 				s.write("child", ofKind("example.com", "Child"), arrived, func(st *observation.State) {
-					st.Owners = []object.Owner{{Kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Head"}, Name: "head", UID: "uid-head", Controller: true}}
+					st.Owners = []object.Owner{
+						{
+							Kind:       object.Kind{Group: "example.com", Version: "v1", Kind: "Head"},
+							Name:       "head",
+							UID:        "uid-head",
+							Controller: true,
+						},
+					}
 				})
 				s.write("head", says("False", observation.ProgressInProgress))
 				s.write("head", says("True", observation.ProgressCurrent))
@@ -372,7 +391,11 @@ func TestFailedCommandIsAnError(t *testing.T) {
 	s.seen[len(s.seen)-1].Run.ExitCode = 1
 	root := observe(s.seen).Traces(s.now().Add(time.Minute))[0].Root()
 	if root.Status != span.StatusError || root.Outcome != span.Converged {
-		t.Errorf("status %v, outcome %s: want an error, and that what was written has converged", root.Status, root.Outcome)
+		t.Errorf(
+			"status %v, outcome %s: want an error, and that what was written has converged",
+			root.Status,
+			root.Outcome,
+		)
 	}
 }
 

@@ -33,7 +33,13 @@ func (d *derivation) namesOwner(c lifeline.Claim, t *timeline) bool {
 	for range 16 {
 		owners := t.owners()
 		for _, o := range owners {
-			id := lifeline.Identity{Group: o.Group, Kind: o.Kind.Kind, Namespace: t.ref.Namespace, Name: o.Name, UID: string(o.UID)}
+			id := lifeline.Identity{
+				Group:     o.Group,
+				Kind:      o.Kind.Kind,
+				Namespace: t.ref.Namespace,
+				Name:      o.Name,
+				UID:       string(o.UID),
+			}
 			if c.Names(id) {
 				return true
 			}

@@ -307,7 +307,10 @@ func (d *derivation) rememberLoss(t *timeline) {
 		return
 	}
 	if o := d.engine.controllerOf(t); o != nil {
-		d.departed[o.UID] = append(d.departed[o.UID], &departure{t: t, rv: p.rv, rec: d.current(t.ref.UID), replaced: p.replaced})
+		d.departed[o.UID] = append(
+			d.departed[o.UID],
+			&departure{t: t, rv: p.rv, rec: d.current(t.ref.UID), replaced: p.replaced},
+		)
 		slices.SortFunc(d.departed[o.UID], func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
 	}
 }

@@ -144,7 +144,13 @@ func TestForget(t *testing.T) {
 	e.Take(later.Add(2 * retention))
 	for uid, o := range e.objects {
 		if len(o.versions) != 1 || len(o.events)+len(o.requests) > 0 {
-			t.Errorf("%s: %d versions, %d events and %d requests are kept", uid, len(o.versions), len(o.events), len(o.requests))
+			t.Errorf(
+				"%s: %d versions, %d events and %d requests are kept",
+				uid,
+				len(o.versions),
+				len(o.events),
+				len(o.requests),
+			)
 		}
 	}
 	for _, gone := range []string{"uid-web-1-a", "nobody"} {

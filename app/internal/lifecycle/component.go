@@ -48,7 +48,8 @@ func (w *write) actor() string {
 		return manager
 	case w.manager == manager:
 		return reconciler(w.t)
-	case w.manager == "kube-scheduler", w.verb == updated && w.prev != nil && w.v.Pod != nil && w.prev.Pod != nil && w.prev.Pod.Node == "" && w.v.Pod.Node != "":
+	case w.manager == "kube-scheduler",
+		w.verb == updated && w.prev != nil && w.v.Pod != nil && w.prev.Pod != nil && w.prev.Pod.Node == "" && w.v.Pod.Node != "":
 		return scheduler
 	}
 	return component(w.manager)

@@ -40,8 +40,12 @@ func (d *derivation) conditionPhases(r *reconciliation) []phase {
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
 				waiting[c.Type] = &phase{
-					name: span.NameCondition, service: setter(r.t, v), key: c.Type, start: d.since(r, v, c), message: conditionText(c),
-					attrs: []attribute.KeyValue{span.KeyCondition.String(span.Bound(c.Type))},
+					name:    span.NameCondition,
+					service: setter(r.t, v),
+					key:     c.Type,
+					start:   d.since(r, v, c),
+					message: conditionText(c),
+					attrs:   []attribute.KeyValue{span.KeyCondition.String(span.Bound(c.Type))},
 				}
 			case p != nil:
 				p.message = conditionText(c)
@@ -72,7 +76,18 @@ func conditionText(c *observation.Condition) string {
 // that condition; many others (Failed, Stalled, Degraded) had better stay False.
 func isGoal(typ string) bool {
 	switch typ {
-	case "Ready", "Available", "Complete", "Established", "NamesAccepted", "Succeeded", "Bound", "Synced", "Reconciled", "Programmed", "Accepted", "Healthy":
+	case "Ready",
+		"Available",
+		"Complete",
+		"Established",
+		"NamesAccepted",
+		"Succeeded",
+		"Bound",
+		"Synced",
+		"Reconciled",
+		"Programmed",
+		"Accepted",
+		"Healthy":
 		return true
 	}
 	return false

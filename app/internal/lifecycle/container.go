@@ -120,7 +120,8 @@ func (t *track) start(n int, at moment) {
 		return
 	}
 	a := &t.attempts[n]
-	if !a.started.known() || at.live && !at.at().After(a.started.at().Time.Add(time.Second)) && !at.at().Before(a.started.lo) {
+	if !a.started.known() ||
+		at.live && !at.at().After(a.started.at().Time.Add(time.Second)) && !at.at().Before(a.started.lo) {
 		a.started = at
 	}
 }
@@ -178,7 +179,15 @@ func (t *track) phases(from moment) []phase {
 		if n < len(ready) && ready[n].known() {
 			begin = ready[n]
 		}
-		p := phase{name: span.NameStart, service: kubelet, key: t.spec.Name, attempt: n + 1, start: begin, end: a.started, attrs: t.attrs()}
+		p := phase{
+			name:    span.NameStart,
+			service: kubelet,
+			key:     t.spec.Name,
+			attempt: n + 1,
+			start:   begin,
+			end:     a.started,
+			attrs:   t.attrs(),
+		}
 		if t.init && !t.spec.Sidecar {
 			p.name, p.end = span.NameInit, a.finished
 		}
@@ -197,7 +206,10 @@ func (t *track) phases(from moment) []phase {
 }
 
 func (t *track) attrs() []attribute.KeyValue {
-	return []attribute.KeyValue{span.KeyContainer.String(span.Bound(t.spec.Name)), span.KeyImage.String(span.Bound(t.spec.Image))}
+	return []attribute.KeyValue{
+		span.KeyContainer.String(span.Bound(t.spec.Name)),
+		span.KeyImage.String(span.Bound(t.spec.Image)),
+	}
 }
 
 func exited(a *attempt) span.Event {
@@ -215,7 +227,14 @@ func (t *track) backoff(n int) (phase, bool) {
 	if a.exit == nil || t.init && !t.spec.Sidecar && a.exit.ExitCode == 0 {
 		return phase{}, false
 	}
-	p := phase{name: span.NameBackoff, service: kubelet, key: t.spec.Name, attempt: n + 1, start: a.finished, attrs: t.attrs()}
+	p := phase{
+		name:    span.NameBackoff,
+		service: kubelet,
+		key:     t.spec.Name,
+		attempt: n + 1,
+		start:   a.finished,
+		attrs:   t.attrs(),
+	}
 	p.failed, p.message = a.exit.ExitCode != 0, exitMessage(t.spec.Name, a.exit)
 	p.attrs = append(p.attrs, span.KeyReason.String("CrashLoopBackOff"), span.KeyExit.Int(int(a.exit.ExitCode)))
 	switch {
@@ -255,7 +274,9 @@ func (t *track) imagesReady() []moment {
 
 // pulledIn finds the exact length of a pull in its Event's message:
 // `Successfully pulled image "x" in 2.9s (2.9s including waiting). …`.
-var pulledIn = regexp.MustCompile(`^Successfully pulled image .* in ([0-9hmsnuµ.]+) \(([0-9hmsnuµ.]+) including waiting\)`)
+var pulledIn = regexp.MustCompile(
+	`^Successfully pulled image .* in ([0-9hmsnuµ.]+) \(([0-9hmsnuµ.]+) including waiting\)`,
+)
 
 // pulls are the image pulls, and the waits after those that failed.
 func (t *track) pulls() []phase {
@@ -297,8 +318,14 @@ func (t *track) pulls() []phase {
 			open.failed, open.message = true, e.Note
 			closeAt(e)
 			out = append(out, phase{
-				name: span.NameBackoff, service: kubelet, key: t.spec.Name + "/image", attempt: n, start: e.at(), failed: true, message: e.Note,
-				attrs: append(t.attrs(), span.KeyReason.String("ImagePullBackOff")),
+				name:    span.NameBackoff,
+				service: kubelet,
+				key:     t.spec.Name + "/image",
+				attempt: n,
+				start:   e.at(),
+				failed:  true,
+				message: e.Note,
+				attrs:   append(t.attrs(), span.KeyReason.String("ImagePullBackOff")),
 			})
 		}
 	}

@@ -59,7 +59,12 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		if r.last().req != nil && len(r.t.versions) == 0 && d.passed(r.last().req.End, d.opts.Quiet) {
 			// Nothing but the request was ever seen of this object: it may
 			// not be read, or nobody watches it.
-			return end{at: moment{}.exactly(r.last().req), outcome: span.Unfinished, unseen: true, message: "the object was not seen after the write"}, true
+			return end{
+				at:      moment{}.exactly(r.last().req),
+				outcome: span.Unfinished,
+				unseen:  true,
+				message: "the object was not seen after the write",
+			}, true
 		}
 		return end{}, false
 	}

@@ -69,7 +69,10 @@ func TestForgedAudit(t *testing.T) {
 				s := newStory()
 				s.write("web", deployment(0))
 				s.write("web", scaled(2), func(st *observation.State) {
-					st.Managers = append(st.Managers[:1:1], observation.Manager{Name: "kubectl", Operation: "Update", Fields: 2})
+					st.Managers = append(
+						st.Managers[:1:1],
+						observation.Manager{Name: "kubectl", Operation: "Update", Fields: 2},
+					)
 				})
 				if reverse {
 					slices.Reverse(tc.edits)

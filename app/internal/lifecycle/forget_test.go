@@ -56,7 +56,11 @@ func TestForgetObjects(t *testing.T) {
 	s.rv += 50
 	s.write("db-1-a", deleting)
 	s.write("db-1-b", pod("db-1"), elsewhere("db-1-b"))
-	s.emit(observation.Observation{Write: &observation.Write{Ref: object.Ref{Namespace: "elsewhere", Name: "bad"}, Code: 403, AuditID: "x"}})
+	s.emit(
+		observation.Observation{
+			Write: &observation.Write{Ref: object.Ref{Namespace: "elsewhere", Name: "bad"}, Code: 403, AuditID: "x"},
+		},
+	)
 	s.write("node-1", ofKind("", "Node"), func(st *observation.State) {
 		st.Namespace, st.Node = "elsewhere", &observation.Node{Zone: "z"} // as if a Node had one
 	})
@@ -79,7 +83,10 @@ func TestForgetObjects(t *testing.T) {
 			if diff := cmp.Diff(outline(never.Traces(end)), outline(e.Traces(end))); diff != "" {
 				t.Errorf("traces -of one that never saw them +of one that forgot:\n%s", diff)
 			}
-			if diff := cmp.Diff(slices.Sorted(maps.Keys(never.objects)), slices.Sorted(maps.Keys(e.objects))); diff != "" {
+			if diff := cmp.Diff(
+				slices.Sorted(maps.Keys(never.objects)),
+				slices.Sorted(maps.Keys(e.objects)),
+			); diff != "" {
 				t.Errorf("objects -never seen +forgotten:\n%s", diff)
 			}
 			if len(e.refused)+len(e.nodes) > 0 {

@@ -6,7 +6,8 @@ package lifecycle
 // the newest of several, so its resourceVersion is that of a later write, and
 // what the write caused may have a lower one.
 func (w *write) loose() bool {
-	return w.v != nil && w.v.listed && !w.v.late && !w.reconstructed && w.req == nil && w.part == desired && w.verb != deleted
+	return w.v != nil && w.v.listed && !w.v.late && !w.reconstructed && w.req == nil && w.part == desired &&
+		w.verb != deleted
 }
 
 // loosen puts each write that only a list showed before the creations of

@@ -30,7 +30,8 @@ func newIndex() index {
 // idle reports whether nothing has happened to the object that a trace could
 // tell or that could be forgotten: it is there, as it was.
 func (t *timeline) idle(rebuild bool) bool {
-	return t.removal == nil && len(t.events)+len(t.requests) == 0 && t.audits == nil && len(t.versions) == 1 && t.versions[0].baseline &&
+	return t.removal == nil && len(t.events)+len(t.requests) == 0 && t.audits == nil && len(t.versions) == 1 &&
+		t.versions[0].baseline &&
 		(t.folded || !t.reconstructs(t.versions[0], rebuild))
 }
 

@@ -160,7 +160,10 @@ func (j *joins) byVersion(t *timeline, slots []slot, q *observation.Write) {
 	if slots[0].prev != nil {
 		from = slots[0].prev.ResourceVersion + 1
 	}
-	if last := slots[len(slots)-1]; q.ResourceVersion >= from && (i >= 0 || q.ResourceVersion < last.rv) && requestVerb(q) == updated && !unnamed(q) && !t.requested(q) &&
+	if last := slots[len(slots)-1]; q.ResourceVersion >= from && (i >= 0 || q.ResourceVersion < last.rv) &&
+		requestVerb(q) == updated &&
+		!unnamed(q) &&
+		!t.requested(q) &&
 		!slices.ContainsFunc(j.missed, func(known joined) bool { return known.ResourceVersion == q.ResourceVersion }) {
 		j.missed = append(j.missed, joined{q, byVersion})
 	}
@@ -169,7 +172,8 @@ func (j *joins) byVersion(t *timeline, slots []slot, q *observation.Write) {
 // requested reports whether the request was seen on its way, too.
 func (t *timeline) requested(q *observation.Write) bool {
 	return slices.ContainsFunc(t.requests, func(w *observation.Write) bool {
-		return w.AuditID == q.AuditID && q.AuditID != "" || w.ResourceVersion == q.ResourceVersion && q.ResourceVersion > 0
+		return w.AuditID == q.AuditID && q.AuditID != "" ||
+			w.ResourceVersion == q.ResourceVersion && q.ResourceVersion > 0
 	})
 }
 

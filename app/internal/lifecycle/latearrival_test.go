@@ -39,7 +39,14 @@ func TestLateArrivalsAreNotToldFromReconnection(t *testing.T) {
 				for _, s := range tr.Spans {
 					got[s.ID.String()]++
 					if !s.Start.Before(back) || !s.End.Before(back) {
-						t.Errorf("%s %s is told from %v to %v; the watch was back at %v", s.Name, s.Object.Name, s.Start, s.End, back)
+						t.Errorf(
+							"%s %s is told from %v to %v; the watch was back at %v",
+							s.Name,
+							s.Object.Name,
+							s.Start,
+							s.End,
+							back,
+						)
 					}
 				}
 			}

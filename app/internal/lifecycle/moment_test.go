@@ -19,15 +19,60 @@ func TestMoment(t *testing.T) {
 		want   time.Duration
 		source span.TimeSource
 	}{
-		"arrival":         {"a live arrival is the best guess", live(300 * time.Millisecond), 300 * time.Millisecond, span.TimeWatch},
-		"in its second":   {"an arrival within the second that the object names stands", live(300 * time.Millisecond).within(at(0)), 300 * time.Millisecond, span.TimeWatch},
-		"just after":      {"an arrival just after that second means its end", live(1040 * time.Millisecond).within(at(0)), time.Second, span.TimeWatch},
-		"long after":      {"a late arrival says nothing: the object's second stands", live(3 * time.Second).within(at(0)), 0, span.TimeObject},
-		"clocks differ":   {"an arrival before the object's time says nothing either", live(0).within(at(2 * time.Second)), 2 * time.Second, span.TimeObject},
-		"listed":          {"what a list shows has the object's time", moment{hi: at(300 * time.Millisecond)}.within(at(0)), 0, span.TimeObject},
-		"request":         {"a request that was seen is exact", live(time.Second).exactly(&observation.Write{Start: at(7 * time.Millisecond)}), 7 * time.Millisecond, span.TimeRequest},
-		"no object time":  {"without a timestamp the arrival stands", live(time.Second).within(time.Time{}), time.Second, span.TimeWatch},
-		"request is kept": {"a request is not made less exact", live(time.Second).exactly(&observation.Write{Start: at(7 * time.Millisecond)}).within(at(0)), 7 * time.Millisecond, span.TimeRequest},
+		"arrival": {
+			"a live arrival is the best guess",
+			live(300 * time.Millisecond),
+			300 * time.Millisecond,
+			span.TimeWatch,
+		},
+		"in its second": {
+			"an arrival within the second that the object names stands",
+			live(300 * time.Millisecond).within(at(0)),
+			300 * time.Millisecond,
+			span.TimeWatch,
+		},
+		"just after": {
+			"an arrival just after that second means its end",
+			live(1040 * time.Millisecond).within(at(0)),
+			time.Second,
+			span.TimeWatch,
+		},
+		"long after": {
+			"a late arrival says nothing: the object's second stands",
+			live(3 * time.Second).within(at(0)),
+			0,
+			span.TimeObject,
+		},
+		"clocks differ": {
+			"an arrival before the object's time says nothing either",
+			live(0).within(at(2 * time.Second)),
+			2 * time.Second,
+			span.TimeObject,
+		},
+		"listed": {
+			"what a list shows has the object's time",
+			moment{hi: at(300 * time.Millisecond)}.within(at(0)),
+			0,
+			span.TimeObject,
+		},
+		"request": {
+			"a request that was seen is exact",
+			live(time.Second).exactly(&observation.Write{Start: at(7 * time.Millisecond)}),
+			7 * time.Millisecond,
+			span.TimeRequest,
+		},
+		"no object time": {
+			"without a timestamp the arrival stands",
+			live(time.Second).within(time.Time{}),
+			time.Second,
+			span.TimeWatch,
+		},
+		"request is kept": {
+			"a request is not made less exact",
+			live(time.Second).exactly(&observation.Write{Start: at(7 * time.Millisecond)}).within(at(0)),
+			7 * time.Millisecond,
+			span.TimeRequest,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

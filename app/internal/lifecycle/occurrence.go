@@ -35,8 +35,14 @@ type notice struct {
 func (s *shared) occurrence(o *observation.Observation) *event {
 	e := o.Event
 	kept := &event{
-		notice:          s.notices.share(notice{Type: e.Type, Reason: e.Reason, FieldPath: e.FieldPath, Note: e.Note}, nil),
-		ResourceVersion: e.ResourceVersion, Count: e.Count, seen: o.Seen, listed: o.Listed,
+		notice: s.notices.share(
+			notice{Type: e.Type, Reason: e.Reason, FieldPath: e.FieldPath, Note: e.Note},
+			nil,
+		),
+		ResourceVersion: e.ResourceVersion,
+		Count:           e.Count,
+		seen:            o.Seen,
+		listed:          o.Listed,
 	}
 	switch {
 	case !e.Time.IsZero() && e.Count <= 1:

@@ -52,14 +52,25 @@ func TestPastFollows(t *testing.T) {
 	rec := func(span byte, after time.Duration) *reconciliation {
 		at := began.Add(after)
 		return &reconciliation{
-			line: &lineage{id: trace.TraceID{span}}, spanID: trace.SpanID{span}, activity: at.Add(time.Second),
-			writes: []*write{{rv: uint64(span), verb: updated, v: &version{intent: &intent{}, status: &status{}}}}, t: &timeline{},
+			line:     &lineage{id: trace.TraceID{span}},
+			spanID:   trace.SpanID{span},
+			activity: at.Add(time.Second),
+			writes: []*write{
+				{rv: uint64(span), verb: updated, v: &version{intent: &intent{}, status: &status{}}},
+			},
+			t: &timeline{},
 		}
 	}
 	var p *past
 	fold := func(recs ...*reconciliation) {
 		last := recs[len(recs)-1]
-		next := &past{line: last.line.id, span: last.id(), rv: last.first().rv, began: last.activity.Unix() - 1, activity: last.activity}
+		next := &past{
+			line:     last.line.id,
+			span:     last.id(),
+			rv:       last.first().rv,
+			began:    last.activity.Unix() - 1,
+			activity: last.activity,
+		}
 		next.follow(p, recs)
 		p = next
 	}

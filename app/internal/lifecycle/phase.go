@@ -37,10 +37,24 @@ type phase struct {
 func (p *phase) span(r *reconciliation, start moment) *span.Span {
 	s := &span.Span{
 		TraceID: r.line.id,
-		ID:      span.DeriveID(r.line.id, string(r.t.ref.UID), "reconcile", string(r.verb), r.first().which(), p.name, p.key, strconv.Itoa(p.attempt)),
-		Parent:  r.id(), Name: p.name, Service: p.service, Object: r.t.ref,
-		Start: p.start.at(), Message: span.Bound(p.message),
-		Attributes: p.attrs, Events: p.events,
+		ID: span.DeriveID(
+			r.line.id,
+			string(r.t.ref.UID),
+			"reconcile",
+			string(r.verb),
+			r.first().which(),
+			p.name,
+			p.key,
+			strconv.Itoa(p.attempt),
+		),
+		Parent:     r.id(),
+		Name:       p.name,
+		Service:    p.service,
+		Object:     r.t.ref,
+		Start:      p.start.at(),
+		Message:    span.Bound(p.message),
+		Attributes: p.attrs,
+		Events:     p.events,
 	}
 	if p.end.known() {
 		s.End = p.end.at()

@@ -129,9 +129,12 @@ func (s *podStory) schedule() (*phase, moment) {
 		}
 		if c != nil && c.Status == "False" && (i == 0 || !equal(s.versions[i-1].Condition(podScheduled), c)) {
 			p.message = c.Message
-			p.events = append(p.events, span.Event{Time: arrival(v).at().Time, Name: span.EventUnschedulable, Attributes: []attribute.KeyValue{
-				span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
-			}})
+			p.events = append(
+				p.events,
+				span.Event{Time: arrival(v).at().Time, Name: span.EventUnschedulable, Attributes: []attribute.KeyValue{
+					span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
+				}},
+			)
 		}
 	}
 	if p.end.known() {

@@ -90,7 +90,12 @@ func waitsFor(s *version) string {
 	}
 	if w := s.Workload; w != nil {
 		if kind.Deployment.Is(s.Kind) && w.Total > w.Updated {
-			return fmt.Sprintf("%d of %d replicas available, %d old still there", w.Available, w.Replicas, w.Total-w.Updated)
+			return fmt.Sprintf(
+				"%d of %d replicas available, %d old still there",
+				w.Available,
+				w.Replicas,
+				w.Total-w.Updated,
+			)
 		}
 		return fmt.Sprintf("%d of %d replicas available", w.Available, w.Replicas)
 	}

@@ -30,7 +30,10 @@ func foundLater(seen []*observation.Observation) []*observation.Observation {
 		case o.State != nil && (last[o.State.UID] == nil || last[o.State.UID].ResourceVersion < o.State.ResourceVersion):
 			last[o.State.UID] = o.State
 		case o.Event != nil:
-			out = append(out, &observation.Observation{Seen: at, Listed: true, Source: observation.SourceWatch, Event: o.Event})
+			out = append(
+				out,
+				&observation.Observation{Seen: at, Listed: true, Source: observation.SourceWatch, Event: o.Event},
+			)
 		}
 	}
 	for _, o := range seen {
@@ -39,7 +42,16 @@ func foundLater(seen []*observation.Observation) []*observation.Observation {
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(last)) {
-		out = append(out, &observation.Observation{Seen: at, Listed: true, Baseline: true, Source: observation.SourceWatch, State: last[uid]})
+		out = append(
+			out,
+			&observation.Observation{
+				Seen:     at,
+				Listed:   true,
+				Baseline: true,
+				Source:   observation.SourceWatch,
+				State:    last[uid],
+			},
+		)
 	}
 	return out
 }

@@ -30,7 +30,10 @@ func made(at, status int) func(*observation.State) {
 func edited(at int) func(*observation.State) {
 	return func(s *observation.State) {
 		s.Generation++
-		s.Managers = append(s.Managers, observation.Manager{Name: "kubectl-edit", Operation: "Update", Time: second(at), Fields: 3})
+		s.Managers = append(
+			s.Managers,
+			observation.Manager{Name: "kubectl-edit", Operation: "Update", Time: second(at), Fields: 3},
+		)
 	}
 }
 
@@ -89,7 +92,11 @@ trace 0 converged
 			"a container that started again does not tell how the Pod became ready",
 			func(s *story) {
 				s.write("a", pod(""), bind, ready, func(st *observation.State) {
-					st.Conditions = append(st.Conditions, observation.Condition{Type: podScheduled, Status: "True"}, observation.Condition{Type: podSandboxReady, Status: "True"})
+					st.Conditions = append(
+						st.Conditions,
+						observation.Condition{Type: podScheduled, Status: "True"},
+						observation.Condition{Type: podSandboxReady, Status: "True"},
+					)
 				}, made(0, 3), func(st *observation.State) {
 					st.Conditions[0].Since = second(9000)
 					c := &st.Pod.Containers[0]

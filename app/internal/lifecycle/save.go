@@ -82,10 +82,28 @@ func (c *coder) engine(e *Engine) {
 	}
 	c.time(&e.compacted)
 	c.time(&e.last)
-	dict(c, e.objects, cmp.Compare[types.UID], text[types.UID], func(c *coder, t **timeline) { sole(c, t, (*coder).timeline) })
+	dict(
+		c,
+		e.objects,
+		cmp.Compare[types.UID],
+		text[types.UID],
+		func(c *coder, t **timeline) { sole(c, t, (*coder).timeline) },
+	)
 	dict(c, e.runs, compareIDs, (*coder).traceID, func(c *coder, r **observation.Run) { sole(c, r, (*coder).run) })
-	dict(c, e.refused, cmp.Compare[string], text[string], func(c *coder, w **observation.Write) { sole(c, w, (*coder).request) })
-	dict(c, e.nodes, cmp.Compare[string], text[string], func(c *coder, n **observation.Node) { sole(c, n, (*coder).node) })
+	dict(
+		c,
+		e.refused,
+		cmp.Compare[string],
+		text[string],
+		func(c *coder, w **observation.Write) { sole(c, w, (*coder).request) },
+	)
+	dict(
+		c,
+		e.nodes,
+		cmp.Compare[string],
+		text[string],
+		func(c *coder, n **observation.Node) { sole(c, n, (*coder).node) },
+	)
 	dict(c, e.taken, compareIDs, (*coder).traceID, (*coder).taken)
 	list(c, &e.late, (*coder).amendment)
 	c.trail(&e.trail)

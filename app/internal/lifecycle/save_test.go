@@ -231,7 +231,10 @@ func TestSaveKnowsEveryField(t *testing.T) {
 	want := filled()
 	got := restored(t, want)
 	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
-		t.Errorf("what was saved and restored is not the same: describe the new field in savefields.go, or list it as unsaved: -want +got:\n%s", diff)
+		t.Errorf(
+			"what was saved and restored is not the same: describe the new field in savefields.go, or list it as unsaved: -want +got:\n%s",
+			diff,
+		)
 	}
 	sum := sha256.Sum256(saved(t, want))
 	if got := hex.EncodeToString(sum[:8]); got != savedDigest {
@@ -255,19 +258,45 @@ func TestRestoreRefuses(t *testing.T) {
 		opts   Options
 		want   error
 	}{
-		"Empty":        {"nothing is no engine", bytes.NewReader(nil), Options{Cluster: "test"}, ErrFormat},
-		"OtherFile":    {"something else is none", bytes.NewReader(bytes.Repeat([]byte("{}"), 99)), Options{Cluster: "test"}, ErrFormat},
-		"OtherVersion": {"a format that is not known is not guessed at", bytes.NewReader(flip(len(savedMagic))), Options{Cluster: "test"}, ErrFormat},
-		"OtherCluster": {"IDs of traces are a cluster's own", bytes.NewReader(good), Options{Cluster: "other"}, ErrFormat},
-		"Truncated":    {"the end is missing", bytes.NewReader(good[:len(good)-1]), Options{Cluster: "test"}, ErrFormat},
-		"HalfBlock":    {"half is missing", bytes.NewReader(good[:len(good)/2]), Options{Cluster: "test"}, ErrFormat},
-		"Flipped":      {"a bit is wrong", bytes.NewReader(flip(len(good) / 2)), Options{Cluster: "test"}, ErrFormat},
-		"Unreadable":   {"a reader's error is told as it is", io.MultiReader(bytes.NewReader(good[:99]), failing{broken}), Options{Cluster: "test"}, broken},
+		"Empty": {"nothing is no engine", bytes.NewReader(nil), Options{Cluster: "test"}, ErrFormat},
+		"OtherFile": {
+			"something else is none",
+			bytes.NewReader(bytes.Repeat([]byte("{}"), 99)),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"OtherVersion": {
+			"a format that is not known is not guessed at",
+			bytes.NewReader(flip(len(savedMagic))),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"OtherCluster": {
+			"IDs of traces are a cluster's own",
+			bytes.NewReader(good),
+			Options{Cluster: "other"},
+			ErrFormat,
+		},
+		"Truncated": {
+			"the end is missing",
+			bytes.NewReader(good[:len(good)-1]),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"HalfBlock": {"half is missing", bytes.NewReader(good[:len(good)/2]), Options{Cluster: "test"}, ErrFormat},
+		"Flipped":   {"a bit is wrong", bytes.NewReader(flip(len(good) / 2)), Options{Cluster: "test"}, ErrFormat},
+		"Unreadable": {
+			"a reader's error is told as it is",
+			io.MultiReader(bytes.NewReader(good[:99]), failing{broken}),
+			Options{Cluster: "test"},
+			broken,
+		},
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			e, err := Restore(tt.opts, tt.in)
-			if e != nil || !errors.Is(err, tt.want) || errors.Is(err, ErrFormat) != (tt.want == ErrFormat) { //nolint:errorlint // a sentinel of the table
+			if e != nil || !errors.Is(err, tt.want) ||
+				errors.Is(err, ErrFormat) != (tt.want == ErrFormat) { //nolint:errorlint // a sentinel of the table
 				t.Errorf("%s: Restore gave %v, %v, want error %q", tt.reason, e, err, tt.want)
 			}
 		})

@@ -223,7 +223,13 @@ func list[T any](c *coder, s *[]T, each func(*coder, *T)) {
 }
 
 // dict carries a map, in the order of its keys.
-func dict[K comparable, V any](c *coder, m map[K]V, order func(a, b K) int, key func(*coder, *K), value func(*coder, *V)) {
+func dict[K comparable, V any](
+	c *coder,
+	m map[K]V,
+	order func(a, b K) int,
+	key func(*coder, *K),
+	value func(*coder, *V),
+) {
 	n := uint64(len(m))
 	c.uint(&n)
 	if !c.reading() {

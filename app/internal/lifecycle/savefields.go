@@ -188,7 +188,13 @@ func (c *coder) trail(t *trail) {
 	dict(c, t.earlier, cmp.Compare[uint64], (*coder).uint, (*coder).sighting)
 	dict(c, t.adrift, compareSubjects, (*coder).subject, (*coder).adrift)
 	dict(c, t.longAdrift, compareSubjects, (*coder).subject, (*coder).adrift)
-	dict(c, t.refusals, compareSubjects, (*coder).subject, func(c *coder, r **refusals) { sole(c, r, (*coder).refusals) })
+	dict(
+		c,
+		t.refusals,
+		compareSubjects,
+		(*coder).subject,
+		func(c *coder, r **refusals) { sole(c, r, (*coder).refusals) },
+	)
 	c.time(&t.turned)
 }
 

@@ -58,10 +58,18 @@ type shared struct {
 
 func newShared() *shared {
 	return &shared{
-		strings: pool[string]{}, leaves: pool[leave]{}, origins: pool[origin]{}, progresses: pool[progress]{}, phases: pool[podPhase]{},
-		conditions: pool[observation.Condition]{}, managers: pool[observation.Manager]{}, containers: pool[observation.Container]{},
-		states: pool[observation.ContainerState]{}, notices: pool[notice]{},
-		owners: map[types.UID][]object.Owner{}, specs: map[string]*podSpec{},
+		strings:    pool[string]{},
+		leaves:     pool[leave]{},
+		origins:    pool[origin]{},
+		progresses: pool[progress]{},
+		phases:     pool[podPhase]{},
+		conditions: pool[observation.Condition]{},
+		managers:   pool[observation.Manager]{},
+		containers: pool[observation.Container]{},
+		states:     pool[observation.ContainerState]{},
+		notices:    pool[notice]{},
+		owners:     map[types.UID][]object.Owner{},
+		specs:      map[string]*podSpec{},
 	}
 }
 
@@ -131,7 +139,10 @@ func (s *shared) ownersOf(owners []object.Owner) []object.Owner {
 
 func (s *shared) status(o *observation.State, before *status) *status {
 	st := status{
-		progress:           s.progresses.share(progress{Progress: o.Progress, ProgressMessage: o.ProgressMessage}, before.progress),
+		progress: s.progresses.share(
+			progress{Progress: o.Progress, ProgressMessage: o.ProgressMessage},
+			before.progress,
+		),
 		ObservedGeneration: o.ObservedGeneration,
 		Conditions:         shareList(s.conditions, o.Conditions, before.Conditions, s.condition),
 	}
@@ -145,8 +156,10 @@ func (s *shared) status(o *observation.State, before *status) *status {
 	if o.Pod != nil {
 		st.Pod = s.pod(o.Pod, before.Pod)
 	}
-	if st.progress == before.progress && st.ObservedGeneration == before.ObservedGeneration && same(st.Conditions, before.Conditions) &&
-		st.Workload == before.Workload && st.Pod == before.Pod {
+	if st.progress == before.progress && st.ObservedGeneration == before.ObservedGeneration &&
+		same(st.Conditions, before.Conditions) &&
+		st.Workload == before.Workload &&
+		st.Pod == before.Pod {
 		return before
 	}
 	return &st
@@ -165,7 +178,9 @@ func (s *shared) pod(o *observation.Pod, before *podState) *podState {
 	if !o.Scheduled.IsZero() {
 		p.Scheduled = o.Scheduled.UnixNano()
 	}
-	if p.podSpec == before.podSpec && p.podPhase == before.podPhase && same(p.Init, before.Init) && same(p.Containers, before.Containers) && p.Scheduled == before.Scheduled {
+	if p.podSpec == before.podSpec && p.podPhase == before.podPhase && same(p.Init, before.Init) &&
+		same(p.Containers, before.Containers) &&
+		p.Scheduled == before.Scheduled {
 		return before
 	}
 	return &p
@@ -190,7 +205,9 @@ func (s *shared) podSpec(o *observation.Pod) *podSpec {
 
 // ref is r with the strings shared that recur.
 func (s *shared) ref(r object.Ref) object.Ref {
-	r.Group, r.Version, r.Kind.Kind, r.Namespace = s.str(r.Group), s.str(r.Version), s.str(r.Kind.Kind), s.str(r.Namespace)
+	r.Group, r.Version, r.Kind.Kind, r.Namespace = s.str(r.Group), s.str(r.Version), s.str(r.Kind.Kind), s.str(
+		r.Namespace,
+	)
 	return r
 }
 

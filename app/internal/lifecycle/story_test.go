@@ -139,7 +139,14 @@ func replicaSet(owner string, replicas int32) func(*observation.State) {
 	return func(s *observation.State) {
 		ofKind("apps", "ReplicaSet")(s)
 		s.Workload = &observation.Workload{Replicas: replicas}
-		s.Owners = []object.Owner{{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Name: owner, UID: types.UID("uid-" + owner), Controller: true}}
+		s.Owners = []object.Owner{
+			{
+				Kind:       object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"},
+				Name:       owner,
+				UID:        types.UID("uid-" + owner),
+				Controller: true,
+			},
+		}
 		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
 	}
 }
@@ -150,7 +157,14 @@ func pod(owner string) func(*observation.State) {
 		s.ObservedGeneration = -1
 		s.Pod = &observation.Pod{Containers: []observation.Container{{Name: "app", Image: "registry/app:1"}}}
 		if owner != "" {
-			s.Owners = []object.Owner{{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, Name: owner, UID: types.UID("uid-" + owner), Controller: true}}
+			s.Owners = []object.Owner{
+				{
+					Kind:       object.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+					Name:       owner,
+					UID:        types.UID("uid-" + owner),
+					Controller: true,
+				},
+			}
 		}
 		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
 	}

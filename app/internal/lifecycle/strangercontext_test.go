@@ -26,7 +26,12 @@ trace 0 converged
 		"generated name": {
 			"a context made before the object had a name knows it by its generateName",
 			func(s *story) {
-				s.write("head-x7k2p", custom("Head"), carrying(traceA, 1, madeFor("Head", "head-")), func(st *observation.State) { st.GenerateName = "head-" })
+				s.write(
+					"head-x7k2p",
+					custom("Head"),
+					carrying(traceA, 1, madeFor("Head", "head-")),
+					func(st *observation.State) { st.GenerateName = "head-" },
+				)
 				s.finish("head-x7k2p")
 			},
 			`
@@ -59,9 +64,14 @@ trace 0 converged
 		"claim of another span": {
 			"a claim whose span is not the context's does not hold: what it says is ignored (P3a)",
 			func(s *story) {
-				s.write("head", custom("Head"), carrying(traceA, 1, changedAgo(2*time.Hour)), func(st *observation.State) {
-					st.TraceParent = fmt.Sprintf("00-%s-%016x-01", traceA, 2)
-				})
+				s.write(
+					"head",
+					custom("Head"),
+					carrying(traceA, 1, changedAgo(2*time.Hour)),
+					func(st *observation.State) {
+						st.TraceParent = fmt.Sprintf("00-%s-%016x-01", traceA, 2)
+					},
+				)
 				s.finish("head")
 			},
 			`

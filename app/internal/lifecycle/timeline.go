@@ -79,7 +79,11 @@ func (t *timeline) state(o *observation.Observation, s *shared) {
 
 // position finds a version by its resourceVersion, or where it would be.
 func (t *timeline) position(rv uint64) (int, bool) {
-	return slices.BinarySearchFunc(t.versions, rv, func(v *version, rv uint64) int { return cmp.Compare(v.ResourceVersion, rv) })
+	return slices.BinarySearchFunc(
+		t.versions,
+		rv,
+		func(v *version, rv uint64) int { return cmp.Compare(v.ResourceVersion, rv) },
+	)
 }
 
 // firstSeen prefers a live arrival to a list, and then the earlier.
@@ -125,7 +129,11 @@ func (t *timeline) event(o *observation.Observation, s *shared) {
 
 func (t *timeline) request(w *observation.Write) {
 	i, found := slices.BinarySearchFunc(t.requests, w, func(a, b *observation.Write) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.TraceParent, b.TraceParent), cmp.Compare(a.AuditID, b.AuditID))
+		return cmp.Or(
+			a.Start.Compare(b.Start),
+			cmp.Compare(a.TraceParent, b.TraceParent),
+			cmp.Compare(a.AuditID, b.AuditID),
+		)
 	})
 	if !found {
 		t.requests = slices.Insert(t.requests, i, w)

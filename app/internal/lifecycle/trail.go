@@ -50,8 +50,14 @@ type subject struct {
 }
 
 func compareSubjects(a, b subject) int {
-	return cmp.Or(cmp.Compare(a.uid, b.uid), cmp.Compare(a.owner, b.owner), cmp.Compare(a.group, b.group), cmp.Compare(a.kind, b.kind),
-		cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	return cmp.Or(
+		cmp.Compare(a.uid, b.uid),
+		cmp.Compare(a.owner, b.owner),
+		cmp.Compare(a.group, b.group),
+		cmp.Compare(a.kind, b.kind),
+		cmp.Compare(a.namespace, b.namespace),
+		cmp.Compare(a.name, b.name),
+	)
 }
 
 func newTrail() trail {

@@ -149,7 +149,9 @@ func (t *timeline) unseen(out []write, from int) []write {
 			continue
 		}
 		_, known := t.position(req.ResourceVersion)
-		if known || req.ResourceVersion > 0 && len(t.versions) > 0 && req.ResourceVersion < t.versions[0].ResourceVersion && t.versions[0].baseline {
+		if known ||
+			req.ResourceVersion > 0 && len(t.versions) > 0 && req.ResourceVersion < t.versions[0].ResourceVersion &&
+				t.versions[0].baseline {
 			continue
 		}
 		w := write{t: t, rv: req.ResourceVersion, verb: requestVerb(req), part: requestPart(req), req: req}

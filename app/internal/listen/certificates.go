@@ -64,7 +64,13 @@ func (c *certificates) current() *tls.Config {
 	said := ""
 	if err := c.renew(); err != nil {
 		if said = err.Error(); said != c.said {
-			c.purpose.Log.Warn("a certificate cannot be renewed; the last one stays", "for", c.purpose.Name, "error", said)
+			c.purpose.Log.Warn(
+				"a certificate cannot be renewed; the last one stays",
+				"for",
+				c.purpose.Name,
+				"error",
+				said,
+			)
 		}
 	}
 	c.said = said
@@ -83,8 +89,15 @@ func (c *certificates) judge() {
 		invalid = "it is valid from " + c.from.UTC().Format(time.RFC3339) + " on; see the clock of this machine"
 	}
 	if invalid != "" && invalid != c.invalid {
-		c.purpose.Log.Error("the certificate is not valid, so clients that check it do not connect; put a valid one in its place, it is read at the next connection",
-			"for", c.purpose.Name, "file", c.files.CertFile, "error", invalid)
+		c.purpose.Log.Error(
+			"the certificate is not valid, so clients that check it do not connect; put a valid one in its place, it is read at the next connection",
+			"for",
+			c.purpose.Name,
+			"file",
+			c.files.CertFile,
+			"error",
+			invalid,
+		)
 	}
 	c.invalid = invalid
 }
@@ -100,7 +113,8 @@ func (c *certificates) renew() error {
 			return fmt.Errorf("cannot read TLS file: %w", err)
 		}
 	}
-	if c.config != nil && bytes.Equal(read[0], c.read[0]) && bytes.Equal(read[1], c.read[1]) && bytes.Equal(read[2], c.read[2]) {
+	if c.config != nil && bytes.Equal(read[0], c.read[0]) && bytes.Equal(read[1], c.read[1]) &&
+		bytes.Equal(read[2], c.read[2]) {
 		return nil
 	}
 	cert, err := tls.X509KeyPair(read[0], read[1])
@@ -108,7 +122,10 @@ func (c *certificates) renew() error {
 		return fmt.Errorf("cannot use certificate %s with key %s: %w", c.files.CertFile, c.files.KeyFile, err)
 	}
 	config := &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: c.purpose.Protocols, SessionTicketsDisabled: true, Certificates: []tls.Certificate{cert},
+		MinVersion:             tls.VersionTLS12,
+		NextProtos:             c.purpose.Protocols,
+		SessionTicketsDisabled: true,
+		Certificates:           []tls.Certificate{cert},
 	}
 	if c.files.ClientCAFile != "" {
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()

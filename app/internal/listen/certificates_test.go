@@ -95,12 +95,16 @@ func TestHandshake(t *testing.T) {
 func TestManaged(t *testing.T) {
 	first, second := listentest.New(t), listentest.New(t)
 	var now atomic.Pointer[tls.Certificate]
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if c := now.Load(); c != nil {
-			return c, nil
-		}
-		return nil, errors.New("there is none yet")
-	}}, listen.Purpose{})
+	ln := opened(
+		t,
+		listen.Endpoint{Address: "127.0.0.1:0", Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if c := now.Load(); c != nil {
+				return c, nil
+			}
+			return nil, errors.New("there is none yet")
+		}},
+		listen.Purpose{},
+	)
 	serve(t, ln)
 	keep := func(a *listentest.Authority) {
 		cert, key := a.Pair(t, 7)
@@ -144,7 +148,11 @@ func TestPlaintext(t *testing.T) {
 // TestProtocols: the best that both know, or none if the client does not ask.
 func TestProtocols(t *testing.T) {
 	server := listentest.New(t)
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}, listen.Purpose{Protocols: []string{"h2", "http/1.1"}})
+	ln := opened(
+		t,
+		listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)},
+		listen.Purpose{Protocols: []string{"h2", "http/1.1"}},
+	)
 	serve(t, ln)
 	for name, tc := range map[string]struct {
 		asks []string
@@ -191,7 +199,11 @@ func TestRenewal(t *testing.T) {
 	server, clients, others := listentest.New(t), listentest.New(t), listentest.New(t)
 	files := server.Files(t, clients)
 	var log logged
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: files}, listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ln := opened(
+		t,
+		listen.Endpoint{Address: "127.0.0.1:0", TLS: files},
+		listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
+	)
 	serve(t, ln)
 	mine, theirs := clients.Client(t, server), others.Client(t, server)
 	mine.ClientSessionCache = tls.NewLRUClientSessionCache(4)
@@ -219,7 +231,8 @@ func TestRenewal(t *testing.T) {
 	} {
 		step.change()
 		state, err := greeted(t, ln, step.client)
-		if in := step.serial != 0; in != (err == nil) || in && state.PeerCertificates[0].SerialNumber.Int64() != step.serial {
+		if in := step.serial != 0; in != (err == nil) ||
+			in && state.PeerCertificates[0].SerialNumber.Int64() != step.serial {
 			t.Errorf("%s: got %v, %v, want certificate %d", step.name, state.PeerCertificates, err, step.serial)
 		}
 		if got := strings.Count(log.String(), "the last one stays"); got != step.said {
@@ -243,7 +256,11 @@ func TestNotValid(t *testing.T) {
 	}
 	renew(10, time.Now().Add(-time.Minute))
 	var log logged
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: files}, listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ln := opened(
+		t,
+		listen.Endpoint{Address: "127.0.0.1:0", TLS: files},
+		listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
+	)
 	if !strings.Contains(log.String(), "it has expired on") || !strings.Contains(log.String(), "file="+files.CertFile) {
 		t.Errorf("at the beginning it is said:\n%s", log.String())
 	}
@@ -293,7 +310,13 @@ func TestFiles(t *testing.T) {
 			t.Log(tc.reason)
 			f := server.Files(t, nil)
 			tc.change(&f)
-			ln, err := listen.Endpoint{Address: "127.0.0.1:0", TLS: f}.Listen(t.Context(), listen.Purpose{Name: "spans", MaxConnections: 1})
+			ln, err := listen.Endpoint{
+				Address: "127.0.0.1:0",
+				TLS:     f,
+			}.Listen(
+				t.Context(),
+				listen.Purpose{Name: "spans", MaxConnections: 1},
+			)
 			if err == nil {
 				_ = ln.Close()
 			}

@@ -84,13 +84,21 @@ func (e Endpoint) Validate(name string) error {
 	}
 	if e.Certificate != nil {
 		if e.TLS.enabled() {
-			return fmt.Errorf("cannot listen for %s on %.80q: there are TLS files, and a certificate that is managed", name, e.Address)
+			return fmt.Errorf(
+				"cannot listen for %s on %.80q: there are TLS files, and a certificate that is managed",
+				name,
+				e.Address,
+			)
 		}
 		return nil
 	}
 	if e.TLS.enabled() {
 		if e.TLS.CertFile == "" || e.TLS.KeyFile == "" {
-			return fmt.Errorf("cannot listen for %s on %.80q: TLS needs both a certificate and its key", name, e.Address)
+			return fmt.Errorf(
+				"cannot listen for %s on %.80q: TLS needs both a certificate and its key",
+				name,
+				e.Address,
+			)
 		}
 		return nil
 	}
@@ -101,8 +109,12 @@ func (e Endpoint) Validate(name string) error {
 }
 
 func (e Endpoint) errOpen(name string) error {
-	return fmt.Errorf("cannot listen for %s on %.80q without TLS: it is not loopback, so others could read and send what they like; "+
-		"set a certificate and its key, or allow insecure", name, e.Address)
+	return fmt.Errorf(
+		"cannot listen for %s on %.80q without TLS: it is not loopback, so others could read and send what they like; "+
+			"set a certificate and its key, or allow insecure",
+		name,
+		e.Address,
+	)
 }
 
 // Listen begins to listen, on an Endpoint that has an address. An error names the
@@ -123,7 +135,12 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 	var config *tls.Config
 	switch {
 	case e.Certificate != nil:
-		config = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: p.Protocols, SessionTicketsDisabled: true, GetCertificate: e.Certificate}
+		config = &tls.Config{
+			MinVersion:             tls.VersionTLS12,
+			NextProtos:             p.Protocols,
+			SessionTicketsDisabled: true,
+			GetCertificate:         e.Certificate,
+		}
 	case e.TLS.enabled():
 		var err error
 		if config, err = newCertificates(e.TLS, p).follow(); err != nil {

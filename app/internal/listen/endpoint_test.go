@@ -23,28 +23,90 @@ func TestValidate(t *testing.T) {
 		endpoint listen.Endpoint
 		err      string // empty for none
 	}{
-		"nowhere":          {reason: "it is not asked for"},
-		"managed":          {reason: "it is TLS", endpoint: listen.Endpoint{Address: ":9443", Certificate: none}},
-		"managed twice":    {reason: "one of them is meant", endpoint: listen.Endpoint{Address: ":9443", Certificate: none, TLS: pair}, err: "there are TLS files, and a certificate that is managed"},
+		"nowhere": {reason: "it is not asked for"},
+		"managed": {reason: "it is TLS", endpoint: listen.Endpoint{Address: ":9443", Certificate: none}},
+		"managed twice": {
+			reason:   "one of them is meant",
+			endpoint: listen.Endpoint{Address: ":9443", Certificate: none, TLS: pair},
+			err:      "there are TLS files, and a certificate that is managed",
+		},
 		"loopback":         {reason: "it may be plaintext", endpoint: listen.Endpoint{Address: "127.0.0.1:4317"}},
 		"another loopback": {reason: "all of 127/8 is", endpoint: listen.Endpoint{Address: "127.9.9.9:4317"}},
 		"IPv6":             {reason: "loopback, too", endpoint: listen.Endpoint{Address: "[::1]:4317"}},
-		"localhost":        {reason: "the one name whose meaning is known", endpoint: listen.Endpoint{Address: "localhost:0"}},
-		"open, asked for":  {reason: "a sidecar's network may be trusted", endpoint: listen.Endpoint{Address: ":4317", Insecure: true}},
-		"TLS":              {reason: "any address may have it", endpoint: listen.Endpoint{Address: ":4317", TLS: pair}},
-		"open":             {reason: "nobody opens it by mistake", endpoint: listen.Endpoint{Address: "0.0.0.0:4317"}, err: "cannot listen for spans on \"0.0.0.0:4317\" without TLS: it is not loopback"},
-		"every address":    {reason: "an empty host is every one", endpoint: listen.Endpoint{Address: ":4318"}, err: "on \":4318\" without TLS"},
-		"IPv6, open":       {reason: "no zone makes it loopback", endpoint: listen.Endpoint{Address: "[fe80::1%lo]:4318"}, err: "without TLS"},
-		"a name":           {reason: "nobody knows where it leads", endpoint: listen.Endpoint{Address: "collector:4318"}, err: "without TLS"},
-		"no port":          {reason: "ports are not guessed", endpoint: listen.Endpoint{Address: "localhost"}, err: `on "localhost": it is not host:port`},
-		"bad port":         {reason: "there is none of that number", endpoint: listen.Endpoint{Address: "localhost:70000"}, err: "its port is not 0 to 65535"},
-		"port by name":     {reason: "what it means is the machine's", endpoint: listen.Endpoint{Address: "localhost:http"}, err: "its port is not 0 to 65535"},
-		"no key":           {reason: "a certificate alone proves nothing", endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c"}}, err: "needs both a certificate and its key"},
-		"no certificate":   {reason: "nor does a key", endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{KeyFile: "k"}}, err: "needs both"},
-		"only a CA":        {reason: "plaintext knows no clients", endpoint: listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}}, err: "needs both"},
-		"insecure halves":  {reason: "what is asked for beside it must be whole", endpoint: listen.Endpoint{Address: ":1", Insecure: true, TLS: listen.TLS{CertFile: "c"}}, err: "needs both"},
-		"TLS nowhere":      {reason: "somebody forgot the address", endpoint: listen.Endpoint{TLS: pair}, err: "cannot listen for spans: there are TLS files, and no address"},
-		"endless":          {reason: "an error is one line", endpoint: listen.Endpoint{Address: strings.Repeat("x\n", 500) + ":1"}, err: "without TLS"},
+		"localhost": {
+			reason:   "the one name whose meaning is known",
+			endpoint: listen.Endpoint{Address: "localhost:0"},
+		},
+		"open, asked for": {
+			reason:   "a sidecar's network may be trusted",
+			endpoint: listen.Endpoint{Address: ":4317", Insecure: true},
+		},
+		"TLS": {reason: "any address may have it", endpoint: listen.Endpoint{Address: ":4317", TLS: pair}},
+		"open": {
+			reason:   "nobody opens it by mistake",
+			endpoint: listen.Endpoint{Address: "0.0.0.0:4317"},
+			err:      "cannot listen for spans on \"0.0.0.0:4317\" without TLS: it is not loopback",
+		},
+		"every address": {
+			reason:   "an empty host is every one",
+			endpoint: listen.Endpoint{Address: ":4318"},
+			err:      "on \":4318\" without TLS",
+		},
+		"IPv6, open": {
+			reason:   "no zone makes it loopback",
+			endpoint: listen.Endpoint{Address: "[fe80::1%lo]:4318"},
+			err:      "without TLS",
+		},
+		"a name": {
+			reason:   "nobody knows where it leads",
+			endpoint: listen.Endpoint{Address: "collector:4318"},
+			err:      "without TLS",
+		},
+		"no port": {
+			reason:   "ports are not guessed",
+			endpoint: listen.Endpoint{Address: "localhost"},
+			err:      `on "localhost": it is not host:port`,
+		},
+		"bad port": {
+			reason:   "there is none of that number",
+			endpoint: listen.Endpoint{Address: "localhost:70000"},
+			err:      "its port is not 0 to 65535",
+		},
+		"port by name": {
+			reason:   "what it means is the machine's",
+			endpoint: listen.Endpoint{Address: "localhost:http"},
+			err:      "its port is not 0 to 65535",
+		},
+		"no key": {
+			reason:   "a certificate alone proves nothing",
+			endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c"}},
+			err:      "needs both a certificate and its key",
+		},
+		"no certificate": {
+			reason:   "nor does a key",
+			endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{KeyFile: "k"}},
+			err:      "needs both",
+		},
+		"only a CA": {
+			reason:   "plaintext knows no clients",
+			endpoint: listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}},
+			err:      "needs both",
+		},
+		"insecure halves": {
+			reason:   "what is asked for beside it must be whole",
+			endpoint: listen.Endpoint{Address: ":1", Insecure: true, TLS: listen.TLS{CertFile: "c"}},
+			err:      "needs both",
+		},
+		"TLS nowhere": {
+			reason:   "somebody forgot the address",
+			endpoint: listen.Endpoint{TLS: pair},
+			err:      "cannot listen for spans: there are TLS files, and no address",
+		},
+		"endless": {
+			reason:   "an error is one line",
+			endpoint: listen.Endpoint{Address: strings.Repeat("x\n", 500) + ":1"},
+			err:      "without TLS",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,10 @@ func get(address string) <-chan string {
 func TestHTTPEndsInGoodOrder(t *testing.T) {
 	h := newHeld()
 	ending := make(chan struct{})
-	address, stop, ended := serving(t, listen.HTTP{Doing: "test", Handler: h, Grace: time.Minute, Ending: func() error { close(ending); return nil }})
+	address, stop, ended := serving(
+		t,
+		listen.HTTP{Doing: "test", Handler: h, Grace: time.Minute, Ending: func() error { close(ending); return nil }},
+	)
 	got := get(address)
 	<-h.began
 	stop()
@@ -98,7 +101,10 @@ func TestHTTPEndsInGoodOrder(t *testing.T) {
 func TestHTTPEndsWhatIsLeft(t *testing.T) {
 	h := newHeld()
 	why := errors.New("why")
-	address, stop, ended := serving(t, listen.HTTP{Doing: "test", Handler: h, Grace: time.Millisecond, Ending: func() error { return why }})
+	address, stop, ended := serving(
+		t,
+		listen.HTTP{Doing: "test", Handler: h, Grace: time.Millisecond, Ending: func() error { return why }},
+	)
 	got := get(address)
 	<-h.began
 	stop()
@@ -120,7 +126,8 @@ func TestHTTPTellsOfItsListener(t *testing.T) {
 	ln := loopback(t)
 	ln.Close()
 	err := listen.HTTP{Doing: "take greetings", Handler: http.NotFoundHandler()}.Serve(t.Context(), ln)
-	if !errors.Is(err, net.ErrClosed) || !strings.HasPrefix(err.Error(), "cannot take greetings on "+ln.Addr().String()) {
+	if !errors.Is(err, net.ErrClosed) ||
+		!strings.HasPrefix(err.Error(), "cannot take greetings on "+ln.Addr().String()) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -141,7 +148,10 @@ func TestHTTPBounds(t *testing.T) {
 					w.WriteHeader(http.StatusRequestTimeout)
 				}
 			})
-			address, stop, ended := serving(t, listen.HTTP{Doing: "test", Handler: reads, Read: 50 * time.Millisecond, Grace: time.Minute})
+			address, stop, ended := serving(
+				t,
+				listen.HTTP{Doing: "test", Handler: reads, Read: 50 * time.Millisecond, Grace: time.Minute},
+			)
 			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)

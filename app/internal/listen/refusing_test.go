@@ -14,7 +14,11 @@ import (
 // is room again when another has gone.
 func TestRefused(t *testing.T) {
 	refused := make(chan struct{}, 1)
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, listen.Purpose{MaxConnections: 1, Refused: func() { refused <- struct{}{} }})
+	ln := opened(
+		t,
+		listen.Endpoint{Address: "127.0.0.1:0"},
+		listen.Purpose{MaxConnections: 1, Refused: func() { refused <- struct{}{} }},
+	)
 	accepted := make(chan net.Conn)
 	go func() {
 		defer close(accepted)

@@ -62,7 +62,9 @@ func TestTokenRenewed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	listentest.Write(t, file, []byte(goodToken))
 	var log logged
-	token, err := listen.Endpoint{TokenFile: file}.Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	token, err := listen.Endpoint{
+		TokenFile: file,
+	}.Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,10 @@ func TestTokenRenewed(t *testing.T) {
 	} {
 		step.change()
 		for range 2 {
-			if old, next := token.Admits(with("Bearer "+goodToken)), token.Admits(with("Bearer "+nextToken)); old != step.old || next != step.next {
+			if old, next := token.Admits(with("Bearer "+goodToken)), token.Admits(
+				with("Bearer "+nextToken),
+			); old != step.old ||
+				next != step.next {
 				t.Errorf("%s: the first token is admitted: %t, the next: %t", step.name, old, next)
 			}
 		}
@@ -116,7 +121,8 @@ func TestTokenFile(t *testing.T) {
 				listentest.Write(t, file, []byte(tc.content))
 			}
 			_, err := listen.Endpoint{TokenFile: file}.Token(listen.Purpose{Name: "spans"})
-			if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), goodToken) {
+			if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file) ||
+				strings.Contains(err.Error(), goodToken) {
 				t.Errorf("got %v, want %q and the file's name", err, tc.err)
 			}
 		})
@@ -132,7 +138,9 @@ func TestPublicToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log logged
-		if _, err := (listen.Endpoint{TokenFile: file}).Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+		if _, err := (listen.Endpoint{TokenFile: file}).Token(
+			listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(log.String(), "can read the token") != warned {

@@ -57,8 +57,13 @@ type component struct {
 // New returns a Tally that counts from now on.
 func New(now time.Time) *Tally {
 	return &Tally{
-		since: now, components: map[string]*component{},
-		writes: newPairs(late), transactions: newPairs(late), calls: newPairs(late), firstSyncs: newPairs(latePod), sandboxes: newPairs(latePod),
+		since:        now,
+		components:   map[string]*component{},
+		writes:       newPairs(late),
+		transactions: newPairs(late),
+		calls:        newPairs(late),
+		firstSyncs:   newPairs(latePod),
+		sandboxes:    newPairs(latePod),
 	}
 }
 
@@ -243,7 +248,8 @@ func (t *Tally) component(name string) *component {
 
 // note remembers that something came from a host.
 func (c *component) note(host string, now time.Time) {
-	if _, known := c.hosts[host]; host == "" || len(host) > maxName || !known && len(c.hosts) >= maxHosts && !c.forgetHosts(now) {
+	if _, known := c.hosts[host]; host == "" || len(host) > maxName ||
+		!known && len(c.hosts) >= maxHosts && !c.forgetHosts(now) {
 		return
 	}
 	c.hosts[strings.Clone(host)] = now
@@ -278,8 +284,12 @@ func (t *Tally) Summary(now time.Time) Summary {
 		out.Audit.Delay = float64(a.delay.sum(now)) / 1000 / float64(out.Audit.Writes)
 	}
 	out.Coverage = Coverage{
-		Writes: t.writes.rate(now), Changes: Rate{Of: t.changes.sum(now), With: t.granted.sum(now)},
-		Transactions: t.transactions.rate(now), Pods: t.firstSyncs.rate(now), Sandboxes: t.sandboxes.rate(now), Calls: t.calls.rate(now),
+		Writes:       t.writes.rate(now),
+		Changes:      Rate{Of: t.changes.sum(now), With: t.granted.sum(now)},
+		Transactions: t.transactions.rate(now),
+		Pods:         t.firstSyncs.rate(now),
+		Sandboxes:    t.sandboxes.rate(now),
+		Calls:        t.calls.rate(now),
 	}
 	return out
 }

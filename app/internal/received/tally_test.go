@@ -18,7 +18,14 @@ import (
 )
 
 // from is a span of a component.
-func from(service string, kind trace.SpanKind, id byte, parent byte, name string, attrs ...attribute.KeyValue) *span.Span {
+func from(
+	service string,
+	kind trace.SpanKind,
+	id byte,
+	parent byte,
+	name string,
+	attrs ...attribute.KeyValue,
+) *span.Span {
 	s := &span.Span{
 		TraceID: trace.TraceID{1}, ID: trace.SpanID{id}, Name: name, Service: service, Attributes: attrs,
 		Origin: &span.Origin{Kind: kind, Resource: &span.Resource{}},
@@ -42,7 +49,10 @@ func audited(id string, change func(*observation.Write)) *observation.Observatio
 }
 
 func pod(change func(*observation.State)) *observation.Observation {
-	s := &observation.State{Ref: object.Ref{Kind: object.Kind{Kind: "Pod"}, UID: "uid-1"}, Pod: &observation.Pod{Node: "n1"}}
+	s := &observation.State{
+		Ref: object.Ref{Kind: object.Kind{Kind: "Pod"}, UID: "uid-1"},
+		Pod: &observation.Pod{Node: "n1"},
+	}
 	if change != nil {
 		change(s)
 	}
@@ -155,14 +165,26 @@ func TestComponents(t *testing.T) {
 	}
 	own := from("lifeline", trace.SpanKindInternal, 1, 0, "reconcile")
 	own.Origin.Scope.Name = span.ScopeName
-	tally.Spans([]*span.Span{onHost(Kubelet, "n2"), onHost(Kubelet, "n1"), onHost(Kubelet, "n1"), onHost(Etcd, ""), own}, epoch)
+	tally.Spans(
+		[]*span.Span{onHost(Kubelet, "n2"), onHost(Kubelet, "n1"), onHost(Kubelet, "n1"), onHost(Etcd, ""), own},
+		epoch,
+	)
 	moved := onHost(Kubelet, "n1")
 	moved.Attributes = append(moved.Attributes, span.KeyCorrection.Float64(-3))
 	tally.Joined([]*span.Trace{{Spans: []*span.Span{{}, moved, onHost(Kubelet, "n1")}}}, epoch)
 	got := tally.Summary(epoch.Add(time.Minute)).Components
 	want := []Component{
 		{Name: Etcd, Spans: 1, All: 1, Last: epoch},
-		{Name: Kubelet, Spans: 3, All: 3, Last: epoch, Joined: 2, Corrected: 1, Correction: -3, Hosts: []Host{{"n1", epoch}, {"n2", epoch}}},
+		{
+			Name:       Kubelet,
+			Spans:      3,
+			All:        3,
+			Last:       epoch,
+			Joined:     2,
+			Corrected:  1,
+			Correction: -3,
+			Hosts:      []Host{{"n1", epoch}, {"n2", epoch}},
+		},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -94,8 +94,14 @@ func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
 	}
 	meta := o["metadata"].(map[string]any)
 	if meta["name"] == "refused" {
-		answer(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure",
-			"reason": "Forbidden", "message": `deployments.apps "refused" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`, "code": 403})
+		answer(w, http.StatusForbidden, map[string]any{
+			"kind":       "Status",
+			"apiVersion": "v1",
+			"status":     "Failure",
+			"reason":     "Forbidden",
+			"message":    `deployments.apps "refused" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`,
+			"code":       403,
+		})
 		return
 	}
 	f.mu.Lock()

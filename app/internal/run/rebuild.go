@@ -33,7 +33,10 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	now := t.now()
 	rebuilt := rebuild(p.cluster, seen, now)
 	if len(rebuilt) == 0 {
-		return fmt.Errorf("no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)", t.where(target))
+		return fmt.Errorf(
+			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
+			t.where(target),
+		)
 	}
 	mark := t.Streams.ErrOut
 	if t.Output == OutputTree {

@@ -98,8 +98,12 @@ func count(in []string, text string) int {
 
 func TestTraceWithoutServer(t *testing.T) {
 	cluster := newFakeAPI(t)
-	cluster.store("p", "Pod", `{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Gone","name":"g","uid":"uid-g","controller":true}]},
-		"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}}`)
+	cluster.store(
+		"p",
+		"Pod",
+		`{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Gone","name":"g","uid":"uid-g","controller":true}]},
+		"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}}`,
+	)
 	cluster.store("other", "Pod", `{"metadata":{},"status":{"phase":"Pending"}}`)
 	cluster.store("c", "ConfigMap", `{"metadata":{}}`)
 	kinds := meta.NewDefaultRESTMapper(nil)

@@ -67,7 +67,9 @@ func (s *server) admit(up *tasks) error {
 // reached there is none, and handshakes fail: the API server goes on without.
 func (s *server) newKeeper() (*certificate.Keeper, error) {
 	if s.opts.Connect == nil {
-		return nil, errors.New("there is no connection to the cluster to keep a certificate in: leave out webhook.certificate.managed, and set webhook.endpoint.tls")
+		return nil, errors.New(
+			"there is no connection to the cluster to keep a certificate in: leave out webhook.certificate.managed, and set webhook.endpoint.tls",
+		)
 	}
 	conf, err := s.connect()
 	if err != nil {
@@ -83,7 +85,12 @@ func (s *server) newKeeper() (*certificate.Keeper, error) {
 		names = []string{webhook.DefaultService + "." + s.namespace() + ".svc"}
 	}
 	return certificate.New(certificate.Options{
-		Client: client, Namespace: s.namespace(), Secret: c.Name, Configuration: c.Configuration, Names: names, Log: s.log,
+		Client:        client,
+		Namespace:     s.namespace(),
+		Secret:        c.Name,
+		Configuration: c.Configuration,
+		Names:         names,
+		Log:           s.log,
 	})
 }
 

@@ -31,7 +31,9 @@ func RunWebhook(ctx context.Context, o Options) error {
 		return err
 	}
 	if s.admitter == nil {
-		return errors.New("there is no address on which the API server could call: set webhook.endpoint.address in the configuration file, or --address")
+		return errors.New(
+			"there is no address on which the API server could call: set webhook.endpoint.address in the configuration file, or --address",
+		)
 	}
 	s.opts.Connect = nil
 	c := s.conf.Load()

@@ -107,7 +107,12 @@ func (a *admits) ask(t *testing.T, annotations string) string {
 	t.Helper()
 	tr := &http.Transport{TLSClientConfig: a.ca.Trusting()}
 	defer tr.CloseIdleConnections()
-	return body(t, (&http.Client{Transport: tr}).Post, "https://"+a.webhook+"/admission", strings.Replace(reviewed, "ANNOTATIONS", annotations, 1))
+	return body(
+		t,
+		(&http.Client{Transport: tr}).Post,
+		"https://"+a.webhook+"/admission",
+		strings.Replace(reviewed, "ANNOTATIONS", annotations, 1),
+	)
 }
 
 func body(t *testing.T, post func(url, media string, body io.Reader) (*http.Response, error), url, text string) string {
@@ -150,7 +155,11 @@ func TestAlone(t *testing.T) {
 		if got := s.get(t, "/readyz"); got != "ok\n" {
 			t.Errorf("it is ready: %s", got)
 		}
-		if got := s.get(t, "/metrics"); !strings.Contains(got, "lifeline_admission_reviews_total 1\n") || !strings.Contains(got, `lifeline_admission_contexts_total{evidence="none"} 1`) {
+		if got := s.get(
+			t,
+			"/metrics",
+		); !strings.Contains(got, "lifeline_admission_reviews_total 1\n") ||
+			!strings.Contains(got, `lifeline_admission_contexts_total{evidence="none"} 1`) {
 			t.Errorf("it counts:\n%s", got)
 		}
 	}
@@ -203,7 +212,11 @@ func TestAloneNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := config.Default()
 			c.Webhook.Endpoint, c.Telemetry.Address, c.Webhook.Certificate.Managed = tc.endpoint, "127.0.0.1:0", tc.managed
-			if err := RunWebhook(t.Context(), Options{Config: c, Log: io.Discard}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if err := RunWebhook(
+				t.Context(),
+				Options{Config: c, Log: io.Discard},
+			); err == nil ||
+				!strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}
 		})

@@ -22,8 +22,14 @@ func TestAmendmentsAreSentWithTheirTraces(t *testing.T) {
 	spanned := func(id byte, at time.Time) *span.Span {
 		when := span.Time{Time: at, Source: span.TimeWatch}
 		return &span.Span{
-			TraceID: trace.TraceID{id}, ID: trace.SpanID{id}, Name: "reconcile Pod", Object: object.Ref{Namespace: "a", Name: "b"},
-			Start: when, End: when,
+			TraceID: trace.TraceID{
+				id,
+			},
+			ID:     trace.SpanID{id},
+			Name:   "reconcile Pod",
+			Object: object.Ref{Namespace: "a", Name: "b"},
+			Start:  when,
+			End:    when,
 		}
 	}
 	amendment := func(id byte) *span.Trace {

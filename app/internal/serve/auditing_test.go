@@ -40,7 +40,10 @@ func TestAuditBeginsAtTheEnd(t *testing.T) {
 		t.Fatalf("begins at %v (%v), want %v", from, err, end)
 	}
 	i := <-s.loop.in
-	if err := l.commit(t.Context(), &store.Batch{AsOf: time.Now(), State: map[string][]byte{i.mark[0]: []byte(i.mark[1])}}); err != nil {
+	if err := l.commit(
+		t.Context(),
+		&store.Batch{AsOf: time.Now(), State: map[string][]byte{i.mark[0]: []byte(i.mark[1])}},
+	); err != nil {
 		t.Fatal(err)
 	}
 
@@ -76,7 +79,10 @@ func TestAuditWebhook(t *testing.T) {
 			s := &server{log: slog.New(slog.DiscardHandler), clock: newClock(time.Now, time.Time{}, nil), loop: &loop{}}
 			s.conf.Store(config.Default())
 			a := &auditing{s: s}
-			ln, err := a.listen(t.Context(), config.AuditReceiverConfiguration{LogFile: tc.logFile, Webhook: tc.webhook})
+			ln, err := a.listen(
+				t.Context(),
+				config.AuditReceiverConfiguration{LogFile: tc.logFile, Webhook: tc.webhook},
+			)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("got %v", err)
@@ -87,7 +93,8 @@ func TestAuditWebhook(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = ln.Close()
-			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous || (c.Token != nil) != (tc.webhook.TokenFile != "") {
+			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous ||
+				(c.Token != nil) != (tc.webhook.TokenFile != "") {
 				t.Errorf("got %+v", c)
 			}
 		})

@@ -27,20 +27,71 @@ func TestBehind(t *testing.T) {
 		"start": {"nothing was read yet, then all was", []step{
 			{watch.Stats{}, false, 0, 0, true}, {some, false, 0, time.Second, true}, {all, true, 0, time.Second, false},
 		}},
-		"backlog": {"what came last is still to be taken in", []step{
-			{some, true, 9, 0, true}, {all, true, 9, time.Second, true}, {all, true, 0, time.Second, false}, {all, true, 9, time.Second, false},
-		}},
-		"outage": {"time without any watch does not count", []step{
-			{all, true, 0, 0, false}, {none, true, 0, time.Hour, true}, {none, true, 0, time.Hour, true}, {some, true, 0, time.Hour, true},
-			{some, true, 0, catchUp - 1, true}, {some, true, 0, 1, false},
-		}},
-		"outage that begins slowly": {"watches end one after the other: those that are left are not back", []step{
-			{all, true, 0, 0, false}, {some, true, 0, time.Second, true}, {none, true, 0, time.Second, true}, {none, true, 0, time.Hour, true},
-			{some, true, 0, 0, true}, {some, true, 0, catchUp - 1, true}, {some, true, 0, 1, false},
-		}},
-		"again": {"each outage is waited for", []step{
-			{some, true, 0, 0, true}, {some, true, 0, catchUp, false}, {all, true, 0, 0, false}, {some, true, 0, 0, true},
-		}},
+		"backlog": {
+			"what came last is still to be taken in",
+			[]step{
+				{
+					some,
+					true,
+					9,
+					0,
+					true,
+				},
+				{all, true, 9, time.Second, true},
+				{all, true, 0, time.Second, false},
+				{all, true, 9, time.Second, false},
+			},
+		},
+		"outage": {
+			"time without any watch does not count",
+			[]step{
+				{
+					all,
+					true,
+					0,
+					0,
+					false,
+				},
+				{none, true, 0, time.Hour, true},
+				{none, true, 0, time.Hour, true},
+				{some, true, 0, time.Hour, true},
+				{some, true, 0, catchUp - 1, true},
+				{some, true, 0, 1, false},
+			},
+		},
+		"outage that begins slowly": {
+			"watches end one after the other: those that are left are not back",
+			[]step{
+				{
+					all,
+					true,
+					0,
+					0,
+					false,
+				},
+				{some, true, 0, time.Second, true},
+				{none, true, 0, time.Second, true},
+				{none, true, 0, time.Hour, true},
+				{some, true, 0, 0, true},
+				{some, true, 0, catchUp - 1, true},
+				{some, true, 0, 1, false},
+			},
+		},
+		"again": {
+			"each outage is waited for",
+			[]step{
+				{
+					some,
+					true,
+					0,
+					0,
+					true,
+				},
+				{some, true, 0, catchUp, false},
+				{all, true, 0, 0, false},
+				{some, true, 0, 0, true},
+			},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

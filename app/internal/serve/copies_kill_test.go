@@ -45,7 +45,12 @@ func receiveOn(path string) error {
 		return err
 	}
 	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}, window: time.Minute}
-	r, err := restore(ctx, l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j}, forever)
+	r, err := restore(
+		ctx,
+		l,
+		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j},
+		forever,
+	)
 	if err != nil {
 		return err
 	}
@@ -140,9 +145,21 @@ func TestKilledWhileSpansWait(t *testing.T) {
 func sendOne(url string, sender byte, n int) bool {
 	at := uint64(time.Now().UnixNano())
 	id := trace.SpanID{1, sender, 7: byte(n)}
-	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{
-		TraceId: append([]byte{9, sender, byte(n)}, make([]byte, 13)...), SpanId: id[:], Name: "syncPod", StartTimeUnixNano: at, EndTimeUnixNano: at,
-	}}}}}}})
+	body, err := proto.Marshal(
+		&tracepb.TracesData{
+			ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{
+				{
+					TraceId: append(
+						[]byte{9, sender, byte(n)},
+						make([]byte, 13)...),
+					SpanId:            id[:],
+					Name:              "syncPod",
+					StartTimeUnixNano: at,
+					EndTimeUnixNano:   at,
+				},
+			}}}}},
+		},
+	)
 	if err != nil || n > 255 {
 		return false
 	}

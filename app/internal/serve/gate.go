@@ -37,7 +37,10 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", "2")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(w, `{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or reads its store; its log says more"}}`+"\n")
+	_, _ = io.WriteString(
+		w,
+		`{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or reads its store; its log says more"}}`+"\n",
+	)
 }
 
 // Close implements io.Closer.

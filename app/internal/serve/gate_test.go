@@ -16,7 +16,8 @@ func TestGate(t *testing.T) {
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/info", nil))
 		return w
 	}
-	if w := ask(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"code":503`) {
+	if w := ask(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+		!strings.Contains(w.Body.String(), `"code":503`) {
 		t.Errorf("before the start: %d %v %s, want 503 that says when to try again", w.Code, w.Header(), w.Body)
 	}
 	if err := g.Close(); err != nil {

@@ -45,15 +45,27 @@ func benchmarkReceive(b *testing.B, kept bool) {
 	ours := &span.Trace{ID: trace.TraceID{1}}
 	for i := range 64 {
 		ours.Spans = append(ours.Spans, &span.Span{
-			TraceID: ours.ID, ID: trace.SpanID{2, byte(i)}, Name: "reconcile Pod", Service: "kubelet",
-			Object: object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "default", Name: "web", UID: pod(i)},
-			Start:  span.Time{Time: at.Add(-time.Minute)},
+			TraceID: ours.ID,
+			ID:      trace.SpanID{2, byte(i)},
+			Name:    "reconcile Pod",
+			Service: "kubelet",
+			Object: object.Ref{
+				Kind:      object.Kind{Version: "v1", Kind: "Pod"},
+				Namespace: "default",
+				Name:      "web",
+				UID:       pod(i),
+			},
+			Start: span.Time{Time: at.Add(-time.Minute)},
 		})
 		if i > 0 {
 			ours.Spans[i].Parent = ours.Spans[0].ID
 		}
 	}
-	j := &joining{stitch: stitch.New(stitch.Options{Drop: true, Kept: kept}), stats: func(joiningStats) {}, window: time.Minute}
+	j := &joining{
+		stitch: stitch.New(stitch.Options{Drop: true, Kept: kept}),
+		stats:  func(joiningStats) {},
+		window: time.Minute,
+	}
 	j.open([]*span.Trace{ours}, at)
 	l, err := openLedger(b.Context(), func(ctx context.Context) (store.Store, error) {
 		return sqlite.Open(ctx, filepath.Join(b.TempDir(), "a.db"))
@@ -121,7 +133,10 @@ func post(b *testing.B, url string, body []byte) {
 func request(b *testing.B, n int, at time.Time) []byte {
 	b.Helper()
 	text := func(key, value string) *commonpb.KeyValue {
-		return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}
+		return &commonpb.KeyValue{
+			Key:   key,
+			Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}},
+		}
 	}
 	var spans []*tracepb.Span
 	for i := range perRequest {
@@ -129,8 +144,12 @@ func request(b *testing.B, n int, at time.Time) []byte {
 		binary.BigEndian.PutUint64(traceID, 1<<60|uint64(n*perRequest+i/9))
 		binary.BigEndian.PutUint64(id, 1<<60|uint64(n*perRequest+i))
 		s := &tracepb.Span{
-			TraceId: traceID, SpanId: id, Name: "runtime.v1.RuntimeService/StartContainer", Kind: tracepb.Span_SPAN_KIND_CLIENT,
-			StartTimeUnixNano: uint64(at.UnixNano() - int64(i)), EndTimeUnixNano: uint64(at.UnixNano()),
+			TraceId:           traceID,
+			SpanId:            id,
+			Name:              "runtime.v1.RuntimeService/StartContainer",
+			Kind:              tracepb.Span_SPAN_KIND_CLIENT,
+			StartTimeUnixNano: uint64(at.UnixNano() - int64(i)),
+			EndTimeUnixNano:   uint64(at.UnixNano()),
 			Attributes: []*commonpb.KeyValue{
 				text("rpc.system.name", "grpc"), text("rpc.method", "runtime.v1.RuntimeService/StartContainer"),
 				text("rpc.response.status_code", "OK"), text("server.address", "/run/containerd/containerd.sock"),
@@ -144,14 +163,22 @@ func request(b *testing.B, n int, at time.Time) []byte {
 				uid = string(pod((n + i/9) % 64))
 			}
 			s.Name, s.Kind = "syncPod", tracepb.Span_SPAN_KIND_INTERNAL
-			s.Attributes = []*commonpb.KeyValue{text("k8s.pod.uid", uid), text("k8s.pod.name", "web"), text("k8s.namespace.name", "default")}
+			s.Attributes = []*commonpb.KeyValue{
+				text("k8s.pod.uid", uid),
+				text("k8s.pod.name", "web"),
+				text("k8s.namespace.name", "default"),
+			}
 		}
 		spans = append(spans, s)
 	}
-	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{
-		Resource:   &resourcepb.Resource{Attributes: []*commonpb.KeyValue{text("service.name", "kubelet"), text("host.name", "node-0")}},
-		ScopeSpans: []*tracepb.ScopeSpans{{Spans: spans}},
-	}}})
+	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{
+		{
+			Resource: &resourcepb.Resource{
+				Attributes: []*commonpb.KeyValue{text("service.name", "kubelet"), text("host.name", "node-0")},
+			},
+			ScopeSpans: []*tracepb.ScopeSpans{{Spans: spans}},
+		},
+	}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -84,8 +84,15 @@ func foreign(id byte, parent trace.SpanID, name string, start, end time.Time, at
 		Start: span.Time{Time: start}, End: span.Time{Time: end}, Attributes: attrs,
 	}
 	s.Origin = &span.Origin{
-		TraceID: s.TraceID, Parent: parent, Kind: trace.SpanKindInternal,
-		Resource: &span.Resource{Attributes: []attribute.KeyValue{attribute.String("service.name", "kubelet"), attribute.String("host.name", "node-0")}},
+		TraceID: s.TraceID,
+		Parent:  parent,
+		Kind:    trace.SpanKindInternal,
+		Resource: &span.Resource{
+			Attributes: []attribute.KeyValue{
+				attribute.String("service.name", "kubelet"),
+				attribute.String("host.name", "node-0"),
+			},
+		},
 	}
 	return s
 }
@@ -104,8 +111,22 @@ func TestJoins(t *testing.T) {
 	for _, o := range seen[:bound+1] {
 		j.observe(o)
 	}
-	sync := foreign(1, trace.SpanID{}, "syncPod", at, at.Add(time.Second), attribute.String("k8s.pod.uid", string(pod.UID)))
-	other := foreign(7, trace.SpanID{}, "syncPod", at, at.Add(time.Second), attribute.String("k8s.pod.uid", "of another"))
+	sync := foreign(
+		1,
+		trace.SpanID{},
+		"syncPod",
+		at,
+		at.Add(time.Second),
+		attribute.String("k8s.pod.uid", string(pod.UID)),
+	)
+	other := foreign(
+		7,
+		trace.SpanID{},
+		"syncPod",
+		at,
+		at.Add(time.Second),
+		attribute.String("k8s.pod.uid", "of another"),
+	)
 	other.TraceID[0], other.Origin.TraceID[0] = 8, 8
 	j.joining.accept([]*span.Span{sync, other}, at)
 	j.mustLook(t, at)
@@ -176,8 +197,10 @@ func TestForged(t *testing.T) {
 {"key":"lifeline.origin.span_id","value":{"stringValue":"ffffffffffffffff"}},{"key":"lifeline.clock.correction","value":{"doubleValue":3600}}]}]}]}]}`
 	)
 	r, err := otlp.New(t.Context(), otlp.Options{
-		HTTP:  listen.Endpoint{Address: "127.0.0.1:0"},
-		Sink:  otlp.SinkFunc(func(_ context.Context, spans []*span.Span) error { j.joining.accept(spans, at); return nil }),
+		HTTP: listen.Endpoint{Address: "127.0.0.1:0"},
+		Sink: otlp.SinkFunc(
+			func(_ context.Context, spans []*span.Span) error { j.joining.accept(spans, at); return nil },
+		),
 		Clock: func() time.Time { return at },
 	})
 	if err != nil {
@@ -204,7 +227,8 @@ func TestForged(t *testing.T) {
 		if got == nil {
 			t.Fatalf("%s: there is no span of its own ID", when)
 		}
-		if got.Evidence != span.ByIdentity || got.Outcome != "" || !got.Start.Equal(at) || got.Origin.TraceID != (trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) {
+		if got.Evidence != span.ByIdentity || got.Outcome != "" || !got.Start.Equal(at) ||
+			got.Origin.TraceID != (trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) {
 			t.Errorf("%s: got %+v of %+v", when, got, got.Origin)
 		}
 		for _, kv := range got.Attributes {
@@ -225,14 +249,22 @@ func TestSeparate(t *testing.T) {
 	in := *was
 	in.TraceID, in.ID, in.Parent, in.Evidence = trace.TraceID{1}, trace.SpanID{2}, trace.SpanID{3}, span.ByRequest
 	shift(&in, by)
-	in.Attributes = append(slices.Clone(in.Attributes), span.KeyOriginSpan.String(was.ID.String()), span.KeyCorrection.Float64(by.Seconds()))
+	in.Attributes = append(
+		slices.Clone(in.Attributes),
+		span.KeyOriginSpan.String(was.ID.String()),
+		span.KeyCorrection.Float64(by.Seconds()),
+	)
 	out := separate(&span.Trace{Spans: []*span.Span{{ID: trace.SpanID{3}}, &in}})
 	if len(out) != 1 {
 		t.Fatalf("%d spans, want the one of another component", len(out))
 	}
 	got := out[0]
-	if got.TraceID != was.TraceID || got.ID != was.ID || got.Parent != was.Parent || !got.Start.Equal(was.Start.Time) || !got.End.Equal(was.End.Time) ||
-		!slices.Equal(got.Attributes, was.Attributes) || !got.Events[0].Time.Equal(at) || !got.Events[1].Time.IsZero() || got.Evidence != "" {
+	if got.TraceID != was.TraceID || got.ID != was.ID || got.Parent != was.Parent || !got.Start.Equal(was.Start.Time) ||
+		!got.End.Equal(was.End.Time) ||
+		!slices.Equal(got.Attributes, was.Attributes) ||
+		!got.Events[0].Time.Equal(at) ||
+		!got.Events[1].Time.IsZero() ||
+		got.Evidence != "" {
 		t.Errorf("got %+v, want %+v", got, was)
 	}
 }

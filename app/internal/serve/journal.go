@@ -115,7 +115,11 @@ func decodeChunk(data []byte) (*chunk, error) {
 		c.Observations = append(c.Observations, o)
 	}
 	if len(c.Observations) != h.Count {
-		return nil, fmt.Errorf("cannot read the journal: a chunk of %d observations has %d", h.Count, len(c.Observations))
+		return nil, fmt.Errorf(
+			"cannot read the journal: a chunk of %d observations has %d",
+			h.Count,
+			len(c.Observations),
+		)
 	}
 	return c, nil
 }

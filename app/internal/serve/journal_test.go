@@ -37,7 +37,9 @@ func TestChunkComesBack(t *testing.T) {
 // TestOldChunkIsCleaned: a journal of an older version holds whole messages.
 func TestOldChunkIsCleaned(t *testing.T) {
 	note := &observation.Event{UID: "e", ResourceVersion: 9, Note: "the password is cNrYhunter2"}
-	data, err := (&chunk{Observations: []*observation.Observation{{Source: observation.SourceWatch, Event: note}}}).encode(quietly)
+	data, err := (&chunk{Observations: []*observation.Observation{{Source: observation.SourceWatch, Event: note}}}).encode(
+		quietly,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

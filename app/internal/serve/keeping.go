@@ -44,7 +44,12 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 		return nil, err
 	}
 	if opening.SetAside != "" {
-		s.log.Error("the store was damaged; it was set aside, and a new one begun", "setAside", opening.SetAside, errAttr(opening.Why))
+		s.log.Error(
+			"the store was damaged; it was set aside, and a new one begun",
+			"setAside",
+			opening.SetAside,
+			errAttr(opening.Why),
+		)
 	}
 	s.ledger.replaced = func(why error) { s.replaced(path, why, opening) }
 	s.ledger.wrote = func(took time.Duration) { s.metrics.StoreWrite.Observe(took.Seconds()) }
@@ -65,8 +70,19 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	if r.anew != nil {
 		s.log.Warn("what was under way could not be restored: the cluster is read anew", errAttr(r.anew))
 	}
-	s.log.Info("store opened", "path", path, "cluster", s.cluster, "openTraces", len(r.open), "replayed", r.observations,
-		"took", time.Since(began).Round(time.Millisecond))
+	s.log.Info(
+		"store opened",
+		"path",
+		path,
+		"cluster",
+		s.cluster,
+		"openTraces",
+		len(r.open),
+		"replayed",
+		r.observations,
+		"took",
+		time.Since(began).Round(time.Millisecond),
+	)
 	return r, nil
 }
 
@@ -83,8 +99,16 @@ func (s *server) replaced(path string, why error, o sqlite.Opening) {
 	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })
-	s.log.Error("the store was lost while the server ran; a new one begins with the open traces",
-		"store", path, errAttr(why), "setAside", aside, "do", "find out what changed the file; open traces go on, finished ones are gone unless setAside holds them")
+	s.log.Error(
+		"the store was lost while the server ran; a new one begins with the open traces",
+		"store",
+		path,
+		errAttr(why),
+		"setAside",
+		aside,
+		"do",
+		"find out what changed the file; open traces go on, finished ones are gone unless setAside holds them",
+	)
 }
 
 func (s *server) recorderOptions() recorderOptions {
@@ -128,7 +152,13 @@ func (s *server) retain(ctx context.Context) error {
 		limits := store.Limits{Before: s.clock.Now().Add(-c.Age.Duration), Bytes: c.Size.Value()}
 		pruned, err := s.ledger.prune(ctx, limits)
 		if pruned.Traces > 0 {
-			s.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed", slog.Int64("traces", pruned.Traces), slog.Int64("bytes", pruned.Bytes))
+			s.log.LogAttrs(
+				ctx,
+				slog.LevelInfo,
+				"old traces removed",
+				slog.Int64("traces", pruned.Traces),
+				slog.Int64("bytes", pruned.Bytes),
+			)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.metrics.StoreErrors.Inc()

@@ -19,7 +19,13 @@ func TestLeaving(t *testing.T) {
 	l.note("gone", false, false, at.Add(linger-1)) // it has been for that long
 	l.note("back", false, true, at.Add(linger-1))
 	if l.has("kept") || !l.has("gone") || l.has("back") || l.has("never") {
-		t.Errorf("being left are kept %t, gone %t, back %t, never %t, want gone alone", l.has("kept"), l.has("gone"), l.has("back"), l.has("never"))
+		t.Errorf(
+			"being left are kept %t, gone %t, back %t, never %t, want gone alone",
+			l.has("kept"),
+			l.has("gone"),
+			l.has("back"),
+			l.has("never"),
+		)
 	}
 	if left := l.left(at.Add(linger - 1)); len(left) != 0 {
 		t.Errorf("%v are left before their time", left)

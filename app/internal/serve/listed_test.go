@@ -78,11 +78,22 @@ func unconverted(t *testing.T) *httptest.Server {
 		case r.URL.Path == "/apis":
 			say(http.StatusOK, object{"kind": "APIGroupList", "apiVersion": "v1", "groups": []object{}})
 		case r.URL.Path == "/api/v1":
-			say(http.StatusOK, object{"kind": "APIResourceList", "groupVersion": "v1", "resources": []object{resource("pods", "Pod"), resource("heads", "Head")}})
+			say(
+				http.StatusOK,
+				object{
+					"kind":         "APIResourceList",
+					"groupVersion": "v1",
+					"resources":    []object{resource("pods", "Pod"), resource("heads", "Head")},
+				},
+			)
 		case strings.HasSuffix(r.URL.Path, "/heads"):
 			say(http.StatusInternalServerError, object{
-				"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": http.StatusInternalServerError, "reason": "InternalError",
-				"message": "conversion webhook for example.com/v1, Kind=Head failed",
+				"kind":       "Status",
+				"apiVersion": "v1",
+				"status":     "Failure",
+				"code":       http.StatusInternalServerError,
+				"reason":     "InternalError",
+				"message":    "conversion webhook for example.com/v1, Kind=Head failed",
 			})
 		case r.URL.Query().Has("watch"):
 			w.Header().Set("Content-Type", "application/json")
@@ -92,7 +103,15 @@ func unconverted(t *testing.T) *httptest.Server {
 			case <-ended:
 			}
 		default:
-			say(http.StatusOK, object{"kind": "PodList", "apiVersion": "v1", "metadata": object{"resourceVersion": "5"}, "items": []object{}})
+			say(
+				http.StatusOK,
+				object{
+					"kind":       "PodList",
+					"apiVersion": "v1",
+					"metadata":   object{"resourceVersion": "5"},
+					"items":      []object{},
+				},
+			)
 		}
 	}))
 	t.Cleanup(func() { close(ended); api.Close() })
@@ -104,7 +123,9 @@ func TestListsWithoutAKind(t *testing.T) {
 	var said bytes.Buffer
 	s := &server{log: slog.New(slog.NewTextHandler(&said, nil))}
 	var err error
-	s.watcher, err = watch.New(watch.Config{REST: &rest.Config{Host: unconverted(t).URL}, Emit: func(*observation.Observation) {}})
+	s.watcher, err = watch.New(
+		watch.Config{REST: &rest.Config{Host: unconverted(t).URL}, Emit: func(*observation.Observation) {}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

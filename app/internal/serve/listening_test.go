@@ -52,7 +52,12 @@ func TestOpenAPI(t *testing.T) {
 func TestAPIWithTLS(t *testing.T) {
 	ca := listentest.New(t)
 	files := ca.Files(t, nil)
-	s := apiOf(config.APIConfiguration{Address: ":0", TLS: config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile}})
+	s := apiOf(
+		config.APIConfiguration{
+			Address: ":0",
+			TLS:     config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile},
+		},
+	)
 	ln, err := s.listenAPI(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +81,8 @@ func TestAPIWithTLS(t *testing.T) {
 		}
 		text, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if resp.StatusCode != want || (scheme == "https") != strings.Contains(string(text), "lifeline serve is starting") {
+		if resp.StatusCode != want ||
+			(scheme == "https") != strings.Contains(string(text), "lifeline serve is starting") {
 			t.Errorf("%s: %d %s", scheme, resp.StatusCode, text)
 		}
 	}

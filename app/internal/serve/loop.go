@@ -58,7 +58,15 @@ type loop struct {
 }
 
 func newLoop(s *server, r *recorder) *loop {
-	return &loop{s: s, recorder: r, in: make(chan item, backlog), spans: make(chan handed), calls: make(chan func(*recorder)), quit: make(chan struct{}), ended: make(chan struct{})}
+	return &loop{
+		s:        s,
+		recorder: r,
+		in:       make(chan item, backlog),
+		spans:    make(chan handed),
+		calls:    make(chan func(*recorder)),
+		quit:     make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
 }
 
 // emit and reached hand on what a watch tells. They wait while the loop is busy,

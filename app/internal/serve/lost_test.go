@@ -81,7 +81,12 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	})
 	must(t, err)
 	t.Cleanup(func() { _ = l.close() })
-	r, err := restore(t.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly}, forever)
+	r, err := restore(
+		t.Context(),
+		l,
+		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly},
+		forever,
+	)
 	must(t, err)
 	at := watch.Position{Version: "42"}
 	at.Resource.Resource, at.Resource.Version = "pods", "v1"
@@ -138,7 +143,12 @@ func TestLostWhileIdle(t *testing.T) {
 	t.Cleanup(func() { _ = l.close() })
 	var reported []error
 	l.replaced = func(why error) { reported = append(reported, why) }
-	r, err := restore(t.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly}, forever)
+	r, err := restore(
+		t.Context(),
+		l,
+		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly},
+		forever,
+	)
 	must(t, err)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	must(t, r.look(t.Context(), now))

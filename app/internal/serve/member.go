@@ -63,7 +63,8 @@ func (m *member) leads() bool { return m.leading.Load() }
 // seen the beginning, and would tell it otherwise than the leader, who has.
 func (s *server) sends(t *span.Trace) bool {
 	came := s.member.came.Load()
-	return came == 0 || s.member.leads() || !slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came })
+	return came == 0 || s.member.leads() ||
+		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came })
 }
 
 // prepare finds out which of several this server is.
@@ -95,11 +96,18 @@ func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err
 		}
 		part = func(ctx context.Context) error {
 			return replica.Run(ctx, replica.Options{
-				Client: leases, Namespace: cmp.Or(c.Namespace, s.namespace()), Name: c.Name,
+				Client:    leases,
+				Namespace: cmp.Or(c.Namespace, s.namespace()),
+				Name:      c.Name,
 				// Two that were given one name must not both lead.
 				Identity:      s.member.identity + "_" + rand.Text(),
-				LeaseDuration: c.LeaseDuration.Duration, RenewDeadline: c.RenewDeadline.Duration, RetryPeriod: c.RetryPeriod.Duration,
-				OnLead: s.lead, Delivered: s.delivered, OnDelivered: s.forget, Log: s.log,
+				LeaseDuration: c.LeaseDuration.Duration,
+				RenewDeadline: c.RenewDeadline.Duration,
+				RetryPeriod:   c.RetryPeriod.Duration,
+				OnLead:        s.lead,
+				Delivered:     s.delivered,
+				OnDelivered:   s.forget,
+				Log:           s.log,
 			})
 		}
 	default:
@@ -160,7 +168,10 @@ func (s *server) forget(before time.Time) {
 }
 
 // leases is the client for Leases. Its requests end in time to try again.
-func (s *server) leases(conf *rest.Config, c config.ReplicasConfiguration) (*coordinationv1.CoordinationV1Client, error) {
+func (s *server) leases(
+	conf *rest.Config,
+	c config.ReplicasConfiguration,
+) (*coordinationv1.CoordinationV1Client, error) {
 	conf = rest.CopyConfig(conf)
 	conf.Timeout = c.RenewDeadline.Duration / 2
 	conf.QPS, conf.Burst = 50, 100 // a Lease that waits for its turn is lost

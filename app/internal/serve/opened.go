@@ -50,7 +50,12 @@ type openSpan struct {
 // publish puts what is open now in place of what was. The traces are those of the
 // same look: a context from outside that began one has decided whether it is
 // sampled, else the ID decides.
-func (o *opened) publish(open iter.Seq2[object.Ref, trace.SpanContext], traces []*span.Trace, by sampling, now time.Time) {
+func (o *opened) publish(
+	open iter.Seq2[object.Ref, trace.SpanContext],
+	traces []*span.Trace,
+	by sampling,
+	now time.Time,
+) {
 	decided := map[trace.TraceID]bool{}
 	for _, t := range traces {
 		if sampled, is := outside(t); is {

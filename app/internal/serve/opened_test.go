@@ -73,7 +73,12 @@ func TestOpened(t *testing.T) {
 func TestOpenedSays(t *testing.T) {
 	began := func(i byte, sampled bool) *span.Trace {
 		id := trace.TraceID{0: 1, 14: i, 15: 1}
-		root := &span.Span{TraceID: id, ID: trace.SpanID{1}, RemoteParent: true, Attributes: []attribute.KeyValue{span.KeyParentSampled.Bool(sampled)}}
+		root := &span.Span{
+			TraceID:      id,
+			ID:           trace.SpanID{1},
+			RemoteParent: true,
+			Attributes:   []attribute.KeyValue{span.KeyParentSampled.Bool(sampled)},
+		}
 		return &span.Trace{ID: id, Spans: []*span.Span{root}}
 	}
 	for name, tc := range map[string]struct {
@@ -86,10 +91,17 @@ func TestOpenedSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var o opened
 			now := time.Now()
-			o.publish(openOnes("demo", 3), []*span.Trace{began(0, true), began(1, false)}, sampling{ratePerMillion: tc.rate}, now)
+			o.publish(
+				openOnes("demo", 3),
+				[]*span.Trace{began(0, true), began(1, false)},
+				sampling{ratePerMillion: tc.rate},
+				now,
+			)
 			for i, want := range tc.want {
 				sc, open := o.of("demo", types.UID(fmt.Sprint("demo/", i)), now)
-				if !open || sc.IsSampled() != want || !sc.IsRemote() || sc.TraceID() != (trace.TraceID{0: 1, 14: byte(i), 15: 1}) || sc.SpanID() != (trace.SpanID{7: 1}) {
+				if !open || sc.IsSampled() != want || !sc.IsRemote() ||
+					sc.TraceID() != (trace.TraceID{0: 1, 14: byte(i), 15: 1}) ||
+					sc.SpanID() != (trace.SpanID{7: 1}) {
 					t.Errorf("%d: %v, %v, want sampled %v", i, sc, open, want)
 				}
 			}
@@ -168,7 +180,11 @@ func TestOpenedAtLooks(t *testing.T) {
 // tells reports whether a span of the traces is of the object and has that context.
 func tells(traces []*span.Trace, sc trace.SpanContext, ref object.Ref) bool {
 	return slices.ContainsFunc(traces, func(t *span.Trace) bool {
-		return t.ID == sc.TraceID() && slices.ContainsFunc(t.Spans, func(s *span.Span) bool { return s.ID == sc.SpanID() && s.Object.UID == ref.UID })
+		return t.ID == sc.TraceID() &&
+			slices.ContainsFunc(
+				t.Spans,
+				func(s *span.Span) bool { return s.ID == sc.SpanID() && s.Object.UID == ref.UID },
+			)
 	})
 }
 

@@ -19,7 +19,10 @@ const outageAfter = 10 * time.Second
 // elsewhere finds no other that is better off.
 func (s *server) reaching() error {
 	if away := s.away(); away > 0 {
-		return fmt.Errorf("not reached for %s: what is stored can be read, and what happens meanwhile is caught up with later", away.Round(time.Second))
+		return fmt.Errorf(
+			"not reached for %s: what is stored can be read, and what happens meanwhile is caught up with later",
+			away.Round(time.Second),
+		)
 	}
 	return nil
 }

@@ -21,18 +21,68 @@ func TestOutage(t *testing.T) {
 		heard  time.Time
 		want   time.Duration
 	}{
-		"nothing yet":    {"nothing is watched", nil, time.Time{}, 0},
-		"all there":      {"the API server answers", resources{{Streams: 1, Connected: 1}, {Streams: 1, Connected: 1}}, time.Time{}, 0},
-		"one is away":    {"another one shows that the API server answers", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Connected: 1}}, time.Time{}, 0},
-		"all are away":   {"the outage began with the last of them", resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Behind: ago(time.Minute)}}, time.Time{}, time.Minute},
-		"some forbidden": {"what may not be read tells nothing", resources{{Streams: 1, Unreadable: 1}, {Streams: 1, Behind: ago(time.Minute)}}, time.Time{}, time.Minute},
-		"all forbidden":  {"that is another trouble", resources{{Streams: 1, Unreadable: 1}}, time.Time{}, 0},
-		"clock":          {"a clock that was set back makes no time", resources{{Streams: 1, Behind: ago(-time.Minute)}}, time.Time{}, 0},
-		"idle":           {"no watch brings anything, and the last probe was answered", resources{{Streams: 1, Connected: 1}}, ago(4 * time.Second), 4 * time.Second},
-		"hung":           {"the watches are connected, and no probe is answered", resources{{Streams: 1, Connected: 1}}, ago(time.Minute), time.Minute},
-		"hung, then cut": {"the outage began with the silence", resources{{Streams: 1, Behind: ago(time.Second)}}, ago(46 * time.Second), 46 * time.Second},
-		"refusing":       {"what is answered is of no use", resources{{Streams: 1, Behind: ago(time.Minute)}}, ago(time.Second), time.Minute},
-		"hung, no right": {"nothing may be watched: that is another trouble", resources{{Streams: 1, Unreadable: 1}}, ago(time.Minute), 0},
+		"nothing yet": {"nothing is watched", nil, time.Time{}, 0},
+		"all there": {
+			"the API server answers",
+			resources{{Streams: 1, Connected: 1}, {Streams: 1, Connected: 1}},
+			time.Time{},
+			0,
+		},
+		"one is away": {
+			"another one shows that the API server answers",
+			resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Connected: 1}},
+			time.Time{},
+			0,
+		},
+		"all are away": {
+			"the outage began with the last of them",
+			resources{{Streams: 1, Behind: ago(time.Hour)}, {Streams: 1, Behind: ago(time.Minute)}},
+			time.Time{},
+			time.Minute,
+		},
+		"some forbidden": {
+			"what may not be read tells nothing",
+			resources{{Streams: 1, Unreadable: 1}, {Streams: 1, Behind: ago(time.Minute)}},
+			time.Time{},
+			time.Minute,
+		},
+		"all forbidden": {"that is another trouble", resources{{Streams: 1, Unreadable: 1}}, time.Time{}, 0},
+		"clock": {
+			"a clock that was set back makes no time",
+			resources{{Streams: 1, Behind: ago(-time.Minute)}},
+			time.Time{},
+			0,
+		},
+		"idle": {
+			"no watch brings anything, and the last probe was answered",
+			resources{{Streams: 1, Connected: 1}},
+			ago(4 * time.Second),
+			4 * time.Second,
+		},
+		"hung": {
+			"the watches are connected, and no probe is answered",
+			resources{{Streams: 1, Connected: 1}},
+			ago(time.Minute),
+			time.Minute,
+		},
+		"hung, then cut": {
+			"the outage began with the silence",
+			resources{{Streams: 1, Behind: ago(time.Second)}},
+			ago(46 * time.Second),
+			46 * time.Second,
+		},
+		"refusing": {
+			"what is answered is of no use",
+			resources{{Streams: 1, Behind: ago(time.Minute)}},
+			ago(time.Second),
+			time.Minute,
+		},
+		"hung, no right": {
+			"nothing may be watched: that is another trouble",
+			resources{{Streams: 1, Unreadable: 1}},
+			ago(time.Minute),
+			0,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -52,13 +102,43 @@ func TestUndelivered(t *testing.T) {
 		stats  export.OutboxStats
 		want   string
 	}{
-		"nothing to do":  {"nothing is wrong", export.OutboxStats{}, ""},
-		"waiting":        {"spans that wait for their turn are no trouble", export.OutboxStats{Spans: 3, LastSuccess: then}, ""},
-		"well again":     {"the last attempt went well", export.OutboxStats{Spans: 3, LastError: refused, LastFailure: then, LastSuccess: later}, ""},
-		"held":           {"another server sends", export.OutboxStats{Spans: 3, Holding: true, LastError: refused, LastFailure: then}, ""},
-		"all sent":       {"some were refused, and none waits", export.OutboxStats{LastError: refused, LastFailure: then}, ""},
-		"down":           {"when it was well is told", export.OutboxStats{Endpoint: "otel:4317", Spans: 3, LastError: refused, LastFailure: later, LastSuccess: then}, "3 spans wait for otel:4317, which took some last at 2026-01-02T03:04:05Z: connection refused"},
-		"down from then": {"it never was there", export.OutboxStats{Endpoint: "otel:4317", Spans: 3, LastError: refused, LastFailure: later}, "3 spans wait for otel:4317, which took some never: connection refused"},
+		"nothing to do": {"nothing is wrong", export.OutboxStats{}, ""},
+		"waiting": {
+			"spans that wait for their turn are no trouble",
+			export.OutboxStats{Spans: 3, LastSuccess: then},
+			"",
+		},
+		"well again": {
+			"the last attempt went well",
+			export.OutboxStats{Spans: 3, LastError: refused, LastFailure: then, LastSuccess: later},
+			"",
+		},
+		"held": {
+			"another server sends",
+			export.OutboxStats{Spans: 3, Holding: true, LastError: refused, LastFailure: then},
+			"",
+		},
+		"all sent": {
+			"some were refused, and none waits",
+			export.OutboxStats{LastError: refused, LastFailure: then},
+			"",
+		},
+		"down": {
+			"when it was well is told",
+			export.OutboxStats{
+				Endpoint:    "otel:4317",
+				Spans:       3,
+				LastError:   refused,
+				LastFailure: later,
+				LastSuccess: then,
+			},
+			"3 spans wait for otel:4317, which took some last at 2026-01-02T03:04:05Z: connection refused",
+		},
+		"down from then": {
+			"it never was there",
+			export.OutboxStats{Endpoint: "otel:4317", Spans: 3, LastError: refused, LastFailure: later},
+			"3 spans wait for otel:4317, which took some never: connection refused",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,12 @@ func (s *server) newJoining(ctx context.Context) (*joining, error) {
 	if !receivesSpans(c) {
 		return nil, nil
 	}
-	o := stitch.Options{Mode: stitch.Mode(c.Joining.Mode), Drop: c.Joining.Unjoined == config.UnjoinedDrop, Window: c.Joining.Window.Duration, Kept: true}
+	o := stitch.Options{
+		Mode:   stitch.Mode(c.Joining.Mode),
+		Drop:   c.Joining.Unjoined == config.UnjoinedDrop,
+		Window: c.Joining.Window.Duration,
+		Kept:   true,
+	}
 	j := &joining{
 		window: o.Window,
 		stats:  func(st joiningStats) { s.joined.Store(&st) },

@@ -144,8 +144,15 @@ type look struct {
 
 func newRecorder(l *ledger, o recorderOptions) *recorder {
 	return &recorder{
-		recorderOptions: o, joining: o.Joining, engine: lifecycle.New(o.Engine), ledger: l,
-		marks: map[string]string{}, places: map[string]string{}, reached: map[string]watch.Position{}, at: map[string]watch.Position{}, open: map[trace.TraceID]uint64{},
+		recorderOptions: o,
+		joining:         o.Joining,
+		engine:          lifecycle.New(o.Engine),
+		ledger:          l,
+		marks:           map[string]string{},
+		places:          map[string]string{},
+		reached:         map[string]watch.Position{},
+		at:              map[string]watch.Position{},
+		open:            map[trace.TraceID]uint64{},
 	}
 }
 
@@ -175,8 +182,11 @@ func (r *recorder) blocked() bool { return r.held != nil }
 // idle reports whether a look would change nothing. A look replaces a store that is
 // not sound.
 func (r *recorder) idle(ctx context.Context) bool {
-	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 && r.orphans.none() && !r.save &&
-		r.joining.idle() && r.ledger.sound(ctx, r.renewals)
+	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 &&
+		r.orphans.none() &&
+		!r.save &&
+		r.joining.idle() &&
+		r.ledger.sound(ctx, r.renewals)
 }
 
 // look stores what has become of what was seen. After an error the same look is
@@ -214,7 +224,12 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 
 // prepare makes the batch of one look.
 func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
-	l := &look{batch: &store.Batch{AsOf: now, State: map[string][]byte{}}, seen: len(r.seen), prints: map[trace.TraceID]uint64{}, journal: r.journal}
+	l := &look{
+		batch:   &store.Batch{AsOf: now, State: map[string][]byte{}},
+		seen:    len(r.seen),
+		prints:  map[trace.TraceID]uint64{},
+		journal: r.journal,
+	}
 	if l.seen > 0 {
 		l.first = r.seen[0].Seen
 	}
@@ -353,13 +368,16 @@ func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trac
 		}
 	}
 	mine := *t
-	mine.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(s *span.Span) bool { // a parent comes before its children
-		kept[s.ID] = kept[s.Parent] || r.unclaimed.leaves(r.share, s)
-		if !kept[s.ID] {
-			r.unclaimed.hold(s)
-		}
-		return !kept[s.ID]
-	})
+	mine.Spans = slices.DeleteFunc(
+		slices.Clone(t.Spans),
+		func(s *span.Span) bool { // a parent comes before its children
+			kept[s.ID] = kept[s.Parent] || r.unclaimed.leaves(r.share, s)
+			if !kept[s.ID] {
+				r.unclaimed.hold(s)
+			}
+			return !kept[s.ID]
+		},
+	)
 	if len(mine.Spans) == 0 {
 		return nil, nil
 	}

@@ -63,7 +63,12 @@ func begin(t *testing.T, stores ...store.Store) *restored {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := restore(t.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly}, forever)
+	r, err := restore(
+		t.Context(),
+		l,
+		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly},
+		forever,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +168,10 @@ func TestResourceIsGone(t *testing.T) {
 	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
 	r := begin(t, st)
 	pods := watch.Position{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Version: "42"}
-	heads := watch.Position{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, Version: "43"}
+	heads := watch.Position{
+		Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"},
+		Version:  "43",
+	}
 	gone := heads
 	gone.Version = ""
 	back := heads
@@ -222,12 +230,21 @@ func TestBeginsAnew(t *testing.T) {
 	if open == 0 {
 		t.Fatal("nothing is open")
 	}
-	if err := r.ledger.commit(t.Context(), &store.Batch{AsOf: now, State: map[string][]byte{engineState: []byte("of another version")}}); err != nil {
+	if err := r.ledger.commit(
+		t.Context(),
+		&store.Batch{AsOf: now, State: map[string][]byte{engineState: []byte("of another version")}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	again := begin(t, st)
 	if again.anew == nil || len(again.orphans.traces) != open || len(again.at) != 0 {
-		t.Fatalf("began anew for %v with %d orphans and %d positions, want %d and 0", again.anew, len(again.orphans.traces), len(again.at), open)
+		t.Fatalf(
+			"began anew for %v with %d orphans and %d positions, want %d and 0",
+			again.anew,
+			len(again.orphans.traces),
+			len(again.at),
+			open,
+		)
 	}
 	if err := again.look(t.Context(), now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
@@ -282,7 +299,10 @@ func TestDamagedTrace(t *testing.T) {
 				break
 			}
 			if engine != nil {
-				if err := j.ledger.commit(t.Context(), &store.Batch{AsOf: now, State: map[string][]byte{engineState: engine}}); err != nil {
+				if err := j.ledger.commit(
+					t.Context(),
+					&store.Batch{AsOf: now, State: map[string][]byte{engineState: engine}},
+				); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -290,7 +310,11 @@ func TestDamagedTrace(t *testing.T) {
 			j.start(t)
 			j.mustLook(t, now.Add(time.Millisecond))
 			_, open := j.open[bad.id]
-			if _, err := st.Trace(t.Context(), bad.id); open != (engine == nil) || errors.Is(err, store.ErrNotFound) != (engine != nil) {
+			if _, err := st.Trace(
+				t.Context(),
+				bad.id,
+			); open != (engine == nil) ||
+				errors.Is(err, store.ErrNotFound) != (engine != nil) {
 				t.Errorf("open: %t (%v)", open, err)
 			}
 		})
@@ -316,7 +340,16 @@ func TestOtherOptions(t *testing.T) {
 	if err := r.look(t.Context(), seen[half-1].Seen); err != nil {
 		t.Fatal(err)
 	}
-	r2, err := restore(t.Context(), r.ledger, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded", Settle: time.Minute}, Sampling: keepAll, Warn: quietly}, forever)
+	r2, err := restore(
+		t.Context(),
+		r.ledger,
+		recorderOptions{
+			Engine:   lifecycle.Options{Cluster: "recorded", Settle: time.Minute},
+			Sampling: keepAll,
+			Warn:     quietly,
+		},
+		forever,
+	)
 	if err != nil || r2.anew != nil {
 		t.Fatal(err, r2.anew)
 	}

@@ -212,7 +212,9 @@ func (k *teller) collect() {
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(&tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{record.Trace}, "")})
+		text, err := proto.MarshalOptions{
+			Deterministic: true,
+		}.Marshal(&tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{record.Trace}, "")})
 		if err != nil {
 			k.t.Fatal(err)
 		}

@@ -62,6 +62,11 @@ func (s *server) reload(c *config.ServerConfiguration, fields []string) error {
 		s.outbox.SetLimits(c.OTLP.Outbox.MaxSpans, c.OTLP.Outbox.MaxAge.Duration)
 	}
 	s.metrics.ConfigReloads.Inc(reloaded)
-	s.log.LogAttrs(context.Background(), slog.LevelInfo, "configuration taken over", slog.String("changed", strings.Join(fields, ", ")))
+	s.log.LogAttrs(
+		context.Background(),
+		slog.LevelInfo,
+		"configuration taken over",
+		slog.String("changed", strings.Join(fields, ", ")),
+	)
 	return nil
 }

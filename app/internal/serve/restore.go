@@ -152,7 +152,9 @@ type engineOptions struct {
 }
 
 func encodeOptions(o lifecycle.Options, at time.Time) ([]byte, error) {
-	data, err := json.Marshal(engineOptions{At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience})
+	data, err := json.Marshal(
+		engineOptions{At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode the options of the engine: %w", err)
 	}

@@ -18,14 +18,19 @@ import (
 // A backend that did not want what belongs to no change is no reason for a server
 // that was stopped to end with an error.
 func TestPassedOnInVain(t *testing.T) {
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	backend := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }),
+	)
 	defer backend.Close()
 	to := export.Options{Endpoint: backend.URL}
 	passing, err := export.New(t.Context(), to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	outbox, err := export.OpenOutbox(t.Context(), export.OutboxOptions{Options: to, Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))})
+	outbox, err := export.OpenOutbox(
+		t.Context(),
+		export.OutboxOptions{Options: to, Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,7 +273,12 @@ func over(ctx context.Context, err error) error {
 func bind(ctx context.Context, field, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s (set %s to a free address, or end what has it): %w", address, field, err)
+		return nil, fmt.Errorf(
+			"cannot listen on %s (set %s to a free address, or end what has it): %w",
+			address,
+			field,
+			err,
+		)
 	}
 	return netutil.LimitListener(ln, api.MaxConnections), nil
 }
@@ -281,9 +286,12 @@ func bind(ctx context.Context, field, address string) (net.Listener, error) {
 // listenAPI opens the listener of the API. Its errors name the section of the configuration.
 func (s *server) listenAPI(ctx context.Context) (net.Listener, error) {
 	c := s.conf.Load().API
-	ln, err := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS}).Listen(ctx, listen.Purpose{
-		Name: "the API", MaxConnections: api.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
-	})
+	ln, err := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS}).Listen(
+		ctx,
+		listen.Purpose{
+			Name: "the API", MaxConnections: api.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
+		},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("%w (api.address, api.tls)", err)
 	}

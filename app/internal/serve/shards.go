@@ -73,10 +73,23 @@ func newShards(s *server, leases leasesGetter, namespace string, c config.Replic
 	h := &shards{s: s, first: make(chan struct{}), views: make(chan shard.View, 1)}
 	var err error
 	h.member, err = shard.New(shard.Options{
-		Client: leases, Namespace: namespace, Name: c.Name, Identity: s.member.identity,
-		LeaseDuration: c.LeaseDuration.Duration, RenewDeadline: c.RenewDeadline.Duration, RetryPeriod: c.RetryPeriod.Duration,
-		Grace: shardGrace, Recall: shardRecall, Log: s.log,
-		Hooks: shard.Hooks{OnView: h.onView, Ready: h.isReady, Seen: h.seen.Load, Open: h.oldest, Told: h.told.Load},
+		Client:        leases,
+		Namespace:     namespace,
+		Name:          c.Name,
+		Identity:      s.member.identity,
+		LeaseDuration: c.LeaseDuration.Duration,
+		RenewDeadline: c.RenewDeadline.Duration,
+		RetryPeriod:   c.RetryPeriod.Duration,
+		Grace:         shardGrace,
+		Recall:        shardRecall,
+		Log:           s.log,
+		Hooks: shard.Hooks{
+			OnView: h.onView,
+			Ready:  h.isReady,
+			Seen:   h.seen.Load,
+			Open:   h.oldest,
+			Told:   h.told.Load,
+		},
 	})
 	return h, err
 }

@@ -15,14 +15,28 @@ import (
 
 // sources tells what the traces are made of, as far as the parts are there.
 func (s *server) sources() api.Sources {
-	out := api.Sources{Received: s.received.Summary(s.clock.Now()), Receives: s.receives(), Configuration: shownConfig(s.conf.Load())}
+	out := api.Sources{
+		Received:      s.received.Summary(s.clock.Now()),
+		Receives:      s.receives(),
+		Configuration: shownConfig(s.conf.Load()),
+	}
 	if s.running.Load() {
 		out.Watch = s.watched()
 	}
 	if j := s.joined.Load(); j != nil {
 		out.Joining = &api.Joining{
-			Received: j.Received, Noise: j.Noise, Joined: j.Joined, Late: j.Late, Passed: j.Passed, Expired: j.Expired,
-			Evicted: j.Evicted, Surplus: j.Surplus, Overdue: j.Overdue, Untimely: j.Untimely, Corrected: j.Corrected, Buffered: int64(j.Buffered),
+			Received:  j.Received,
+			Noise:     j.Noise,
+			Joined:    j.Joined,
+			Late:      j.Late,
+			Passed:    j.Passed,
+			Expired:   j.Expired,
+			Evicted:   j.Evicted,
+			Surplus:   j.Surplus,
+			Overdue:   j.Overdue,
+			Untimely:  j.Untimely,
+			Corrected: j.Corrected,
+			Buffered:  int64(j.Buffered),
 		}
 	}
 	return out

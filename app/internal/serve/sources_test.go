@@ -64,7 +64,10 @@ func TestSourcesCounted(t *testing.T) {
 		t.Error(err)
 	}
 	write := &observation.Write{Resource: "configmaps", Verb: "update", Code: 409, AuditID: "a", Start: now, End: now}
-	if err := l.takeIn(t.Context(), []*observation.Observation{{Seen: now, Source: observation.SourceAudit, Write: write}}); err != nil {
+	if err := l.takeIn(
+		t.Context(),
+		[]*observation.Observation{{Seen: now, Source: observation.SourceAudit, Write: write}},
+	); err != nil {
 		t.Error(err)
 	}
 	l.stop()

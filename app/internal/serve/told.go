@@ -161,8 +161,16 @@ func (s *server) keeping() (err error) {
 func (s *server) serveAPI(address string) error {
 	c := s.conf.Load().API
 	server, err := api.New(api.Options{
-		Store: s.ledger, Hub: &s.hub, Cluster: s.cluster, Info: s.info, Sources: s.sources, MaxStreams: c.MaxStreams, Hosts: []string{hostOf(c.Address)},
-		Clock: s.clock.Now, Log: s.log, Metrics: s.metrics,
+		Store:      s.ledger,
+		Hub:        &s.hub,
+		Cluster:    s.cluster,
+		Info:       s.info,
+		Sources:    s.sources,
+		MaxStreams: c.MaxStreams,
+		Hosts:      []string{hostOf(c.Address)},
+		Clock:      s.clock.Now,
+		Log:        s.log,
+		Metrics:    s.metrics,
 	})
 	if err != nil {
 		return err
@@ -174,7 +182,13 @@ func (s *server) serveAPI(address string) error {
 
 func (s *server) info() api.Info {
 	c := s.conf.Load().Replicas
-	i := api.Info{Version: s.opts.Version, Cluster: s.cluster, Identity: s.member.identity, Mode: c.Mode, Leading: s.member.leads()}
+	i := api.Info{
+		Version:  s.opts.Version,
+		Cluster:  s.cluster,
+		Identity: s.member.identity,
+		Mode:     c.Mode,
+		Leading:  s.member.leads(),
+	}
 	s.state.set(func(st *state) { i.AsOf = st.asOf })
 	return i
 }

@@ -19,7 +19,11 @@ func TestBlind(t *testing.T) {
 		"ended":        {"what nothing watches any more does not count", resources{{}}, false},
 		"one of two":   {"little is better than nothing", resources{{Streams: 2, Unreadable: 2}, {Streams: 1}}, false},
 		"some streams": {"some namespaces may be read", resources{{Streams: 2, Unreadable: 1}}, false},
-		"none":         {"there is nothing to see", resources{{Streams: 2, Unreadable: 2}, {Streams: 1, Unreadable: 1}, {}}, true},
+		"none": {
+			"there is nothing to see",
+			resources{{Streams: 2, Unreadable: 2}, {Streams: 1, Unreadable: 1}, {}},
+			true,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

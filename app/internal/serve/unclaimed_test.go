@@ -16,7 +16,10 @@ import (
 
 func TestUnclaimed(t *testing.T) {
 	// b has taken over what begins at 20; a finishes what it has.
-	both := shard.Table{Version: 1, Epochs: []shard.Epoch{{ID: 1, From: 1, Members: []string{"a"}}, {ID: 2, From: 20, Members: []string{"b"}}}}
+	both := shard.Table{
+		Version: 1,
+		Epochs:  []shard.Epoch{{ID: 1, From: 1, Members: []string{"a"}}, {ID: 2, From: 20, Members: []string{"b"}}},
+	}
 	gone := func(since uint64) shard.Table {
 		t := both
 		t.Version, t.Epochs, t.Parted = 2, slices.Clone(both.Epochs), []shard.Parted{{Identity: "a", Told: 25}}
@@ -27,11 +30,15 @@ func TestUnclaimed(t *testing.T) {
 	leaving := shard.Table{Version: 3, Epochs: both.Epochs[1:]}
 	stays := shard.Table{Version: 3, Epochs: []shard.Epoch{{ID: 3, From: 20, Members: []string{"a", "b"}}}}
 	now := time.Unix(1_800_000_000, 0)
-	trace := &span.Trace{ID: [16]byte{1}, Spans: []*span.Span{{
-		ID:     [8]byte{1},
-		Object: object.Ref{Namespace: "web"},
-		Events: []span.Event{{Time: now, Name: span.EventWrite, Attributes: []attribute.KeyValue{span.KeyRV.Int64(15)}}},
-	}}}
+	trace := &span.Trace{ID: [16]byte{1}, Spans: []*span.Span{
+		{
+			ID:     [8]byte{1},
+			Object: object.Ref{Namespace: "web"},
+			Events: []span.Event{
+				{Time: now, Name: span.EventWrite, Attributes: []attribute.KeyValue{span.KeyRV.Int64(15)}},
+			},
+		},
+	}}
 	for name, c := range map[string]struct {
 		reason  string
 		then    shard.Table
@@ -60,7 +67,12 @@ func TestUnclaimed(t *testing.T) {
 				t.Fatal("what another owns is not kept")
 			}
 			for id, rv := range map[byte]int64{3: 24, 4: 26} { // before it goes, and when nobody knows yet
-				s := &span.Span{TraceID: trace.ID, ID: [8]byte{id}, Object: trace.Spans[0].Object, Attributes: []attribute.KeyValue{span.KeyRV.Int64(rv)}}
+				s := &span.Span{
+					TraceID:    trace.ID,
+					ID:         [8]byte{id},
+					Object:     trace.Spans[0].Object,
+					Attributes: []attribute.KeyValue{span.KeyRV.Int64(rv)},
+				}
 				if u.leaves(share(both), s) {
 					t.Error("an amendment is told that is another's")
 				}

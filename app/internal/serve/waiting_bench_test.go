@@ -49,7 +49,12 @@ func BenchmarkUntilQueryable(b *testing.B) {
 	s.clock = newClock(func() time.Time { return at.Add(time.Since(began)) }, time.Time{}, func(time.Duration) {})
 	s.received = received.New(at)
 	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}, window: time.Minute}
-	r, err := restore(b.Context(), l, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j}, forever)
+	r, err := restore(
+		b.Context(),
+		l,
+		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j},
+		forever,
+	)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -70,7 +75,11 @@ func BenchmarkUntilQueryable(b *testing.B) {
 		time.Sleep(rand.N(lookEvery))
 		one := syncOf(byte(i), pod, s.clock.Now())
 		one.ID = trace.SpanID{7, byte(i >> 8), byte(i)}
-		body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{{ID: one.TraceID, Spans: []*span.Span{one}}}, "")})
+		body, err := proto.Marshal(
+			&tracepb.TracesData{
+				ResourceSpans: span.ToOTLP([]*span.Trace{{ID: one.TraceID, Spans: []*span.Span{one}}}, ""),
+			},
+		)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -178,7 +187,10 @@ func recordedRequests(b *testing.B) (out []*tracepb.TracesData) {
 // receiveFor runs a receiver for sink.
 func receiveFor(b *testing.B, sink otlp.Sink, now func() time.Time) (url string, stop func()) {
 	b.Helper()
-	in, err := otlp.New(b.Context(), otlp.Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0"}, Sink: sink, Clock: now})
+	in, err := otlp.New(
+		b.Context(),
+		otlp.Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0"}, Sink: sink, Clock: now},
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -47,7 +47,12 @@ func looping(t *testing.T, st store.Store) *loop {
 		t.Fatal(err)
 	}
 	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}, window: time.Minute}
-	r, err := restore(t.Context(), lg, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j}, forever)
+	r, err := restore(
+		t.Context(),
+		lg,
+		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j},
+		forever,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,19 +40,59 @@ func TestHomes(t *testing.T) {
 		spans  []*span.Span
 		want   []string // by span
 	}{
-		"ours alone":        {"what is about an object is where that is", []*span.Span{ours(1, 0, "x", 1), ours(2, 1, "y", 2)}, []string{"x", "y"}},
-		"below ours":        {"a request goes with its write", []*span.Span{ours(1, 0, "x", 1), theirs(2, 1)}, []string{"x", "x"}},
-		"below theirs":      {"and what it called with it", []*span.Span{ours(1, 0, "x", 1), theirs(2, 1), theirs(3, 2), theirs(4, 3)}, []string{"x", "x", "x", "x"}},
-		"children first":    {"order does not matter", []*span.Span{theirs(4, 3), theirs(3, 2), theirs(2, 1), ours(1, 0, "x", 1)}, []string{"x", "x", "x", "x"}},
-		"the nearest":       {"each goes with what it is below", []*span.Span{ours(1, 0, "x", 1), theirs(3, 1), ours(2, 1, "y", 2), theirs(4, 2), theirs(5, 4)}, []string{"x", "x", "y", "y", "y"}},
-		"ours below theirs": {"an operator's reconcile has our writes below it", []*span.Span{ours(1, 0, "x", 1), theirs(2, 1), ours(3, 2, "y", 2), theirs(4, 3)}, []string{"x", "x", "y", "y"}},
-		"of the cluster":    {"a Node's are the cluster's", []*span.Span{ours(1, 0, "", 1), theirs(2, 1), ours(3, 1, "x", 2)}, []string{"", "", "x"}},
-		"above ours":        {"a pipeline's span goes with the change that it made", []*span.Span{theirs(1, 0), ours(2, 1, "x", 1), theirs(3, 2)}, []string{"x", "x", "x"}},
-		"parent unknown":    {"what it is below has not come", []*span.Span{ours(1, 0, "x", 1), theirs(3, 9), theirs(4, 3)}, []string{"x", "x", "x"}},
-		"a circle":          {"whoever sends this, somebody keeps it", []*span.Span{ours(1, 0, "x", 1), theirs(2, 3), theirs(3, 2), theirs(4, 3)}, []string{"x", "x", "x", "x"}},
-		"itself":            {"a circle of one", []*span.Span{ours(1, 0, "x", 1), theirs(2, 2)}, []string{"x", "x"}},
-		"theirs alone":      {"nobody's are the cluster's", []*span.Span{theirs(1, 0), theirs(2, 1)}, []string{"", ""}},
-		"nothing":           {"there are traces of which nothing is known", nil, nil},
+		"ours alone": {
+			"what is about an object is where that is",
+			[]*span.Span{ours(1, 0, "x", 1), ours(2, 1, "y", 2)},
+			[]string{"x", "y"},
+		},
+		"below ours": {
+			"a request goes with its write",
+			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 1)},
+			[]string{"x", "x"},
+		},
+		"below theirs": {
+			"and what it called with it",
+			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 1), theirs(3, 2), theirs(4, 3)},
+			[]string{"x", "x", "x", "x"},
+		},
+		"children first": {
+			"order does not matter",
+			[]*span.Span{theirs(4, 3), theirs(3, 2), theirs(2, 1), ours(1, 0, "x", 1)},
+			[]string{"x", "x", "x", "x"},
+		},
+		"the nearest": {
+			"each goes with what it is below",
+			[]*span.Span{ours(1, 0, "x", 1), theirs(3, 1), ours(2, 1, "y", 2), theirs(4, 2), theirs(5, 4)},
+			[]string{"x", "x", "y", "y", "y"},
+		},
+		"ours below theirs": {
+			"an operator's reconcile has our writes below it",
+			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 1), ours(3, 2, "y", 2), theirs(4, 3)},
+			[]string{"x", "x", "y", "y"},
+		},
+		"of the cluster": {
+			"a Node's are the cluster's",
+			[]*span.Span{ours(1, 0, "", 1), theirs(2, 1), ours(3, 1, "x", 2)},
+			[]string{"", "", "x"},
+		},
+		"above ours": {
+			"a pipeline's span goes with the change that it made",
+			[]*span.Span{theirs(1, 0), ours(2, 1, "x", 1), theirs(3, 2)},
+			[]string{"x", "x", "x"},
+		},
+		"parent unknown": {
+			"what it is below has not come",
+			[]*span.Span{ours(1, 0, "x", 1), theirs(3, 9), theirs(4, 3)},
+			[]string{"x", "x", "x"},
+		},
+		"a circle": {
+			"whoever sends this, somebody keeps it",
+			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 3), theirs(3, 2), theirs(4, 3)},
+			[]string{"x", "x", "x", "x"},
+		},
+		"itself":       {"a circle of one", []*span.Span{ours(1, 0, "x", 1), theirs(2, 2)}, []string{"x", "x"}},
+		"theirs alone": {"nobody's are the cluster's", []*span.Span{theirs(1, 0), theirs(2, 1)}, []string{"", ""}},
+		"nothing":      {"there are traces of which nothing is known", nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +128,11 @@ func TestJoinedParts(t *testing.T) {
 	other := map[string]string{"a": "b", "b": "a"}
 	stranger := other[choose("", both)] // who does not own the cluster's
 	settled := Table{Version: 2, Epochs: []Epoch{{ID: 1, Members: both}}}
-	moving := Table{Version: 3, Epochs: []Epoch{{ID: 1, Members: []string{stranger}}}, Pending: &Pending{ID: 2, Members: both, Hold: true, Version: 3}}
+	moving := Table{
+		Version: 3,
+		Epochs:  []Epoch{{ID: 1, Members: []string{stranger}}},
+		Pending: &Pending{ID: 2, Members: both, Hold: true, Version: 3},
+	}
 
 	of1, of2 := of[stranger], of[other[stranger]]
 	cases := map[string]struct {
@@ -97,10 +141,26 @@ func TestJoinedParts(t *testing.T) {
 		// mine are the IDs that the stranger to the cluster's objects keeps.
 		mine []byte
 	}{
-		"all of one":       {"it owns nothing of the cluster, and keeps it all", []*span.Span{ours(1, 0, of1, 5), theirs(2, 1), theirs(3, 2)}, []byte{1, 2, 3}},
-		"nothing of it":    {"what is joined to another's part is not its own", []*span.Span{ours(1, 0, of2, 5), theirs(2, 1)}, nil},
-		"some":             {"the rest is the other's", []*span.Span{ours(1, 0, of2, 5), theirs(2, 1), ours(3, 1, of1, 7), theirs(4, 3), theirs(5, 4)}, []byte{3, 4, 5}},
-		"of the cluster's": {"the cluster's are the other's, as all of the cluster", []*span.Span{ours(1, 0, "", 5), theirs(2, 1), ours(3, 1, of1, 7)}, []byte{3}},
+		"all of one": {
+			"it owns nothing of the cluster, and keeps it all",
+			[]*span.Span{ours(1, 0, of1, 5), theirs(2, 1), theirs(3, 2)},
+			[]byte{1, 2, 3},
+		},
+		"nothing of it": {
+			"what is joined to another's part is not its own",
+			[]*span.Span{ours(1, 0, of2, 5), theirs(2, 1)},
+			nil,
+		},
+		"some": {
+			"the rest is the other's",
+			[]*span.Span{ours(1, 0, of2, 5), theirs(2, 1), ours(3, 1, of1, 7), theirs(4, 3), theirs(5, 4)},
+			[]byte{3, 4, 5},
+		},
+		"of the cluster's": {
+			"the cluster's are the other's, as all of the cluster",
+			[]*span.Span{ours(1, 0, "", 5), theirs(2, 1), ours(3, 1, of1, 7)},
+			[]byte{3},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,11 @@ func TestOnARealCluster(t *testing.T) {
 			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("member", identity),
 			Hooks: Hooks{
-				OnView: func(View) {}, Ready: func(View) bool { return true },
-				Seen: func() uint64 { return rv.Add(1) }, Open: func() uint64 { return rv.Load() + 1_000_000 }, Told: rv.Load,
+				OnView: func(View) {},
+				Ready:  func(View) bool { return true },
+				Seen:   func() uint64 { return rv.Add(1) },
+				Open:   func() uint64 { return rv.Load() + 1_000_000 },
+				Told:   rv.Load,
 			},
 		})
 		if err != nil {
@@ -45,7 +48,8 @@ func TestOnARealCluster(t *testing.T) {
 		began := time.Now()
 		for {
 			table := m.View().Table()
-			if n := len(table.Epochs); m.View().Valid() && n == 1 && table.Pending == nil && slices.Equal(table.Epochs[0].live(), want) {
+			if n := len(table.Epochs); m.View().Valid() && n == 1 && table.Pending == nil &&
+				slices.Equal(table.Epochs[0].live(), want) {
 				t.Logf("%v after %s, version %d", want, time.Since(began).Round(time.Millisecond), table.Version)
 				return
 			}
@@ -73,7 +77,11 @@ func TestOnARealCluster(t *testing.T) {
 	if err := stopC(); err != nil {
 		t.Error(err)
 	}
-	if err := client.Leases("default").DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: LabelGroup + "=" + name}); err != nil {
+	if err := client.Leases("default").DeleteCollection(
+		context.Background(),
+		metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: LabelGroup + "=" + name},
+	); err != nil {
 		t.Error(err)
 	}
 }

@@ -42,8 +42,14 @@ func put(lease *coordinationv1.Lease, annotation string, v any) error {
 		return err
 	}
 	if len(text) > maxAnnotation {
-		return fmt.Errorf("cannot write annotation %s of Lease %s/%s: %d bytes are more than the limit of %d; let fewer members take part",
-			annotation, lease.Namespace, lease.Name, len(text), maxAnnotation)
+		return fmt.Errorf(
+			"cannot write annotation %s of Lease %s/%s: %d bytes are more than the limit of %d; let fewer members take part",
+			annotation,
+			lease.Namespace,
+			lease.Name,
+			len(text),
+			maxAnnotation,
+		)
 	}
 	if lease.Annotations == nil {
 		lease.Annotations = map[string]string{}
@@ -66,7 +72,13 @@ func get(lease *coordinationv1.Lease, annotation string, v any) error {
 			annotation, lease.Namespace, lease.Name, len(text), maxAnnotation)
 	}
 	if err := json.Unmarshal([]byte(text), v); err != nil {
-		return fmt.Errorf("cannot read annotation %s of Lease %s/%s: %w; delete the Lease if nothing of the group runs", annotation, lease.Namespace, lease.Name, err)
+		return fmt.Errorf(
+			"cannot read annotation %s of Lease %s/%s: %w; delete the Lease if nothing of the group runs",
+			annotation,
+			lease.Namespace,
+			lease.Name,
+			err,
+		)
 	}
 	return nil
 }
@@ -82,7 +94,12 @@ func readTable(lease *coordinationv1.Lease) (Table, error) {
 		wrong = wrong || len(e.Members) == 0 || i > 0 && e.From < t.Epochs[i-1].From
 	}
 	if wrong {
-		return Table{}, fmt.Errorf("cannot read annotation %s of Lease %s/%s: no table of epochs; delete the Lease if nothing of the group runs", AnnotationTable, lease.Namespace, lease.Name)
+		return Table{}, fmt.Errorf(
+			"cannot read annotation %s of Lease %s/%s: no table of epochs; delete the Lease if nothing of the group runs",
+			AnnotationTable,
+			lease.Namespace,
+			lease.Name,
+		)
 	}
 	return t, nil
 }

@@ -168,7 +168,17 @@ func (m *Member) show(v View, until time.Time) bool {
 		return false
 	}
 	if v.valid {
-		m.o.Log.Info("shards", "group", m.o.Name, "version", v.table.Version, "epochs", len(v.table.Epochs), "pending", v.table.Pending != nil)
+		m.o.Log.Info(
+			"shards",
+			"group",
+			m.o.Name,
+			"version",
+			v.table.Version,
+			"epochs",
+			len(v.table.Epochs),
+			"pending",
+			v.table.Pending != nil,
+		)
 	}
 	m.o.Hooks.OnView(v)
 	return true

@@ -49,15 +49,30 @@ type group struct {
 func newGroup(t *testing.T, seed uint64) *group {
 	t.Helper()
 	return &group{
-		world:  &world{t: t, r: rand.New(rand.NewPCG(seed, 7)), rv: 10, kept: 1e6, sent: map[string]int{}, asked: map[string]uint64{}},
+		world: &world{
+			t:     t,
+			r:     rand.New(rand.NewPCG(seed, 7)),
+			rv:    10,
+			kept:  1e6,
+			sent:  map[string]int{},
+			asked: map[string]uint64{},
+		},
 		server: leasetest.New(),
 	}
 }
 
 func options(client *leasetest.Client, identity string, hooks Hooks) Options {
 	return Options{
-		Client: client, Namespace: "lifeline", Name: "lifeline", Identity: identity, Grace: 20 * time.Minute, Recall: 20 * time.Second,
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, Hooks: hooks,
+		Client:        client,
+		Namespace:     "lifeline",
+		Name:          "lifeline",
+		Identity:      identity,
+		Grace:         20 * time.Minute,
+		Recall:        20 * time.Second,
+		LeaseDuration: 15 * time.Second,
+		RenewDeadline: 10 * time.Second,
+		RetryPeriod:   2 * time.Second,
+		Hooks:         hooks,
 	}
 }
 
@@ -146,7 +161,8 @@ func (g *group) remember(m *Member) {
 	}
 	for _, p := range g.processes {
 		for _, e := range t.Epochs {
-			if gone := e.gone(p.identity); gone != nil && (p.crashed || p.member.leaving) { // or there was nobody to leave it to
+			if gone := e.gone(p.identity); gone != nil &&
+				(p.crashed || p.member.leaving) { // or there was nobody to leave it to
 				g.asked[p.identity] = gone.Since
 			}
 		}
@@ -375,7 +391,17 @@ func TestLeaseCannotBeDeleted(t *testing.T) {
 		var said bytes.Buffer
 		server := leasetest.New()
 		number := func() uint64 { return 1 }
-		o := options(server.Client(), "a", Hooks{OnView: func(View) {}, Ready: func(View) bool { return true }, Seen: number, Open: number, Told: number})
+		o := options(
+			server.Client(),
+			"a",
+			Hooks{
+				OnView: func(View) {},
+				Ready:  func(View) bool { return true },
+				Seen:   number,
+				Open:   number,
+				Told:   number,
+			},
+		)
 		o.Client, o.Grace, o.Recall, o.Log = keeping{o.Client}, 0, 0, slog.New(slog.NewTextHandler(&said, nil))
 		gone := newLease(&o, memberName(o.Name, "b"))
 		if err := put(gone, AnnotationState, State{Left: true}); err != nil {

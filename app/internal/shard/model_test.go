@@ -124,7 +124,9 @@ func short(t Table) string {
 func (w *world) fail(format string, args ...any) {
 	w.t.Helper()
 	log := slices.DeleteFunc(slices.Clone(w.log), func(line string) bool { // sendings of others
-		return strings.Contains(line, " sends ") && len(args) > 1 && !strings.Contains(line, fmt.Sprintf(" sends %v of", args[0])) && !strings.Contains(line, fmt.Sprintf(" sends %v of", args[1]))
+		return strings.Contains(line, " sends ") && len(args) > 1 &&
+			!strings.Contains(line, fmt.Sprintf(" sends %v of", args[0])) &&
+			!strings.Contains(line, fmt.Sprintf(" sends %v of", args[1]))
 	})
 	w.t.Fatalf("%s\nhistory:\n%s\ntable: %s", fmt.Sprintf(format, args...), strings.Join(log, "\n"), short(w.table))
 }
@@ -152,7 +154,12 @@ func (w *world) write() {
 	}
 	if len(open) < 3 || w.r.IntN(3) == 0 {
 		all := w.namespaces()
-		p := &part{id: fmt.Sprintf("trace-%d", len(w.parts)), namespace: all[w.r.IntN(len(all))], first: w.rv, writes: []uint64{w.rv}}
+		p := &part{
+			id:        fmt.Sprintf("trace-%d", len(w.parts)),
+			namespace: all[w.r.IntN(len(all))],
+			first:     w.rv,
+			writes:    []uint64{w.rv},
+		}
 		w.parts = append(w.parts, p)
 		return
 	}
@@ -328,7 +335,13 @@ func (w *world) check(before Table) {
 
 func (w *world) crash(m *member, finished bool) {
 	m.gone = true
-	w.note("%s is gone (finished %t), since %d version %d", m.identity, finished, m.published.Since, m.published.Version)
+	w.note(
+		"%s is gone (finished %t), since %d version %d",
+		m.identity,
+		finished,
+		m.published.Since,
+		m.published.Version,
+	)
 	m.crashed = !finished
 }
 
@@ -392,7 +405,13 @@ func (w *world) settle() {
 	w.rounds(60)
 	for _, p := range w.parts {
 		if w.sent[p.id] == 0 && w.due(p) {
-			w.fail("nobody has sent %s of %q, which began at %d and ended at %d", p.id, p.namespace, p.first, p.writes[len(p.writes)-1])
+			w.fail(
+				"nobody has sent %s of %q, which began at %d and ended at %d",
+				p.id,
+				p.namespace,
+				p.first,
+				p.writes[len(p.writes)-1],
+			)
 		}
 	}
 	if n := len(w.table.Epochs); n > 1 && w.table.Pending == nil && len(w.leavers()) == 0 {
@@ -440,7 +459,14 @@ func TestNothingIsLostOrSentTwice(t *testing.T) {
 		t.Run(fmt.Sprintf("Crashes=%t,Kept=%d", crashes, c.kept), func(t *testing.T) {
 			sent, total, epochs := 0, 0, int64(0)
 			for seed := range uint64(*histories) {
-				w := &world{t: t, r: rand.New(rand.NewPCG(seed, 7)), rv: 10, kept: c.kept, sent: map[string]int{}, asked: map[string]uint64{}}
+				w := &world{
+					t:     t,
+					r:     rand.New(rand.NewPCG(seed, 7)),
+					rv:    10,
+					kept:  c.kept,
+					sent:  map[string]int{},
+					asked: map[string]uint64{},
+				}
 				w.join()
 				for range 1500 {
 					w.act(crashes)

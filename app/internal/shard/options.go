@@ -81,17 +81,30 @@ func (o *Options) validate() error {
 	case o.Namespace == "":
 		return errors.New("cannot join a group: the namespace of its Leases is empty; set replicas.namespace")
 	case o.Recall < 0 || o.Grace > 0 && o.Recall >= o.Grace:
-		return fmt.Errorf("cannot join a group: recall of %s is negative, or not less than the grace of %s", o.Recall, o.Grace)
+		return fmt.Errorf(
+			"cannot join a group: recall of %s is negative, or not less than the grace of %s",
+			o.Recall,
+			o.Grace,
+		)
 	case o.Grace < 0:
 		return fmt.Errorf("cannot join a group: grace of %s is negative", o.Grace)
 	case h.OnView == nil || h.Ready == nil || h.Seen == nil || h.Open == nil || h.Told == nil:
 		return errors.New("cannot join a group: a hook is missing")
 	}
 	if wrong := validation.IsValidLabelValue(o.Name); o.Name == "" || len(wrong) > 0 {
-		return fmt.Errorf("cannot join group %q: the name is no label: set replicas.name (%s)", o.Name, strings.Join(wrong, "; "))
+		return fmt.Errorf(
+			"cannot join group %q: the name is no label: set replicas.name (%s)",
+			o.Name,
+			strings.Join(wrong, "; "),
+		)
 	}
 	if wrong := validation.IsDNS1123Subdomain(memberName(o.Name, o.Identity)); o.Identity == "" || len(wrong) > 0 {
-		return fmt.Errorf("cannot join group %s as %q: a Lease cannot have this name: set replicas.identity (%s)", o.Name, o.Identity, strings.Join(wrong, "; "))
+		return fmt.Errorf(
+			"cannot join group %s as %q: a Lease cannot have this name: set replicas.identity (%s)",
+			o.Name,
+			o.Identity,
+			strings.Join(wrong, "; "),
+		)
 	}
 	return replica.CheckDurations(o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
 }

@@ -155,7 +155,8 @@ func (p *planner) move() bool {
 	if n := len(p.Epochs); n > 0 {
 		have = p.Epochs[n-1].live()
 	}
-	if p.Pending != nil && slices.ContainsFunc(p.Pending.Members, func(m string) bool { return !slices.Contains(want, m) }) {
+	if p.Pending != nil &&
+		slices.ContainsFunc(p.Pending.Members, func(m string) bool { return !slices.Contains(want, m) }) {
 		p.Pending = nil // one of them will not be there
 		p.begin(want, have)
 		return true

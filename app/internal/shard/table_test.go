@@ -60,7 +60,12 @@ func TestOwnersStay(t *testing.T) {
 	for _, ns := range []string{"", "default", "kube-system", "shop"} {
 		got[ns] = e.owner(ns)
 	}
-	want := map[string]string{"": "lifeline-2", "default": "lifeline-0", "kube-system": "lifeline-4", "shop": "lifeline-1"}
+	want := map[string]string{
+		"":            "lifeline-2",
+		"default":     "lifeline-0",
+		"kube-system": "lifeline-4",
+		"shop":        "lifeline-1",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -81,16 +86,73 @@ func TestOwner(t *testing.T) {
 		want   string
 		over   bool
 	}{
-		"Nobody":    {reason: "without an epoch nobody owns anything", ns: "x", first: 7},
-		"First":     {reason: "the first epoch of all has what was before it", table: Table{Epochs: []Epoch{{Members: []string{"a"}}}}, ns: "x", want: "a"},
-		"Boundary":  {reason: "an epoch begins with From", table: Table{Epochs: []Epoch{{Members: []string{"a"}}, {From: 10, Members: []string{"b"}}}}, ns: "x", first: 10, want: "b"},
-		"Before":    {reason: "what began before stays where it was", table: Table{Epochs: []Epoch{{Members: []string{"a"}}, {From: 10, Members: []string{"b"}}}}, ns: "x", first: 9, want: "a"},
-		"Over":      {reason: "an epoch that is dropped is done with", table: Table{Epochs: []Epoch{{From: 10, Members: []string{"b"}}}}, ns: "x", first: 9, over: true},
-		"Heir":      {reason: "what a member leaves falls to the next of the ranking", table: Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}}, ns: ns["b"], first: 5, want: "a"},
-		"Finished":  {reason: "what it had finished falls to nobody", table: Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}}, ns: ns["b"], first: 4, over: true},
-		"Untouched": {reason: "what was another's is not touched", table: Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}}, ns: ns["a"], first: 4, want: "a"},
-		"AllGone":   {reason: "if nobody is left, it falls to the next epoch", table: Table{Epochs: []Epoch{{Members: []string{"a"}, Gone: []Gone{{Identity: "a", Since: 3}}}, {From: 10, Members: []string{"c"}}}}, ns: "x", first: 4, want: "c"},
-		"NoHeir":    {reason: "until there is one, it waits", table: Table{Epochs: []Epoch{{Members: []string{"a"}, Gone: []Gone{{Identity: "a", Since: 3}}}}}, ns: "x", first: 4},
+		"Nobody": {reason: "without an epoch nobody owns anything", ns: "x", first: 7},
+		"First": {
+			reason: "the first epoch of all has what was before it",
+			table:  Table{Epochs: []Epoch{{Members: []string{"a"}}}},
+			ns:     "x",
+			want:   "a",
+		},
+		"Boundary": {
+			reason: "an epoch begins with From",
+			table:  Table{Epochs: []Epoch{{Members: []string{"a"}}, {From: 10, Members: []string{"b"}}}},
+			ns:     "x",
+			first:  10,
+			want:   "b",
+		},
+		"Before": {
+			reason: "what began before stays where it was",
+			table:  Table{Epochs: []Epoch{{Members: []string{"a"}}, {From: 10, Members: []string{"b"}}}},
+			ns:     "x",
+			first:  9,
+			want:   "a",
+		},
+		"Over": {
+			reason: "an epoch that is dropped is done with",
+			table:  Table{Epochs: []Epoch{{From: 10, Members: []string{"b"}}}},
+			ns:     "x",
+			first:  9,
+			over:   true,
+		},
+		"Heir": {
+			reason: "what a member leaves falls to the next of the ranking",
+			table:  Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}},
+			ns:     ns["b"],
+			first:  5,
+			want:   "a",
+		},
+		"Finished": {
+			reason: "what it had finished falls to nobody",
+			table:  Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}},
+			ns:     ns["b"],
+			first:  4,
+			over:   true,
+		},
+		"Untouched": {
+			reason: "what was another's is not touched",
+			table:  Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}},
+			ns:     ns["a"],
+			first:  4,
+			want:   "a",
+		},
+		"AllGone": {
+			reason: "if nobody is left, it falls to the next epoch",
+			table: Table{
+				Epochs: []Epoch{
+					{Members: []string{"a"}, Gone: []Gone{{Identity: "a", Since: 3}}},
+					{From: 10, Members: []string{"c"}},
+				},
+			},
+			ns:    "x",
+			first: 4,
+			want:  "c",
+		},
+		"NoHeir": {
+			reason: "until there is one, it waits",
+			table:  Table{Epochs: []Epoch{{Members: []string{"a"}, Gone: []Gone{{Identity: "a", Since: 3}}}}},
+			ns:     "x",
+			first:  4,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +216,11 @@ func BenchmarkMine(b *testing.B) {
 		firsts[fmt.Sprintf("ns-%d", i)] = First{RV: 100}
 	}
 	whole := traceOf("t", firsts)
-	v := NewView(Table{Version: 1, Epochs: []Epoch{{Members: members(10)}, {From: 50, Members: members(11)}}}, "lifeline-3", true)
+	v := NewView(
+		Table{Version: 1, Epochs: []Epoch{{Members: members(10)}, {From: 50, Members: members(11)}}},
+		"lifeline-3",
+		true,
+	)
 	for b.Loop() {
 		v.Mine(whole)
 	}

@@ -62,7 +62,13 @@ func (m *Member) mine(ctx context.Context, name string) (*coordinationv1.Lease, 
 	}
 	holder := lease.Spec.HolderIdentity
 	if m.took && holder != nil && *holder != m.instance {
-		return nil, fmt.Errorf("cannot renew Lease %s/%s: %w, instance %q; set replicas.identity", m.o.Namespace, name, ErrIdentity, *holder)
+		return nil, fmt.Errorf(
+			"cannot renew Lease %s/%s: %w, instance %q; set replicas.identity",
+			m.o.Namespace,
+			name,
+			ErrIdentity,
+			*holder,
+		)
 	}
 	return lease, nil
 }
@@ -70,7 +76,10 @@ func (m *Member) mine(ctx context.Context, name string) (*coordinationv1.Lease, 
 // look reads all Leases of the group: how its members stand, and the one with
 // the Table, nil if it is not there.
 func (m *Member) look(ctx context.Context, asked time.Time) ([]Status, *coordinationv1.Lease, error) {
-	list, err := m.o.Client.Leases(m.o.Namespace).List(ctx, metav1.ListOptions{LabelSelector: LabelGroup + "=" + m.o.Name})
+	list, err := m.o.Client.Leases(m.o.Namespace).List(
+		ctx,
+		metav1.ListOptions{LabelSelector: LabelGroup + "=" + m.o.Name},
+	)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot list the Leases of group %s in %s: %w", m.o.Name, m.o.Namespace, err)
 	}
@@ -140,7 +149,11 @@ func (m *Member) clean(ctx context.Context, t Table, statuses []Status) error {
 		}
 		name := memberName(m.o.Name, s.Identity)
 		version := m.watcher.seen[name].version
-		err := m.o.Client.Leases(m.o.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
+		err := m.o.Client.Leases(m.o.Namespace).Delete(
+			ctx,
+			name,
+			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}},
+		)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && failed == nil {
 			failed = fmt.Errorf("cannot delete Lease %s/%s of a member that is gone: %w", m.o.Namespace, name, err)
 		}

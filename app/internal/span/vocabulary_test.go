@@ -115,7 +115,10 @@ func incompatible(released []string, schema string, now []Term) []string {
 	for _, name := range released[1:] {
 		changed = changed || !known[name]
 		if !known[name] && !old[name] {
-			wrong = append(wrong, name+" of the last release is gone: set Was of its new name, and keep both in the spans")
+			wrong = append(
+				wrong,
+				name+" of the last release is gone: set Was of its new name, and keep both in the spans",
+			)
 		}
 	}
 	if changed && released[0] == "schema "+schema {
@@ -160,7 +163,8 @@ func TestSpelledOnce(t *testing.T) {
 		`(?:reconcile |(?:schedule|sandbox|pull image|init container|start container|backoff|readiness|terminate)")`)
 	for _, dir := range []string{"../../../app/internal", "../../../operator"} {
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-			aside := strings.HasSuffix(path, "_test.go") || slices.Contains([]string{"storetest", "spantest"}, filepath.Base(filepath.Dir(path)))
+			aside := strings.HasSuffix(path, "_test.go") ||
+				slices.Contains([]string{"storetest", "spantest"}, filepath.Base(filepath.Dir(path)))
 			if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || aside {
 				return err
 			}

@@ -29,13 +29,27 @@ type Cause struct {
 func CausesOf(s *span.Span) []Cause {
 	out := make([]Cause, 0, 1+len(s.Links))
 	if s.Parent.IsValid() {
-		out = append(out, Cause{TraceID: s.TraceID, SpanID: s.ID, OfTrace: s.TraceID, OfSpan: s.Parent, Parent: true, Evidence: s.Evidence})
+		out = append(
+			out,
+			Cause{
+				TraceID:  s.TraceID,
+				SpanID:   s.ID,
+				OfTrace:  s.TraceID,
+				OfSpan:   s.Parent,
+				Parent:   true,
+				Evidence: s.Evidence,
+			},
+		)
 	}
 	for _, l := range s.Links {
 		said := &span.Span{Attributes: l.Attributes}
 		out = append(out, Cause{
-			TraceID: s.TraceID, SpanID: s.ID, OfTrace: l.TraceID, OfSpan: l.SpanID,
-			Evidence: span.Evidence(insight.Attribute(said, span.KeyEvidence)), Reason: insight.Attribute(said, span.KeyLink),
+			TraceID:  s.TraceID,
+			SpanID:   s.ID,
+			OfTrace:  l.TraceID,
+			OfSpan:   l.SpanID,
+			Evidence: span.Evidence(insight.Attribute(said, span.KeyEvidence)),
+			Reason:   insight.Attribute(said, span.KeyLink),
 		})
 	}
 	return out

@@ -15,7 +15,8 @@ type Cursor string
 // NewCursor makes the cursor of an entry, for engines: a number to sort by
 // (Unix nanoseconds), and the key that tells entries with the same one apart.
 func NewCursor(at int64, key []byte) Cursor {
-	raw := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(at)) //nolint:gosec // all 64 bits come back
+	//nolint:gosec // all 64 bits come back
+	raw := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(at))
 	return Cursor(base64.RawURLEncoding.EncodeToString(append(raw, key...)))
 }
 

@@ -31,8 +31,15 @@ func TestSummarize(t *testing.T) {
 			reason: "the command is what was done; it wrote no object itself",
 			trace:  spantest.Apply(),
 			want: store.Summary{
-				Start: spantest.Epoch, Duration: 4210 * time.Millisecond, Outcome: span.Converged, Name: "run", Command: "kubectl apply -f web.yaml", Actor: "kubectl",
-				Slowest: "pull image nginx:1.27", SlowestDuration: 2930 * time.Millisecond, Spans: 10,
+				Start:           spantest.Epoch,
+				Duration:        4210 * time.Millisecond,
+				Outcome:         span.Converged,
+				Name:            "run",
+				Command:         "kubectl apply -f web.yaml",
+				Actor:           "kubectl",
+				Slowest:         "pull image nginx:1.27",
+				SlowestDuration: 2930 * time.Millisecond,
+				Spans:           10,
 			},
 		},
 		"change": {
@@ -43,8 +50,16 @@ func TestSummarize(t *testing.T) {
 				return b.Trace
 			}(),
 			want: store.Summary{
-				Start: spantest.Epoch, Duration: 100 * time.Millisecond, Outcome: span.Converged, Name: "reconcile Deployment", Object: web,
-				Verb: "create", Actor: "kubectl", Slowest: "reconcile Deployment", SlowestDuration: 88 * time.Millisecond, Spans: 2,
+				Start:           spantest.Epoch,
+				Duration:        100 * time.Millisecond,
+				Outcome:         span.Converged,
+				Name:            "reconcile Deployment",
+				Object:          web,
+				Verb:            "create",
+				Actor:           "kubectl",
+				Slowest:         "reconcile Deployment",
+				SlowestDuration: 88 * time.Millisecond,
+				Spans:           2,
 			},
 		},
 		"open": {
@@ -70,7 +85,12 @@ func TestSummarize(t *testing.T) {
 				}
 				return b.Trace
 			}(),
-			want: store.Summary{Start: spantest.At(10).Time, Duration: 70 * time.Millisecond, Outcome: span.Converged, Spans: 2},
+			want: store.Summary{
+				Start:    spantest.At(10).Time,
+				Duration: 70 * time.Millisecond,
+				Outcome:  span.Converged,
+				Spans:    2,
+			},
 		},
 		"nothing": {reason: "no trace breaks it", trace: &span.Trace{}, want: store.Summary{}},
 	}
@@ -89,7 +109,13 @@ func TestWritesOf(t *testing.T) {
 	web := spantest.Ref("apps", "Deployment", "web")
 	request := func(s span.Span) *span.Span {
 		s.Name, s.Service, s.Object = "update Deployment", "kubectl", web
-		s.Start, s.End = span.Time{Time: spantest.Epoch, Source: span.TimeRequest}, span.Time{Time: spantest.At(5).Time, Source: span.TimeRequest}
+		s.Start, s.End = span.Time{
+			Time:   spantest.Epoch,
+			Source: span.TimeRequest,
+		}, span.Time{
+			Time:   spantest.At(5).Time,
+			Source: span.TimeRequest,
+		}
 		return &s
 	}
 	moment := func(attrs ...attribute.KeyValue) *span.Span {
@@ -105,23 +131,56 @@ func TestWritesOf(t *testing.T) {
 	}{
 		"request": {
 			reason: "an interval, by who made it",
-			span:   request(span.Span{Attributes: []attribute.KeyValue{span.KeyVerb.String("patch"), span.KeySubresource.String("scale"), span.KeyRV.Int(7), span.KeyGeneration.Int(2), span.KeyActorUser.String("me")}}),
-			want: []store.Write{{
-				Object: web, Verb: "patch", Subresource: "scale", ResourceVersion: 7, Generation: 2, Actor: "kubectl", User: "me",
-				Start: spantest.Epoch, End: spantest.At(5).Time, Source: span.TimeRequest,
-			}},
+			span: request(
+				span.Span{
+					Attributes: []attribute.KeyValue{
+						span.KeyVerb.String("patch"),
+						span.KeySubresource.String("scale"),
+						span.KeyRV.Int(7),
+						span.KeyGeneration.Int(2),
+						span.KeyActorUser.String("me"),
+					},
+				},
+			),
+			want: []store.Write{
+				{
+					Object:          web,
+					Verb:            "patch",
+					Subresource:     "scale",
+					ResourceVersion: 7,
+					Generation:      2,
+					Actor:           "kubectl",
+					User:            "me",
+					Start:           spantest.Epoch,
+					End:             spantest.At(5).Time,
+					Source:          span.TimeRequest,
+				},
+			},
 		},
 		"refused": {reason: "it was not stored", span: request(span.Span{Status: span.StatusError})},
 		"moment": {
 			reason: "seen by watch",
 			span:   moment(span.KeyVerb.String("update"), span.KeyPart.String("observed"), span.KeyActor.String("x")),
-			want: []store.Write{{
-				Object: web, Verb: "update", Part: "observed", Actor: "x", Start: spantest.Epoch, End: spantest.Epoch, Source: span.TimeWatch,
-			}},
+			want: []store.Write{
+				{
+					Object: web,
+					Verb:   "update",
+					Part:   "observed",
+					Actor:  "x",
+					Start:  spantest.Epoch,
+					End:    spantest.Epoch,
+					Source: span.TimeWatch,
+				},
+			},
 		},
 		"another object": {
 			reason: "the event names it",
-			span:   moment(span.KeyKind.String("Pod"), span.KeyName.String("p"), span.KeyUID.String("u"), span.KeyTimeEnd.String("object")),
+			span: moment(
+				span.KeyKind.String("Pod"),
+				span.KeyName.String("p"),
+				span.KeyUID.String("u"),
+				span.KeyTimeEnd.String("object"),
+			),
 			want: []store.Write{{
 				Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "p", UID: "u"},
 				Start:  spantest.Epoch, End: spantest.Epoch, Source: span.TimeObject,

@@ -86,14 +86,27 @@ func (s *Server) Begin(t testing.TB) {
 		s.past.WriteString(s.process.Stderr())
 	}
 	args := []string{
-		"serve", "--config", s.File, "--data-dir", s.Dir, "--api-address", "127.0.0.1:0", "--telemetry-address", "127.0.0.1:0",
+		"serve",
+		"--config",
+		s.File,
+		"--data-dir",
+		s.Dir,
+		"--api-address",
+		"127.0.0.1:0",
+		"--telemetry-address",
+		"127.0.0.1:0",
 	}
 	if s.options.OTLP != "" {
 		args = append(args, "--otlp", s.options.OTLP)
 	}
 	s.api, s.telemetry = "", ""
 	s.process = s.bench.Begin(t, Call{
-		Args: append(args, s.options.Args...), Kubeconfig: s.options.Kubeconfig, Env: s.options.Env, Patience: serverPatience,
+		Args: append(
+			args,
+			s.options.Args...),
+		Kubeconfig: s.options.Kubeconfig,
+		Env:        s.options.Env,
+		Patience:   serverPatience,
 	})
 }
 

@@ -80,7 +80,11 @@ func ordered(out []*Trace) []*Trace {
 		slices.SortFunc(tr.Spans, func(a, b *Span) int {
 			// The root comes first, even where its own watch was slower than
 			// that of what it caused.
-			return cmp.Or(min(1, len(a.Parent))-min(1, len(b.Parent)), a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(
+				min(1, len(a.Parent))-min(1, len(b.Parent)),
+				a.Start.Compare(b.Start),
+				cmp.Compare(a.ID, b.ID),
+			)
 		})
 	}
 	slices.SortStableFunc(out, func(a, b *Trace) int { return b.runs() - a.runs() })
@@ -129,10 +133,20 @@ func convert(s ptrace.Span, service string) *Span {
 		Attributes: attributes(s.Attributes()), Error: s.Status().Code() == ptrace.StatusCodeError,
 	}
 	for _, e := range s.Events().All() {
-		out.Events = append(out.Events, Event{Name: e.Name(), Time: e.Timestamp().AsTime(), Attributes: attributes(e.Attributes())})
+		out.Events = append(
+			out.Events,
+			Event{Name: e.Name(), Time: e.Timestamp().AsTime(), Attributes: attributes(e.Attributes())},
+		)
 	}
 	for _, l := range s.Links().All() {
-		out.Links = append(out.Links, Link{Trace: l.TraceID().String(), Span: l.SpanID().String(), Why: attributes(l.Attributes())["lifeline.link"]})
+		out.Links = append(
+			out.Links,
+			Link{
+				Trace: l.TraceID().String(),
+				Span:  l.SpanID().String(),
+				Why:   attributes(l.Attributes())["lifeline.link"],
+			},
+		)
 	}
 	return out
 }

@@ -98,7 +98,13 @@ type Options struct {
 // Start installs the operator's kinds and starts it; it ends with the test.
 func Start(t testing.TB, b *harness.Bench, o Options) *Operator {
 	t.Helper()
-	op := &Operator{bench: b, kubeconfig: cmp.Or(o.Kubeconfig, b.Kubeconfig()), cert: t.TempDir(), webhook: harness.Free(t), log: filepath.Join(t.TempDir(), "operator.log")}
+	op := &Operator{
+		bench:      b,
+		kubeconfig: cmp.Or(o.Kubeconfig, b.Kubeconfig()),
+		cert:       t.TempDir(),
+		webhook:    harness.Free(t),
+		log:        filepath.Join(t.TempDir(), "operator.log"),
+	}
 	install := []string{"install"}
 	if o.NoWebhook {
 		op.webhook = ""

@@ -216,7 +216,19 @@ func deletePod(t *testing.T, bench *harness.Bench) {
 	Given(t, bench, ns, Web(ns, bench.Image("app:v1"), 1))
 	var seen []string
 	for range 2 {
-		name := strings.TrimSpace(bench.MustKubectl(t, "", "-n", ns, "get", "pods", "--field-selector=status.phase=Running", "-o", "jsonpath={.items[0].metadata.name}"))
+		name := strings.TrimSpace(
+			bench.MustKubectl(
+				t,
+				"",
+				"-n",
+				ns,
+				"get",
+				"pods",
+				"--field-selector=status.phase=Running",
+				"-o",
+				"jsonpath={.items[0].metadata.name}",
+			),
+		)
 		o := bench.Oracle(t, ns)
 		r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "pod", name)
 		o.Expect(t, r, `

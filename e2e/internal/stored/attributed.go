@@ -22,7 +22,10 @@ func Attributed(all []audit.Write) []audit.Write {
 	last := map[string]map[string]any{}
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b audit.Write) int {
-		return cmp.Or(cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)), cmp.Compare(a.ResourceVersion, b.ResourceVersion))
+		return cmp.Or(
+			cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)),
+			cmp.Compare(a.ResourceVersion, b.ResourceVersion),
+		)
 	})
 	return slices.DeleteFunc(order, func(w audit.Write) bool {
 		var now map[string]any
@@ -34,7 +37,10 @@ func Attributed(all []audit.Write) []audit.Write {
 			delete(meta, "resourceVersion")
 			delete(meta, "managedFields")
 			if annotations, ok := meta["annotations"].(map[string]any); ok {
-				maps.DeleteFunc(annotations, func(k string, _ any) bool { return strings.HasPrefix(k, "deployment.kubernetes.io/") })
+				maps.DeleteFunc(
+					annotations,
+					func(k string, _ any) bool { return strings.HasPrefix(k, "deployment.kubernetes.io/") },
+				)
 				if len(annotations) == 0 {
 					delete(meta, "annotations")
 				}

@@ -41,18 +41,42 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 	}
 	cmd.SetOut(out)
 	cmd.SetErr(talk)
-	cmd.AddCommand(buildCommand(talk), versionsCommand(out), upCommand(out, talk), downCommand(talk), statusCommand(out),
-		pathCommand(out, "kubeconfig", "Print the path of a cluster's kubeconfig", func(i lab.Info) string { return i.Kubeconfig }),
-		pathCommand(out, "bin", "Print the folder of the kubectl that fits a cluster", func(i lab.Info) string { return filepath.Dir(i.Kubectl) }),
-
-		imageCommand(out), bandwidthCommand())
+	cmd.AddCommand(
+		buildCommand(talk),
+		versionsCommand(out),
+		upCommand(out, talk),
+		downCommand(talk),
+		statusCommand(out),
+		pathCommand(
+			out,
+			"kubeconfig",
+			"Print the path of a cluster's kubeconfig",
+			func(i lab.Info) string { return i.Kubeconfig },
+		),
+		pathCommand(
+			out,
+			"bin",
+			"Print the folder of the kubectl that fits a cluster",
+			func(i lab.Info) string { return filepath.Dir(i.Kubectl) },
+		),
+		imageCommand(out),
+		bandwidthCommand(),
+	)
 	return cmd
 }
 
 // versionFlag lets a command choose the version of Kubernetes.
 func versionFlag(cmd *cobra.Command, opts *lab.Options) {
-	cmd.Flags().StringVar(&opts.Version, "kubernetes", "",
-		fmt.Sprintf("minor version of Kubernetes: %s (default: $%s, or else the first)", strings.Join(lab.Versions(), ", "), lab.VersionEnv))
+	cmd.Flags().StringVar(
+		&opts.Version,
+		"kubernetes",
+		"",
+		fmt.Sprintf(
+			"minor version of Kubernetes: %s (default: $%s, or else the first)",
+			strings.Join(lab.Versions(), ", "),
+			lab.VersionEnv,
+		),
+	)
 }
 
 // errNotBuilt is the answer of lab build --check.
@@ -130,7 +154,12 @@ func upCommand(out, talk io.Writer) *cobra.Command {
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	cmd.Flags().IntVar(&opts.NodeCount, "node-count", 1, "how many nodes KWOK plays")
 	cmd.Flags().Var(tracingFlag{&opts.Tracing}, "tracing", tracingUsage)
-	cmd.Flags().Int64Var(&opts.PullBandwidth, "pull-bandwidth", 0, "bytes a second that the registry of real nodes sends (0: no limit)")
+	cmd.Flags().Int64Var(
+		&opts.PullBandwidth,
+		"pull-bandwidth",
+		0,
+		"bytes a second that the registry of real nodes sends (0: no limit)",
+	)
 	return cmd
 }
 

@@ -50,7 +50,10 @@ func (f tracingFlag) Set(text string) error {
 		these, text = []lab.Component{lab.Component(name)}, rest
 	}
 	if text == "none" {
-		maps.DeleteFunc(*f.to, func(component lab.Component, _ lab.Tracing) bool { return slices.Contains(these, component) })
+		maps.DeleteFunc(
+			*f.to,
+			func(component lab.Component, _ lab.Tracing) bool { return slices.Contains(these, component) },
+		)
 		return nil
 	}
 	t, err := parseTracing(text)

@@ -45,9 +45,15 @@ func TestTracingFlag(t *testing.T) {
 		},
 		"NoneOfNothing": {reason: "Taking out what is not there is no error.", args: []string{"none"}},
 		"NoSuchComponent": {
-			reason: "The scheduler sends no spans.", args: []string{"kube-scheduler=" + here}, fails: `"kube-scheduler" sends no spans`,
+			reason: "The scheduler sends no spans.",
+			args:   []string{"kube-scheduler=" + here},
+			fails:  `"kube-scheduler" sends no spans`,
 		},
-		"NoPort":       {reason: "A receiver is an address.", args: []string{"localhost"}, fails: `receiver "localhost"`},
+		"NoPort": {
+			reason: "A receiver is an address.",
+			args:   []string{"localhost"},
+			fails:  `receiver "localhost"`,
+		},
 		"NoPercent":    {reason: "1 could be taken for all.", args: []string{here + "@1"}, fails: `rate "1"`},
 		"TooMuch":      {reason: "More than all.", args: []string{here + "@101%"}, fails: `rate "101%"`},
 		"NegativeRate": {reason: "Less than none.", args: []string{here + "@-1%"}, fails: `rate "-1%"`},

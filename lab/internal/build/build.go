@@ -130,7 +130,19 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 	defer os.Remove(tmp)
 
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	cmd := exec.CommandContext(
+		ctx,
+		"go",
+		"build",
+		"-trimpath",
+		"-tags",
+		p.tags,
+		"-ldflags",
+		p.ldflags,
+		"-o",
+		tmp,
+		p.pkg,
+	)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = src, &out, &out
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -144,7 +156,13 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 	err := cmd.Run()
 	stop()
 	if err != nil {
-		return fmt.Errorf("cannot build %s in %s: %w\n%s", p.name, src, errors.Join(err, ctx.Err()), lastBytes(out.Bytes(), 4<<10))
+		return fmt.Errorf(
+			"cannot build %s in %s: %w\n%s",
+			p.name,
+			src,
+			errors.Join(err, ctx.Err()),
+			lastBytes(out.Bytes(), 4<<10),
+		)
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		return fmt.Errorf("cannot build %s: %w", p.name, err)

@@ -54,7 +54,12 @@ func TestProgramsOnce(t *testing.T) {
 	if path != paths[1]["etcd"] || !strings.HasPrefix(path, filepath.Join(cache, "bin")) {
 		t.Errorf("paths: %s and %s, want one in the cache", path, paths[1]["etcd"])
 	}
-	if out, err := exec.CommandContext(t.Context(), path, "--version").Output(); err != nil || !strings.Contains(string(out), "3.6.") {
+	if out, err := exec.CommandContext(
+		t.Context(),
+		path,
+		"--version",
+	).Output(); err != nil ||
+		!strings.Contains(string(out), "3.6.") {
 		t.Errorf("etcd --version: %s, %v; want 3.6", out, err)
 	}
 
@@ -76,8 +81,20 @@ func TestProgramsFails(t *testing.T) {
 		name   string
 		want   string
 	}{
-		"Unknown":  {reason: "A typo is said.", ctx: t.Context(), minor: newest, name: "kube-proxy", want: "cannot build kube-proxy: no such program"},
-		"Canceled": {reason: "An impatient user is obeyed.", ctx: canceled, minor: newest, name: "etcd", want: "context canceled"},
+		"Unknown": {
+			reason: "A typo is said.",
+			ctx:    t.Context(),
+			minor:  newest,
+			name:   "kube-proxy",
+			want:   "cannot build kube-proxy: no such program",
+		},
+		"Canceled": {
+			reason: "An impatient user is obeyed.",
+			ctx:    canceled,
+			minor:  newest,
+			name:   "etcd",
+			want:   "context canceled",
+		},
 		"Version": {
 			reason: "What there is instead is said.", ctx: t.Context(), minor: "1.9", name: "etcd",
 			want: `no Kubernetes "1.9" here: want ` + newest + ", ",

@@ -35,7 +35,14 @@ func programsOf(minor string) ([]program, error) {
 		return nil, err
 	}
 	ofKubernetes := func(name string) program {
-		return program{name, kubernetes, kubernetes + "-" + minor, "k8s.io/kubernetes/cmd/" + name, "", kubernetesFlags(release)}
+		return program{
+			name,
+			kubernetes,
+			kubernetes + "-" + minor,
+			"k8s.io/kubernetes/cmd/" + name,
+			"",
+			kubernetesFlags(release),
+		}
 	}
 	return []program{
 		{"etcd", "etcd", "etcd", "go.etcd.io/etcd/server/v3", "", stripped},

@@ -36,10 +36,17 @@ func deletionStages() []stage {
 		// can create Events.
 		steps := []any{patch(`observedGeneration: {{ .metadata.generation }}`)}
 		for i := range n {
-			steps = append(steps, event(normal, "Killing",
+			steps = append(steps, event(
+				normal,
+				"Killing",
 				`{{ $running := list }}{{ range .status.containerStatuses }}{{ if .state.running }}{{ $running = append $running .name }}{{ end }}{{ end }}`+
-					fmt.Sprintf(`{{ $name := index $running %d }}`, i),
-				`printf "Stopping container %s" $name`, `printf "spec.containers{%s}" $name`))
+					fmt.Sprintf(
+						`{{ $name := index $running %d }}`,
+						i,
+					),
+				`printf "Stopping container %s" $name`,
+				`printf "spec.containers{%s}" $name`,
+			))
 		}
 		stages = append(stages, stage{
 			name:  fmt.Sprintf("pod-killing-%d", n),

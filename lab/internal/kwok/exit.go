@@ -23,7 +23,10 @@ containerStatuses:
 `
 
 // code sets $code to what the containers exit with.
-var code = fmt.Sprintf(`{{ $code := get (.metadata.annotations | default dict) %q | default "0" }}`, Annotation+exitCode)
+var code = fmt.Sprintf(
+	`{{ $code := get (.metadata.annotations | default dict) %q | default "0" }}`,
+	Annotation+exitCode,
+)
 
 // over renders phase and conditions of a Pod whose containers ended for good.
 var over = `
@@ -82,8 +85,13 @@ containerStatuses:
 		{
 			name: "pod-crash-loop", when: backingOff, delay: delay{otherwise: 50 * time.Millisecond},
 			steps: []any{
-				event(warning, "BackOff", first,
-					`printf "Back-off restarting failed container %s in pod %s_%s(%s)" $c.spec.name .metadata.name .metadata.namespace .metadata.uid`, field),
+				event(
+					warning,
+					"BackOff",
+					first,
+					`printf "Back-off restarting failed container %s in pod %s_%s(%s)" $c.spec.name .metadata.name .metadata.namespace .metadata.uid`,
+					field,
+				),
 				patch(crashLoop),
 			},
 		},

@@ -102,18 +102,31 @@ func imageStages(d Delays, say wording) []stage {
 	pulled := patch(locate + `{{ $image := (first $undone).spec.image }}
 {{ $fields := dict "imageID" (printf "%s@sha256:%s" $image (sha256sum $image)) }}` + change)
 	waiting := func(reason, message string) any {
-		return patch(locate + `{{ $c := first $undone }}{{ $error := get .metadata.annotations "` + Annotation + pullError + `" }}
-{{ $fields := dict "state" (dict "waiting" (dict "reason" "` + reason + `" "message" (` + message + `))) }}` + change)
+		return patch(
+			locate + `{{ $c := first $undone }}{{ $error := get .metadata.annotations "` + Annotation + pullError + `" }}
+{{ $fields := dict "state" (dict "waiting" (dict "reason" "` + reason + `" "message" (` + message + `))) }}` + change,
+		)
 	}
 	annotation := fmt.Sprintf(`(get .metadata.annotations %q)`, Annotation+pullError)
-	duration := fmt.Sprintf(`(get (.metadata.annotations | default dict) %q | default %q)`, Annotation+"pull", d.Pull.String())
+	duration := fmt.Sprintf(
+		`(get (.metadata.annotations | default dict) %q | default %q)`,
+		Annotation+"pull",
+		d.Pull.String(),
+	)
 
 	return []stage{
 		{
 			name: "pod-pulled", when: when(starting, pulls(0), succeeds), delay: delay{"pull", d.Pull},
-			steps: []any{containerEvent(0, normal, "Pulled",
-				`printf "Successfully pulled image \"%s\" in %s (%s including waiting). Image size: %d bytes." $c.spec.image `+
-					duration+` `+duration+` (mod (adler32sum $c.spec.image | int64) 200000000)`), pulled},
+			steps: []any{
+				containerEvent(
+					0,
+					normal,
+					"Pulled",
+					`printf "Successfully pulled image \"%s\" in %s (%s including waiting). Image size: %d bytes." $c.spec.image `+
+						duration+` `+duration+` (mod (adler32sum $c.spec.image | int64) 200000000)`,
+				),
+				pulled,
+			},
 		},
 		{
 			name: "pod-image-present", when: when(starting, present(0)),
@@ -122,13 +135,20 @@ func imageStages(d Delays, say wording) []stage {
 		{
 			name: "pod-pull-failed", when: when(starting, pulls(0), fails), delay: delay{"pull", d.Pull},
 			steps: []any{
-				containerEvent(0, warning, "Failed", `printf "Failed to pull image \"%s\": %s" $c.spec.image `+annotation),
+				containerEvent(
+					0,
+					warning,
+					"Failed",
+					`printf "Failed to pull image \"%s\": %s" $c.spec.image `+annotation,
+				),
 				containerEvent(0, warning, "Failed", `"Error: ErrImagePull"`),
 				waiting("ErrImagePull", `$error`),
 			},
 		},
 		{
-			name: "pod-pull-backoff", when: when(waitsFor("ErrImagePull")), delay: delay{otherwise: 500 * time.Millisecond},
+			name:  "pod-pull-backoff",
+			when:  when(waitsFor("ErrImagePull")),
+			delay: delay{otherwise: 500 * time.Millisecond},
 			steps: []any{
 				containerEvent(0, normal, "BackOff", `printf "Back-off pulling image \"%s\"" $c.spec.image`),
 				containerEvent(0, warning, "Failed", `"Error: ImagePullBackOff"`),
@@ -156,7 +176,12 @@ func containerStages(d Delays, say wording) []stage {
 		delay: delay{"create", d.Create},
 		steps: []any{
 			containerEvent(0, normal, "Created", say.created),
-			patch(locate + containerID(`(first $undone).status.name`, `0`) + `{{ $fields := dict "containerID" $id }}` + change),
+			patch(
+				locate + containerID(
+					`(first $undone).status.name`,
+					`0`,
+				) + `{{ $fields := dict "containerID" $id }}` + change,
+			),
 		},
 	}
 	created := append(slices.Clone(working), current(`.containerID != null`))
@@ -207,8 +232,12 @@ containerStatuses:
 {{ $closed = append $closed (printf "the status of pod readiness gate \"%s\" is not \"True\", but False" $gate) }}
 {{ end }}{{ end }}
 conditions:` + podCondition("ContainersReady", "True", none, none) +
-			`{{ if $closed }}` + podCondition("Ready", "False", "ReadinessGatesNotReady",
-			`{{ if eq (len $closed) 1 }}{{ first $closed | Quote }}{{ else }}{{ printf "[%s]" (join ", " $closed) | Quote }}{{ end }}`) +
+			`{{ if $closed }}` + podCondition(
+			"Ready",
+			"False",
+			"ReadinessGatesNotReady",
+			`{{ if eq (len $closed) 1 }}{{ first $closed | Quote }}{{ else }}{{ printf "[%s]" (join ", " $closed) | Quote }}{{ end }}`,
+		) +
 			`{{ else }}` + podCondition("Ready", "True", none, none) + `{{ end }}`)},
 	}
 	gates := stage{

@@ -51,18 +51,31 @@ func TestStages(t *testing.T) {
 		},
 		"AdmittedWithImage": {
 			reason: "It needs a sandbox; the init container's image is there.",
-			pod: pod("", two, `"phase":"Pending",`+admitted+`,"initContainerStatuses":[{"name":"i","imageID":"",`+creating+`}]`+
-				one(`"imageID":"",`+creating)),
+			pod: pod(
+				"",
+				two,
+				`"phase":"Pending",`+admitted+`,"initContainerStatuses":[{"name":"i","imageID":"",`+creating+`}]`+
+					one(`"imageID":"",`+creating),
+			),
 			want: []string{"pod-sandbox-then-present"},
 		},
 		"Pulling": {
 			reason: "It waits for the image.",
-			pod:    pod("", spec, `"phase":"Pending",`+admitted+sandbox+one(`"imageID":"",`+creating)), want: []string{"pod-pulled"},
+			pod: pod(
+				"",
+				spec,
+				`"phase":"Pending",`+admitted+sandbox+one(`"imageID":"",`+creating),
+			),
+			want: []string{"pod-pulled"},
 		},
 		"PullingInVain": {
 			reason: "The image cannot be pulled.",
-			pod:    pod(annotated(pullError, "no"), spec, `"phase":"Pending",`+admitted+sandbox+one(`"imageID":"",`+creating)),
-			want:   []string{"pod-pull-failed"},
+			pod: pod(
+				annotated(pullError, "no"),
+				spec,
+				`"phase":"Pending",`+admitted+sandbox+one(`"imageID":"",`+creating),
+			),
+			want: []string{"pod-pull-failed"},
 		},
 		"PullFailed": {
 			reason: "It backs off.",
@@ -78,44 +91,77 @@ func TestStages(t *testing.T) {
 		},
 		"Pulled": {
 			reason: "The container is created.",
-			pod:    pod("", spec, `"phase":"Pending",`+admitted+sandbox+one(`"imageID":"i",`+creating)), want: []string{"pod-create"},
+			pod: pod(
+				"",
+				spec,
+				`"phase":"Pending",`+admitted+sandbox+one(`"imageID":"i",`+creating),
+			),
+			want: []string{"pod-create"},
 		},
 		"Created": {
 			reason: "The only container is started.",
-			pod:    pod("", spec, `"phase":"Pending",`+admitted+sandbox+one(`"imageID":"i","containerID":"c",`+creating)),
-			want:   []string{"pod-start-last"},
+			pod: pod(
+				"",
+				spec,
+				`"phase":"Pending",`+admitted+sandbox+one(`"imageID":"i","containerID":"c",`+creating),
+			),
+			want: []string{"pod-start-last"},
 		},
 		"InitCreated": {
 			reason: "An init container is started; what comes next has to wait for its end.",
-			pod: pod("", two, `"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i","containerID":"c",`+
-				creating+`}]`+one(`"imageID":"",`+creating)),
+			pod: pod(
+				"",
+				two,
+				`"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i","containerID":"c",`+
+					creating+`}]`+one(
+					`"imageID":"",`+creating,
+				),
+			),
 			want: []string{"pod-start-init"},
 		},
 		"InitRunning": {
 			reason: "It ends, and the next image is pulled.",
-			pod: pod("", two, `"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i","containerID":"c",`+
-				`"started":false,"state":{"running":{}}}]`+one(`"imageID":"",`+creating)),
+			pod: pod(
+				"",
+				two,
+				`"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i","containerID":"c",`+
+					`"started":false,"state":{"running":{}}}]`+one(
+					`"imageID":"",`+creating,
+				),
+			),
 			want: []string{"pod-init-over-then-pull"},
 		},
 		"Running": {
-			reason: "It becomes ready.", pod: pod("", spec, `"phase":"Running",`+admitted+sandbox+one(running)), want: []string{"pod-ready"},
+			reason: "It becomes ready.",
+			pod:    pod("", spec, `"phase":"Running",`+admitted+sandbox+one(running)),
+			want:   []string{"pod-ready"},
 		},
 		"Ready": {
 			reason: "Nothing happens any more.", pod: pod("", spec, `"phase":"Running",`+admitted+ready+one(running)),
 		},
 		"GateOpened": {
 			reason: "Its last readiness gate was opened.",
-			pod: pod("", strings.Replace(spec, `"containers"`, `"readinessGates":[{"conditionType":"g"}],"containers"`, 1),
+			pod: pod(
+				"",
+				strings.Replace(spec, `"containers"`, `"readinessGates":[{"conditionType":"g"}],"containers"`, 1),
 				`"phase":"Running",`+admitted+`,"conditions":[{"type":"PodReadyToStartContainers","status":"True"},`+
-					`{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"False"},{"type":"g","status":"True"}]`+one(running)),
+					`{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"False"},{"type":"g","status":"True"}]`+one(running),
+			),
 			want: []string{"pod-gates-open"},
 		},
 		"JobReady": {
-			reason: "A Job's container ends.", pod: pod(job, never, `"phase":"Running",`+admitted+ready+one(running)), want: []string{"pod-complete"},
+			reason: "A Job's container ends.",
+			pod:    pod(job, never, `"phase":"Running",`+admitted+ready+one(running)),
+			want:   []string{"pod-complete"},
 		},
 		"WillExit": {
 			reason: "A container that should run on ends.",
-			pod:    pod(annotated(run, "1s"), spec, `"phase":"Running",`+admitted+ready+one(running)), want: []string{"pod-exit"},
+			pod: pod(
+				annotated(run, "1s"),
+				spec,
+				`"phase":"Running",`+admitted+ready+one(running),
+			),
+			want: []string{"pod-exit"},
 		},
 		"Exited": {
 			reason: "The first time it is restarted at once.",
@@ -132,23 +178,38 @@ func TestStages(t *testing.T) {
 		"CrashLoop": {
 			reason: "After the pause it is restarted.",
 			pod: pod("", spec, `"phase":"Running",`+admitted+sandbox+
-				one(`"restartCount":1,"imageID":"i","containerID":"c","state":{"waiting":{"reason":"CrashLoopBackOff"}}`)),
+				one(
+					`"restartCount":1,"imageID":"i","containerID":"c","state":{"waiting":{"reason":"CrashLoopBackOff"}}`,
+				)),
 			want: []string{"pod-restart"},
 		},
 		"Succeeded": {
-			reason: "It is over.", pod: pod("", never, `"phase":"Succeeded",`+admitted+one(`"state":{"terminated":{"exitCode":0}}`)),
+			reason: "It is over.",
+			pod:    pod("", never, `"phase":"Succeeded",`+admitted+one(`"state":{"terminated":{"exitCode":0}}`)),
 		},
 		"Deleted": {
 			reason: "Its container is told.",
-			pod:    strings.Replace(pod(dying, spec, `"phase":"Running",`+admitted+ready+one(running)), `"generation":1`, `"generation":2`, 1),
-			want:   []string{"pod-killing-1"},
+			pod: strings.Replace(
+				pod(dying, spec, `"phase":"Running",`+admitted+ready+one(running)),
+				`"generation":1`,
+				`"generation":2`,
+				1,
+			),
+			want: []string{"pod-killing-1"},
 		},
 		"Stopping": {
-			reason: "Its container stops.", pod: pod(dying, spec, `"phase":"Running",`+admitted+ready+one(running)), want: []string{"pod-stopped"},
+			reason: "Its container stops.",
+			pod:    pod(dying, spec, `"phase":"Running",`+admitted+ready+one(running)),
+			want:   []string{"pod-stopped"},
 		},
 		"Stopped": {
 			reason: "It can go.",
-			pod:    pod(dying, spec, `"phase":"Succeeded",`+admitted+one(`"state":{"terminated":{"exitCode":0}}`)), want: []string{"pod-gone"},
+			pod: pod(
+				dying,
+				spec,
+				`"phase":"Succeeded",`+admitted+one(`"state":{"terminated":{"exitCode":0}}`),
+			),
+			want: []string{"pod-gone"},
 		},
 		"Going": {
 			reason: "It was let go already: asking again would delete a successor of its name.",

@@ -56,7 +56,10 @@ func findToolsIn(runcPlaces, cniPlaces []string) (tools, error) {
 		}
 	}
 	if found.runc == "" || found.cniDir == "" {
-		return tools{}, fmt.Errorf("real nodes need %s: apt-get install runc containernetworking-plugins", missing(found))
+		return tools{}, fmt.Errorf(
+			"real nodes need %s: apt-get install runc containernetworking-plugins",
+			missing(found),
+		)
 	}
 	return found, nil
 }

@@ -57,7 +57,10 @@ func TestChooseNetwork(t *testing.T) {
 			if err != nil {
 				t.Fatalf("\n%s\ngot %v", tc.reason, err)
 			}
-			if diff := cmp.Diff([]string{tc.subnet, tc.node}, []string{got.subnet.String(), got.node.String()}); diff != "" {
+			if diff := cmp.Diff(
+				[]string{tc.subnet, tc.node},
+				[]string{got.subnet.String(), got.node.String()},
+			); diff != "" {
 				t.Errorf("\n%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -74,10 +77,23 @@ func TestWhole(t *testing.T) {
 		asked  int
 		given  bool // the error is passed on
 	}{
-		"Calm":        {reason: "a list is asked for once", want: []int{1, 2}, asked: 1},
-		"Interrupted": {reason: "what may be incomplete is asked for again", fails: 3, err: netlink.ErrDumpInterrupted, want: []int{1, 2}, asked: 4},
-		"Endless":     {reason: "but not for ever", fails: 1 << 20, err: netlink.ErrDumpInterrupted, want: []int{1}, asked: listAttempts, given: true},
-		"Broken":      {reason: "another error stands", fails: 1, err: broken, want: []int{1}, asked: 1, given: true},
+		"Calm": {reason: "a list is asked for once", want: []int{1, 2}, asked: 1},
+		"Interrupted": {
+			reason: "what may be incomplete is asked for again",
+			fails:  3,
+			err:    netlink.ErrDumpInterrupted,
+			want:   []int{1, 2},
+			asked:  4,
+		},
+		"Endless": {
+			reason: "but not for ever",
+			fails:  1 << 20,
+			err:    netlink.ErrDumpInterrupted,
+			want:   []int{1},
+			asked:  listAttempts,
+			given:  true,
+		},
+		"Broken": {reason: "another error stands", fails: 1, err: broken, want: []int{1}, asked: 1, given: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +104,8 @@ func TestWhole(t *testing.T) {
 				}
 				return []int{1, 2}, nil
 			})
-			if !slices.Equal(got, tc.want) || asked != tc.asked || (err != nil) != tc.given || tc.given && !errors.Is(err, tc.err) {
+			if !slices.Equal(got, tc.want) || asked != tc.asked || (err != nil) != tc.given ||
+				tc.given && !errors.Is(err, tc.err) {
 				t.Errorf("%s: got %v, %v after %d requests", tc.reason, got, err, asked)
 			}
 		})

@@ -28,9 +28,25 @@ func TestAuthority(t *testing.T) {
 		verify x509.VerifyOptions
 		fails  bool
 	}{
-		"ServerByAddress": {reason: "An address is served.", by: made, issue: server, verify: x509.VerifyOptions{DNSName: "127.0.0.1"}},
-		"ServerByName":    {reason: "A name is served.", by: made, issue: server, verify: x509.VerifyOptions{DNSName: "localhost"}},
-		"ServerElsewhere": {reason: "No other name is.", by: made, issue: server, verify: x509.VerifyOptions{DNSName: "example.com"}, fails: true},
+		"ServerByAddress": {
+			reason: "An address is served.",
+			by:     made,
+			issue:  server,
+			verify: x509.VerifyOptions{DNSName: "127.0.0.1"},
+		},
+		"ServerByName": {
+			reason: "A name is served.",
+			by:     made,
+			issue:  server,
+			verify: x509.VerifyOptions{DNSName: "localhost"},
+		},
+		"ServerElsewhere": {
+			reason: "No other name is.",
+			by:     made,
+			issue:  server,
+			verify: x509.VerifyOptions{DNSName: "example.com"},
+			fails:  true,
+		},
 		"Client": {
 			reason: "A client's certificate is for clients.", by: made, issue: client,
 			verify: x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
@@ -63,7 +79,10 @@ func TestClientSubject(t *testing.T) {
 		t.Fatal(err)
 	}
 	subject := leaf(t, pair).Subject
-	if diff := cmp.Diff([]string{"ann", "dev", "ops"}, append([]string{subject.CommonName}, subject.Organization...)); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"ann", "dev", "ops"},
+		append([]string{subject.CommonName}, subject.Organization...),
+	); diff != "" {
 		t.Errorf("what Kubernetes takes for user and groups: -want +got:\n%s", diff)
 	}
 }

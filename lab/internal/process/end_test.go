@@ -60,9 +60,12 @@ func TestEndSparesStrangers(t *testing.T) {
 		reason string
 		change func(*Entry)
 	}{
-		"OtherStart":   {reason: "The pid was given to a later process.", change: func(e *Entry) { e.Start = "1" }},
-		"OtherBoot":    {reason: "The record is from before a reboot.", change: func(e *Entry) { e.Boot = "other" }},
-		"AlreadyEnded": {reason: "The process had ended when it was recorded.", change: func(e *Entry) { e.Start = "" }},
+		"OtherStart": {reason: "The pid was given to a later process.", change: func(e *Entry) { e.Start = "1" }},
+		"OtherBoot":  {reason: "The record is from before a reboot.", change: func(e *Entry) { e.Boot = "other" }},
+		"AlreadyEnded": {
+			reason: "The process had ended when it was recorded.",
+			change: func(e *Entry) { e.Start = "" },
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

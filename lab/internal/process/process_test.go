@@ -39,7 +39,11 @@ func TestStop(t *testing.T) {
 		want   string
 	}{
 		"Obedient": {reason: "SIGTERM ends an ordinary program.", role: "wait", want: "signal: terminated"},
-		"Stubborn": {reason: "What ignores SIGTERM is killed after the grace period.", role: "stubborn", want: "signal: killed"},
+		"Stubborn": {
+			reason: "What ignores SIGTERM is killed after the grace period.",
+			role:   "stubborn",
+			want:   "signal: killed",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

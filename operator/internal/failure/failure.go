@@ -18,8 +18,14 @@ import (
 // markers begin what validation, a webhook or a decoder quotes, in an error that
 // does not wrap the API server's but repeats its text.
 var markers = []string{
-	" is invalid: ", "Invalid value: ", "Unsupported value: ", "Duplicate value: ", "denied the request: ", "denied request: ",
-	"cannot be handled as a", "failed to create typed patch object",
+	" is invalid: ",
+	"Invalid value: ",
+	"Unsupported value: ",
+	"Duplicate value: ",
+	"denied the request: ",
+	"denied request: ",
+	"cannot be handled as a",
+	"failed to create typed patch object",
 }
 
 // minRaw is the shortest text that is searched for in another.

@@ -18,8 +18,16 @@ import (
 const canary = "cNrYhunter2"
 
 func TestText(t *testing.T) {
-	secret := apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s", field.ErrorList{field.Invalid(field.NewPath("data"), canary, "no")})
-	pod := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "p", field.ErrorList{field.Invalid(field.NewPath("spec", "env"), canary, "no")})
+	secret := apierrors.NewInvalid(
+		schema.GroupKind{Kind: "Secret"},
+		"s",
+		field.ErrorList{field.Invalid(field.NewPath("data"), canary, "no")},
+	)
+	pod := apierrors.NewInvalid(
+		schema.GroupKind{Kind: "Pod"},
+		"p",
+		field.ErrorList{field.Invalid(field.NewPath("spec", "env"), canary, "no")},
+	)
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "p")
 	for name, c := range map[string]struct {
 		err  error

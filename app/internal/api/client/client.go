@@ -80,7 +80,8 @@ func New(server string) (*Client, error) {
 		server = "http://" + server
 	}
 	base, err := url.Parse(server)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
+		base.Fragment != "" {
 		return nil, fmt.Errorf("%.200q is no server: give a URL such as %s", server, DefaultServer)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
@@ -88,9 +89,13 @@ func New(server string) (*Client, error) {
 		base: base, pause: retryAfter,
 		http: &http.Client{
 			Transport: &http.Transport{
-				Proxy:       http.ProxyFromEnvironment,
-				DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
-				MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: answerTimeout, MaxResponseHeaderBytes: 64 << 10,
+				Proxy:                  http.ProxyFromEnvironment,
+				DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+				TLSHandshakeTimeout:    connectTimeout,
+				MaxIdleConnsPerHost:    2,
+				IdleConnTimeout:        time.Minute,
+				ResponseHeaderTimeout:  answerTimeout,
+				MaxResponseHeaderBytes: 64 << 10,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
 				return errors.New("it sends us elsewhere, which no server of lifeline does")
@@ -175,7 +180,10 @@ func (c *Client) Causes(ctx context.Context, id string) ([]api.Cause, error) {
 // checkID keeps what is no ID out of URLs.
 func checkID(id string) error {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF") != "" {
-		return fmt.Errorf("%.80q is no trace ID: it has 32 hexadecimal digits, of which the first 8 are enough as a rule", id)
+		return fmt.Errorf(
+			"%.80q is no trace ID: it has 32 hexadecimal digits, of which the first 8 are enough as a rule",
+			id,
+		)
 	}
 	return nil
 }

@@ -51,9 +51,17 @@ func newRig(t *testing.T) *rig {
 	if r.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db")); err != nil {
 		t.Fatal(err)
 	}
-	r.options = api.Options{Store: r.store, Hub: r.hub, Cluster: "c", Clock: func() time.Time { return asOf }, Info: func() api.Info { return api.Info{Version: "v1"} }}
+	r.options = api.Options{
+		Store:   r.store,
+		Hub:     r.hub,
+		Cluster: "c",
+		Clock:   func() time.Time { return asOf },
+		Info:    func() api.Info { return api.Info{Version: "v1"} },
+	}
 	r.restart(t)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.handler.Load().ServeHTTP(w, req) }))
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.handler.Load().ServeHTTP(w, req) }),
+	)
 	if r.client, err = New(srv.URL); err != nil {
 		t.Fatal(err)
 	}
@@ -166,18 +174,53 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 	const apply = "4bf92f3577b34da6a3ce929d0e0e4736"
 	cases := map[string]struct{ reason, server, id, says string }{
-		"nobody":       {"as a rule it is not running", gone.URL, apply, "no server answers at " + gone.URL + ": start one with lifeline serve, or name another with --server"},
-		"not there":    {"the server's own words", r.client.Server(), apply, "there is no such trace"},
-		"no ID":        {"nothing but an ID gets into a URL", r.client.Server(), "../info", `"../info" is no trace ID`},
-		"web page":     {"another server", answers(200, "text/html", "<html>"), apply, "is not lifeline serve"},
-		"no JSON":      {"another server", answers(200, "application/json", "<html>"), apply, "is not lifeline serve"},
-		"no detail":    {"another server", answers(200, "application/json", `{"resourceSpans":[]}`), apply, `no member "lifeline"`},
-		"no spans":     {"another version, perhaps", answers(200, "application/json", `{"lifeline":{}}`), apply, "no span"},
-		"deep":         {"what is nested without end is no trace", answers(200, "application/json", strings.Repeat("[", 100_000)), apply, "is not lifeline serve"},
-		"no message":   {"another server", answers(500, "application/json", `{}`), apply, "status 500 without a message"},
-		"long message": {"it is cut", answers(500, "application/json", `{"error":{"message":"`+strings.Repeat("x", 9000)+`"}}`), apply, "xxx"},
-		"redirect":     {"it is not followed", redirect(t), apply, "sends us elsewhere"},
-		"empty":        {"short answers are no traces", answers(200, "application/json", ""), apply, "is not lifeline serve"},
+		"nobody": {
+			"as a rule it is not running",
+			gone.URL,
+			apply,
+			"no server answers at " + gone.URL + ": start one with lifeline serve, or name another with --server",
+		},
+		"not there": {"the server's own words", r.client.Server(), apply, "there is no such trace"},
+		"no ID":     {"nothing but an ID gets into a URL", r.client.Server(), "../info", `"../info" is no trace ID`},
+		"web page":  {"another server", answers(200, "text/html", "<html>"), apply, "is not lifeline serve"},
+		"no JSON":   {"another server", answers(200, "application/json", "<html>"), apply, "is not lifeline serve"},
+		"no detail": {
+			"another server",
+			answers(200, "application/json", `{"resourceSpans":[]}`),
+			apply,
+			`no member "lifeline"`,
+		},
+		"no spans": {
+			"another version, perhaps",
+			answers(200, "application/json", `{"lifeline":{}}`),
+			apply,
+			"no span",
+		},
+		"deep": {
+			"what is nested without end is no trace",
+			answers(200, "application/json", strings.Repeat("[", 100_000)),
+			apply,
+			"is not lifeline serve",
+		},
+		"no message": {
+			"another server",
+			answers(500, "application/json", `{}`),
+			apply,
+			"status 500 without a message",
+		},
+		"long message": {
+			"it is cut",
+			answers(500, "application/json", `{"error":{"message":"`+strings.Repeat("x", 9000)+`"}}`),
+			apply,
+			"xxx",
+		},
+		"redirect": {"it is not followed", redirect(t), apply, "sends us elsewhere"},
+		"empty": {
+			"short answers are no traces",
+			answers(200, "application/json", ""),
+			apply,
+			"is not lifeline serve",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +328,17 @@ func TestWatch(t *testing.T) {
 			break
 		}
 	}
-	want := []string{"apply open", "waiting open", "rollout open", "synced 1", "waiting open", "apply", "withdrawn rollout", "synced 2", "withdrawn waiting"}
+	want := []string{
+		"apply open",
+		"waiting open",
+		"rollout open",
+		"synced 1",
+		"waiting open",
+		"apply",
+		"withdrawn rollout",
+		"synced 2",
+		"withdrawn waiting",
+	}
 	slices.Sort(want[5:7]) // by their IDs
 	slices.Sort(got[min(5, len(got)):min(7, len(got))])
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -323,7 +376,13 @@ func TestReader(t *testing.T) {
 		"no data":    {"it is no event", "event: trace\n\ndata: 1\n\n", "", "1", ""},
 		"not whole":  {"what may be half is not told", "event: trace\ndata: {", "", "", "EOF"},
 		"no newline": {"the same", "event: trace\ndata: {}\n", "", "", "EOF"},
-		"long":       {"lines may be longer than a buffer", "data: " + strings.Repeat("x", 200_000) + "\n\n", "", strings.Repeat("x", 200_000), ""},
+		"long": {
+			"lines may be longer than a buffer",
+			"data: " + strings.Repeat("x", 200_000) + "\n\n",
+			"",
+			strings.Repeat("x", 200_000),
+			"",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -338,13 +397,21 @@ func TestReader(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newReader(strings.NewReader(strings.Repeat("x", 100)), func() {}).line(50); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := newReader(
+		strings.NewReader(strings.Repeat("x", 100)),
+		func() {},
+	).line(50); err == nil ||
+		!strings.Contains(err.Error(), "more than") {
 		t.Errorf("a line that is too long: %v", err)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7"}]}]}],"lifeline":{"summary":{"duration":1},"openSpans":["00f067aa0ba902b7"]}}`))
+	f.Add(
+		[]byte(
+			`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7"}]}]}],"lifeline":{"summary":{"duration":1},"openSpans":["00f067aa0ba902b7"]}}`,
+		),
+	)
 	f.Add([]byte(`{"lifeline":{"summary":{"duration":1e300}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		tr, err := decode(doc)

@@ -78,7 +78,12 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // the URL is told anyway
 		}
-		return nil, fmt.Errorf("%w at %s: start one with lifeline serve, or name another with --server: %w", ErrNoServer, c.Server(), err)
+		return nil, fmt.Errorf(
+			"%w at %s: start one with lifeline serve, or name another with --server: %w",
+			ErrNoServer,
+			c.Server(),
+			err,
+		)
 	}
 	got, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	if res.StatusCode == http.StatusOK && got == kind {
@@ -102,5 +107,9 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string
 
 // strange is the error for an answer that no server of ours gives.
 func (c *Client) strange(err error) error {
-	return fmt.Errorf("what answers at %s is not lifeline serve, or of another version: name another with --server, or look at lifeline version there: %w", c.Server(), err)
+	return fmt.Errorf(
+		"what answers at %s is not lifeline serve, or of another version: name another with --server, or look at lifeline version there: %w",
+		c.Server(),
+		err,
+	)
 }

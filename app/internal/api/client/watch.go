@@ -66,7 +66,8 @@ var errBreak = errors.New("the loop was left")
 // useless reports an error after which trying again is of no use.
 func useless(err error) bool {
 	var said *api.Error
-	return errors.As(err, &said) && said.Code < http.StatusInternalServerError && said.Code != http.StatusTooManyRequests
+	return errors.As(err, &said) && said.Code < http.StatusInternalServerError &&
+		said.Code != http.StatusTooManyRequests
 }
 
 func wait(ctx context.Context, d time.Duration) bool {
@@ -105,7 +106,10 @@ func (w *watch) connection(ctx context.Context) error {
 	defer res.Body.Close()
 	w.connected = true
 	w.before = maps.Clone(w.open)
-	watchdog := time.AfterFunc(silence, func() { cancel(fmt.Errorf("%s said nothing for %s", w.client.Server(), silence)) })
+	watchdog := time.AfterFunc(
+		silence,
+		func() { cancel(fmt.Errorf("%s said nothing for %s", w.client.Server(), silence)) },
+	)
 	defer watchdog.Stop()
 	in := newReader(res.Body, func() { watchdog.Reset(silence) })
 	for {

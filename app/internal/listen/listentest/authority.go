@@ -45,7 +45,13 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-func (a *Authority) sign(t testing.TB, serial int64, key *ecdsa.PrivateKey, ca bool, until time.Time) *x509.Certificate {
+func (a *Authority) sign(
+	t testing.TB,
+	serial int64,
+	key *ecdsa.PrivateKey,
+	ca bool,
+	until time.Time,
+) *x509.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, IsCA: ca, BasicConstraintsValid: true,

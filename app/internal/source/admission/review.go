@@ -54,8 +54,12 @@ func parse(body []byte) (*call, error) {
 	if err := utiljson.Unmarshal(body, &r); err != nil {
 		return nil, &problem{http.StatusBadRequest, "the body is no JSON of an AdmissionReview"}
 	}
-	if r.Kind != "AdmissionReview" || r.APIVersion != admissionv1.SchemeGroupVersion.String() || r.Request == nil || r.Request.UID == "" {
-		return nil, &problem{http.StatusBadRequest, "the body is no AdmissionReview of admission.k8s.io/v1 with a request that has a uid"}
+	if r.Kind != "AdmissionReview" || r.APIVersion != admissionv1.SchemeGroupVersion.String() || r.Request == nil ||
+		r.Request.UID == "" {
+		return nil, &problem{
+			http.StatusBadRequest,
+			"the body is no AdmissionReview of admission.k8s.io/v1 with a request that has a uid",
+		}
 	}
 	c := &call{uid: r.Request.UID}
 	object, whole := values(r.Request.Object)
@@ -74,11 +78,20 @@ func parse(body []byte) (*call, error) {
 		return c, nil
 	}
 	c.request = &admission.Request{
-		UID: string(r.Request.UID), Create: r.Request.Operation == admissionv1.Create,
-		Kind:      schema.GroupVersionKind{Group: r.Request.Kind.Group, Version: r.Request.Kind.Version, Kind: r.Request.Kind.Kind},
-		Namespace: r.Request.Namespace, Name: r.Request.Name, Subresource: r.Request.SubResource,
-		User:   admission.User{Name: r.Request.UserInfo.Username, Groups: r.Request.UserInfo.Groups},
-		DryRun: r.Request.DryRun, Object: object, Before: before,
+		UID:    string(r.Request.UID),
+		Create: r.Request.Operation == admissionv1.Create,
+		Kind: schema.GroupVersionKind{
+			Group:   r.Request.Kind.Group,
+			Version: r.Request.Kind.Version,
+			Kind:    r.Request.Kind.Kind,
+		},
+		Namespace:   r.Request.Namespace,
+		Name:        r.Request.Name,
+		Subresource: r.Request.SubResource,
+		User:        admission.User{Name: r.Request.UserInfo.Username, Groups: r.Request.UserInfo.Groups},
+		DryRun:      r.Request.DryRun,
+		Object:      object,
+		Before:      before,
 	}
 	c.annotations = annotations(object)
 	return c, nil
@@ -137,7 +150,11 @@ func (c *call) reply(a admission.Answer) ([]byte, error) {
 		response.AuditAnnotations[key] = value
 	}
 	return json.Marshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: admissionv1.SchemeGroupVersion.String(),
+			Kind:       "AdmissionReview",
+		},
+		Response: response,
 	})
 }
 

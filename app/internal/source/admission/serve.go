@@ -34,7 +34,11 @@ const (
 // are spread over their replicas; nothing else is spoken.
 func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger, refused func()) (net.Listener, error) {
 	return e.Listen(ctx, listen.Purpose{
-		Name: "admission reviews", MaxConnections: maxConnections, Refused: refused, Protocols: []string{"http/1.1"}, Log: log,
+		Name:           "admission reviews",
+		MaxConnections: maxConnections,
+		Refused:        refused,
+		Protocols:      []string{"http/1.1"},
+		Log:            log,
 	})
 }
 

@@ -260,7 +260,9 @@ func contexts(h http.Header) (carried, own trace.SpanContext) {
 	ctx := headers.Extract(background, propagation.HeaderCarrier(h))
 	own = trace.SpanContextFromContext(ctx)
 	if value := baggage.FromContext(ctx).Member(member).Value(); value != "" {
-		carried = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(background, propagation.MapCarrier{"traceparent": value}))
+		carried = trace.SpanContextFromContext(
+			propagation.TraceContext{}.Extract(background, propagation.MapCarrier{"traceparent": value}),
+		)
 	}
 	return carried, own
 }

@@ -30,10 +30,14 @@ const (
 
 // body is a review of a write of a Service.
 func body(operation, annotations string, more ...string) string {
-	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call-1", "operation": %q,
+	return fmt.Sprintf(
+		`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call-1", "operation": %q,
 		"kind": {"group": "", "version": "v1", "kind": "Service"}, "name": "web", "namespace": "demo", "userInfo": {"username": "ann"},
 		"object": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"%s}, "spec": {"ports": [{"port": 80}]}}%s}}`,
-		operation, annotations, strings.Join(more, ""))
+		operation,
+		annotations,
+		strings.Join(more, ""),
+	)
 }
 
 func decider() *admission.Decider {
@@ -61,7 +65,9 @@ func answered(t testing.TB, out *httptest.ResponseRecorder) *admissionv1.Admissi
 		t.Fatalf("status %d, %v: %s", out.Code, err, out.Body)
 	}
 	r := review.Response
-	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" || r == nil || r.UID != "call-1" || !r.Allowed {
+	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" || r == nil ||
+		r.UID != "call-1" ||
+		!r.Allowed {
 		t.Fatalf("the answer is %s", out.Body)
 	}
 	return r
@@ -130,12 +136,21 @@ func TestReviews(t *testing.T) {
 			r := answered(t, post(t, w, c.body, c.header...))
 			ops := paths(t, r)
 			if !c.given {
-				if ops != nil || r.AuditAnnotations[auditRequest] != c.request || r.AuditAnnotations[auditServer] != c.server || c.request == "" && r.AuditAnnotations != nil {
-					t.Fatalf("patch %v, audit annotations %v; want none but request %q and server %q", ops, r.AuditAnnotations, c.request, c.server)
+				if ops != nil || r.AuditAnnotations[auditRequest] != c.request ||
+					r.AuditAnnotations[auditServer] != c.server ||
+					c.request == "" && r.AuditAnnotations != nil {
+					t.Fatalf(
+						"patch %v, audit annotations %v; want none but request %q and server %q",
+						ops,
+						r.AuditAnnotations,
+						c.request,
+						c.server,
+					)
 				}
 				return
 			}
-			if _, made := ops["add /metadata/annotations"]; made != c.bare || ops[contextPath] == "" || ops[statePath] == "" {
+			if _, made := ops["add /metadata/annotations"]; made != c.bare || ops[contextPath] == "" ||
+				ops[statePath] == "" {
 				t.Fatalf("patch %v", ops)
 			}
 			if c.trace != "" && ops[contextPath][3:35] != c.trace {
@@ -165,9 +180,18 @@ func TestReviews(t *testing.T) {
 // tells which it was.
 func TestRefusedContext(t *testing.T) {
 	w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
-	text := strings.Replace(body("CREATE", `, "annotations": {"`+lifeline.ContextKey+`": "`+caller+`"}`), `"ann"`, `"mallory"`, 1)
+	text := strings.Replace(
+		body("CREATE", `, "annotations": {"`+lifeline.ContextKey+`": "`+caller+`"}`),
+		`"ann"`,
+		`"mallory"`,
+		1,
+	)
 	r := answered(t, post(t, w, text))
-	if ops := paths(t, r); r.AuditAnnotations[auditRefused] != caller || ops[contextPath] == "" || strings.Contains(ops[contextPath], caller[3:35]) {
+	if ops := paths(
+		t,
+		r,
+	); r.AuditAnnotations[auditRefused] != caller || ops[contextPath] == "" ||
+		strings.Contains(ops[contextPath], caller[3:35]) {
 		t.Errorf("patch %v, audit annotations %v", ops, r.AuditAnnotations)
 	}
 	if st := w.Stats(); st != (Stats{Reviews: 1, Given: 1, Refused: 1}) {
@@ -216,14 +240,16 @@ func TestFaultOfItsOwn(t *testing.T) {
 	var told []any
 	w := New(Options{
 		Decide: func(*admission.Request, time.Time) admission.Answer { panic("a bug") },
-		Now:    func() time.Time { return now }, Failed: func(v any, stack []byte) { told = append(told, v, string(stack)) },
+		Now:    func() time.Time { return now },
+		Failed: func(v any, stack []byte) { told = append(told, v, string(stack)) },
 	})
 	for range 2 { // and goes on
 		if r := answered(t, post(t, w, body("CREATE", ""))); r.Patch != nil {
 			t.Errorf("patch %s", r.Patch)
 		}
 	}
-	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(told) != 4 || told[0] != "a bug" || !strings.Contains(fmt.Sprint(told[1]), "TestFaultOfItsOwn") {
+	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(told) != 4 || told[0] != "a bug" ||
+		!strings.Contains(fmt.Sprint(told[1]), "TestFaultOfItsOwn") {
 		t.Errorf("it counts %+v, and tells %v", st, told)
 	}
 }
@@ -249,10 +275,22 @@ func TestManyAtOnce(t *testing.T) {
 func FuzzReview(f *testing.F) {
 	f.Add([]byte(body("CREATE", `, "annotations": {"a": "b"}`)), caller, "lifeline="+caller)
 	f.Add([]byte(body("UPDATE", "", `, "oldObject": {"metadata": {"annotations": {"a/b~c": "d"}}}`)), "", "")
-	f.Add([]byte(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": {"metadata": {"annotations": null}}}}`), "", "")
+	f.Add(
+		[]byte(
+			`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": {"metadata": {"annotations": null}}}}`,
+		),
+		"",
+		"",
+	)
 	f.Fuzz(func(t *testing.T, text []byte, traceparent, bag string) {
 		failed := false
-		w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }, Failed: func(any, []byte) { failed = true }})
+		w := New(
+			Options{
+				Decide: decider().Decide,
+				Now:    func() time.Time { return now },
+				Failed: func(any, []byte) { failed = true },
+			},
+		)
 		out := post(t, w, string(text), "Traceparent", traceparent, "Baggage", bag)
 		if failed {
 			t.Error("it failed")
@@ -268,7 +306,11 @@ func FuzzReview(f *testing.F) {
 			return
 		}
 		var review admissionv1.AdmissionReview
-		if err := json.Unmarshal(said, &review); err != nil || review.Response == nil || !review.Response.Allowed || review.Response.UID == "" {
+		if err := json.Unmarshal(
+			said,
+			&review,
+		); err != nil || review.Response == nil || !review.Response.Allowed ||
+			review.Response.UID == "" {
 			t.Errorf("%v: %s", err, said)
 		}
 	})

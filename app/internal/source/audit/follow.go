@@ -105,7 +105,10 @@ func (f *follower) begin(ctx context.Context, from Position) bool {
 	}
 	if !from.IsZero() {
 		f.s.counters.gaps.Add(1)
-		f.s.Warn("the audit log %s is not the one that was followed before: what was written meanwhile to others is missing", f.path)
+		f.s.Warn(
+			"the audit log %s is not the one that was followed before: what was written meanwhile to others is missing",
+			f.path,
+		)
 	}
 	return true
 }

@@ -30,7 +30,14 @@ type following struct {
 // is waited for.
 func follow(t *testing.T, s *Source, path string, from Position) *following {
 	t.Helper()
-	f := &following{t: t, s: s, looks: make(chan struct{}), idle: make(chan struct{}), reach: make(chan Position, 100), ended: make(chan error, 1)}
+	f := &following{
+		t:     t,
+		s:     s,
+		looks: make(chan struct{}),
+		idle:  make(chan struct{}),
+		reach: make(chan Position, 100),
+		ended: make(chan error, 1),
+	}
 	s.Reached = func(p Position) { f.reach <- p }
 	s.wait = func(ctx context.Context, _ time.Duration) bool {
 		select {
@@ -169,11 +176,16 @@ func TestFollow(t *testing.T) {
 			}
 			write(t, path, line("2"))
 		}, "0 1 2", Stats{Rotations: 2}},
-		"LastWords": {"a file that was rotated gets no end of a line any more", func(t *testing.T, path string, _ func()) {
-			write(t, path, strings.TrimSuffix(line("1"), "\n"))
-			rename(t, path, path+".1")
-			write(t, path, line("2"))
-		}, "0 1 2", Stats{Rotations: 1}},
+		"LastWords": {
+			"a file that was rotated gets no end of a line any more",
+			func(t *testing.T, path string, _ func()) {
+				write(t, path, strings.TrimSuffix(line("1"), "\n"))
+				rename(t, path, path+".1")
+				write(t, path, line("2"))
+			},
+			"0 1 2",
+			Stats{Rotations: 1},
+		},
 		"Truncated": {"in place, as copytruncate does", func(t *testing.T, path string, look func()) {
 			write(t, path, lined(1, 4))
 			look()
@@ -206,7 +218,16 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 			}
 			got := s.Stats()
-			if diff := cmp.Diff(tc.stats, Stats{Damaged: got.Damaged, Overlong: got.Overlong, Rotations: got.Rotations, Truncations: got.Truncations, Gaps: got.Gaps}); diff != "" {
+			if diff := cmp.Diff(
+				tc.stats,
+				Stats{
+					Damaged:     got.Damaged,
+					Overlong:    got.Overlong,
+					Rotations:   got.Rotations,
+					Truncations: got.Truncations,
+					Gaps:        got.Gaps,
+				},
+			); diff != "" {
 				t.Errorf("stats -want +got:\n%s", diff)
 			}
 		})
@@ -222,11 +243,26 @@ func TestResume(t *testing.T) {
 		want    string
 		gaps    uint64
 	}{
-		"AsItWas":  {"", func(*testing.T, string) {}, "0 1 2 3 4", 0},
-		"Grown":    {"", func(t *testing.T, path string) { write(t, path, line("5")) }, "0 1 2 3 4 5", 0},
-		"Rotated":  {"the rest of the old file comes first", func(t *testing.T, path string) { rename(t, path, path+".1"); write(t, path, line("5")) }, "0 1 2 3 4 5", 0},
-		"Another":  {"what was followed is not there any more", func(t *testing.T, path string) { rename(t, path, path+".gz"); write(t, path, line("5")) }, "0 1 2 5", 1},
-		"Replaced": {"a file of the same length is not the same", func(t *testing.T, path string) { rename(t, path, path+".gz"); write(t, path, lined(5, 10)) }, "0 1 2 5 6 7 8 9", 1},
+		"AsItWas": {"", func(*testing.T, string) {}, "0 1 2 3 4", 0},
+		"Grown":   {"", func(t *testing.T, path string) { write(t, path, line("5")) }, "0 1 2 3 4 5", 0},
+		"Rotated": {
+			"the rest of the old file comes first",
+			func(t *testing.T, path string) { rename(t, path, path+".1"); write(t, path, line("5")) },
+			"0 1 2 3 4 5",
+			0,
+		},
+		"Another": {
+			"what was followed is not there any more",
+			func(t *testing.T, path string) { rename(t, path, path+".gz"); write(t, path, line("5")) },
+			"0 1 2 5",
+			1,
+		},
+		"Replaced": {
+			"a file of the same length is not the same",
+			func(t *testing.T, path string) { rename(t, path, path+".gz"); write(t, path, lined(5, 10)) },
+			"0 1 2 5 6 7 8 9",
+			1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

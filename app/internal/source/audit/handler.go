@@ -83,7 +83,10 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // take reads a batch and hands it to the sink.
 func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
 	if !s.Token.Admits(r) {
-		return &problem{http.StatusUnauthorized, "the request does not carry the receiver's token: set it in the webhook's kubeconfig, with an https server"}
+		return &problem{
+			http.StatusUnauthorized,
+			"the request does not carry the receiver's token: set it in the webhook's kubeconfig, with an https server",
+		}
 	}
 	packed, err := acceptable(r)
 	if err != nil {

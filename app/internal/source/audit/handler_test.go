@@ -42,25 +42,56 @@ func TestServeHTTP(t *testing.T) {
 		taken  int
 		header [2]string
 	}{
-		"Good":        {reason: "what is no event is counted and does not hold up the rest", body: good, code: 200, taken: 1},
-		"Zipped":      {reason: "", packed: "gzip", body: zipped(t, good), code: 200, taken: 1},
-		"Charset":     {reason: "", media: "application/json; charset=utf-8", body: good, code: 200, taken: 1},
-		"Empty":       {reason: "a batch may hold nothing", body: eventList(), code: 200},
-		"Full":        {reason: "it is sent again", body: good, refuse: ErrFull, code: 429, header: [2]string{"Retry-After", "3"}},
-		"Broken":      {reason: "and so is this", body: good, refuse: errors.New("no"), code: 503, header: [2]string{"Retry-After", "3"}},
-		"Get":         {reason: "", method: http.MethodGet, code: 405, header: [2]string{"Allow", "POST"}},
-		"Media":       {reason: "", media: "application/x-protobuf", body: good, code: 415},
-		"NoMedia":     {reason: "", media: "-", body: good, code: 415},
-		"Encoding":    {reason: "", packed: "br", body: good, code: 415, header: [2]string{"Accept-Encoding", "gzip"}},
-		"NotZipped":   {reason: "", packed: "gzip", body: good, code: 400},
-		"CutZip":      {reason: "", packed: "gzip", body: zipped(t, good)[:50], code: 400},
-		"NoJSON":      {reason: "", body: []byte("hello"), code: 400},
-		"Cut":         {reason: "half a batch is none", body: good[:len(good)-5], code: 400},
-		"TwoBatches":  {reason: "", body: append(append([]byte{}, good...), good...), code: 400},
-		"OtherKind":   {reason: "", body: []byte(`{"kind":"Pod","apiVersion":"v1"}`), code: 400},
-		"OldVersion":  {reason: "", body: bytes.Replace(good, []byte("audit.k8s.io/v1\",\"metadata"), []byte("audit.k8s.io/v1beta1\",\"metadata"), 1), code: 400},
-		"TooLarge":    {reason: "", body: bomb, code: 413},
-		"ZippedLarge": {reason: "what unpacks to too much is not unpacked", packed: "gzip", body: zipped(t, bomb), code: 413},
+		"Good": {
+			reason: "what is no event is counted and does not hold up the rest",
+			body:   good,
+			code:   200,
+			taken:  1,
+		},
+		"Zipped":  {reason: "", packed: "gzip", body: zipped(t, good), code: 200, taken: 1},
+		"Charset": {reason: "", media: "application/json; charset=utf-8", body: good, code: 200, taken: 1},
+		"Empty":   {reason: "a batch may hold nothing", body: eventList(), code: 200},
+		"Full": {
+			reason: "it is sent again",
+			body:   good,
+			refuse: ErrFull,
+			code:   429,
+			header: [2]string{"Retry-After", "3"},
+		},
+		"Broken": {
+			reason: "and so is this",
+			body:   good,
+			refuse: errors.New("no"),
+			code:   503,
+			header: [2]string{"Retry-After", "3"},
+		},
+		"Get":        {reason: "", method: http.MethodGet, code: 405, header: [2]string{"Allow", "POST"}},
+		"Media":      {reason: "", media: "application/x-protobuf", body: good, code: 415},
+		"NoMedia":    {reason: "", media: "-", body: good, code: 415},
+		"Encoding":   {reason: "", packed: "br", body: good, code: 415, header: [2]string{"Accept-Encoding", "gzip"}},
+		"NotZipped":  {reason: "", packed: "gzip", body: good, code: 400},
+		"CutZip":     {reason: "", packed: "gzip", body: zipped(t, good)[:50], code: 400},
+		"NoJSON":     {reason: "", body: []byte("hello"), code: 400},
+		"Cut":        {reason: "half a batch is none", body: good[:len(good)-5], code: 400},
+		"TwoBatches": {reason: "", body: append(append([]byte{}, good...), good...), code: 400},
+		"OtherKind":  {reason: "", body: []byte(`{"kind":"Pod","apiVersion":"v1"}`), code: 400},
+		"OldVersion": {
+			reason: "",
+			body: bytes.Replace(
+				good,
+				[]byte("audit.k8s.io/v1\",\"metadata"),
+				[]byte("audit.k8s.io/v1beta1\",\"metadata"),
+				1,
+			),
+			code: 400,
+		},
+		"TooLarge": {reason: "", body: bomb, code: 413},
+		"ZippedLarge": {
+			reason: "what unpacks to too much is not unpacked",
+			packed: "gzip",
+			body:   zipped(t, bomb),
+			code:   413,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,13 +116,31 @@ func TestServeHTTP(t *testing.T) {
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, r)
 			if w.Code != tc.code || len(to.ids()) != tc.taken || w.Header().Get(tc.header[0]) != tc.header[1] {
-				t.Errorf("%s: got %d %q with %v and %d writes, want %d, %d and %v", tc.reason, w.Code, w.Body, w.Header(), len(to.ids()), tc.code, tc.taken, tc.header)
+				t.Errorf(
+					"%s: got %d %q with %v and %d writes, want %d, %d and %v",
+					tc.reason,
+					w.Code,
+					w.Body,
+					w.Header(),
+					len(to.ids()),
+					tc.code,
+					tc.taken,
+					tc.header,
+				)
 			}
 			if n := s.Stats().Refused[tc.code]; tc.code != 200 && n != 1 {
 				t.Errorf("%d refusals are counted, want 1", n)
 			}
-			if st := s.Stats(); st.Writes != uint64(tc.taken) || tc.taken == 0 && (st.Events != 0 || st.Batches != 0 && tc.code != 200) {
-				t.Errorf("%s: %d events and %d writes of %d batches are counted, and %d were taken", tc.reason, st.Events, st.Writes, st.Batches, tc.taken)
+			if st := s.Stats(); st.Writes != uint64(tc.taken) ||
+				tc.taken == 0 && (st.Events != 0 || st.Batches != 0 && tc.code != 200) {
+				t.Errorf(
+					"%s: %d events and %d writes of %d batches are counted, and %d were taken",
+					tc.reason,
+					st.Events,
+					st.Writes,
+					st.Batches,
+					tc.taken,
+				)
 			}
 		})
 	}

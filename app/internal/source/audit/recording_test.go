@@ -121,7 +121,10 @@ func shape(traces []*span.Trace) string {
 				alone = alone || !s.Parent.IsValid()
 				continue
 			}
-			lines = append(lines, fmt.Sprintf("  %s<%s %s %s %s %d links", s.ID, s.Parent, s.Name, s.Object, s.Outcome, len(s.Links)))
+			lines = append(
+				lines,
+				fmt.Sprintf("  %s<%s %s %s %s %d links", s.ID, s.Parent, s.Name, s.Object, s.Outcome, len(s.Links)),
+			)
 		}
 		slices.Sort(lines)
 		if !alone {
@@ -137,8 +140,20 @@ func outline(traces []*span.Trace) string {
 	for _, t := range traces {
 		fmt.Fprintf(&b, "%s %s %s\n", t.ID, t.Outcome, t.Reason)
 		for _, s := range t.Spans {
-			fmt.Fprintf(&b, "  %s<%s %s %s %s %s %s-%s %s %s\n", s.ID, s.Parent, s.Name, s.Object, s.Service, s.Outcome,
-				s.Start.Format(time.RFC3339Nano), s.End.Format(time.RFC3339Nano), s.End.Source, attr(s.Attributes, span.KeyActorUser))
+			fmt.Fprintf(
+				&b,
+				"  %s<%s %s %s %s %s %s-%s %s %s\n",
+				s.ID,
+				s.Parent,
+				s.Name,
+				s.Object,
+				s.Service,
+				s.Outcome,
+				s.Start.Format(time.RFC3339Nano),
+				s.End.Format(time.RFC3339Nano),
+				s.End.Source,
+				attr(s.Attributes, span.KeyActorUser),
+			)
 		}
 	}
 	return b.String()
@@ -200,7 +215,14 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 					for _, e := range s.Events {
 						if e.Name == span.EventWrite {
 							moments++
-							t.Logf("not joined: %s %s of %s by %s, rv %s", attr(e.Attributes, span.KeyVerb), attr(e.Attributes, span.KeyPart), s.Object, attr(e.Attributes, span.KeyActor), attr(e.Attributes, span.KeyRV))
+							t.Logf(
+								"not joined: %s %s of %s by %s, rv %s",
+								attr(e.Attributes, span.KeyVerb),
+								attr(e.Attributes, span.KeyPart),
+								s.Object,
+								attr(e.Attributes, span.KeyActor),
+								attr(e.Attributes, span.KeyRV),
+							)
 						}
 					}
 					if !s.IsWrite() || s.Status == span.StatusError {
@@ -209,7 +231,8 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 					spans++
 					id := attr(s.Attributes, span.KeyAuditID)
 					w := requests[id]
-					if w == nil || !s.Start.Equal(w.Start) || !s.End.Equal(w.End) || s.Start.Source != span.TimeAudit || s.End.Source != span.TimeAudit {
+					if w == nil || !s.Start.Equal(w.Start) || !s.End.Equal(w.End) || s.Start.Source != span.TimeAudit ||
+						s.End.Source != span.TimeAudit {
 						t.Errorf("%s of %s (audit ID %q) has not the times of its request", s.Name, s.Object, id)
 					}
 					if found[id] && w.Verb != "delete" { // which may store that it goes at once, too
@@ -231,7 +254,14 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 			}
 			for id, w := range requests {
 				if !w.Failed() && w.ResourceVersion > 0 && traced[string(w.UID)] && !found[id] {
-					t.Errorf("%s %s %s by %s stored resourceVersion %d and is no span", w.Verb, w.Ref, w.Subresource, w.User, w.ResourceVersion)
+					t.Errorf(
+						"%s %s %s by %s stored resourceVersion %d and is no span",
+						w.Verb,
+						w.Ref,
+						w.Subresource,
+						w.User,
+						w.ResourceVersion,
+					)
 				}
 			}
 		})
@@ -247,7 +277,10 @@ func TestJoinedAsTheAnswersSay(t *testing.T) {
 		for _, tr := range traces(slices.Concat(seen, audited)) {
 			for _, s := range tr.Spans {
 				if s.IsWrite() && s.Status != span.StatusError {
-					out[attr(s.Attributes, span.KeyAuditID)+" "+string(s.Object.UID)] += attr(s.Attributes, span.KeyRV) + " "
+					out[attr(s.Attributes, span.KeyAuditID)+" "+string(s.Object.UID)] += attr(
+						s.Attributes,
+						span.KeyRV,
+					) + " "
 				}
 			}
 		}
@@ -306,7 +339,8 @@ func TestRefusedWritesAreKept(t *testing.T) {
 					t.Errorf("missing: %s; got %v", want, got)
 				}
 			}
-			if by := "below create Pod system:serviceaccount:kube-system:replicaset-controller Forbidden"; level != "metadata" && got[by] == 0 {
+			if by := "below create Pod system:serviceaccount:kube-system:replicaset-controller Forbidden"; level != "metadata" &&
+				got[by] == 0 {
 				t.Errorf("the Pod that the quota refused is not on its ReplicaSet; got %v", got)
 			}
 		})

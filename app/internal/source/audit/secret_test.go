@@ -30,14 +30,32 @@ func pattern() []byte {
 func secretBody() []byte {
 	var items []string
 	for _, resource := range []string{"secrets", "configmaps", "pods"} {
-		body := fmt.Sprintf(`{"kind":"X","apiVersion":"v1","data":{"a":"%s"},"stringData":{"b":"%[1]s"},"spec":{"c":"%[1]s"},
-			"metadata":{"name":"n","uid":"u","resourceVersion":"3","annotations":{"last-applied":"%[1]s"},"labels":{"l":"%[1]s"}}}`, pattern())
+		body := fmt.Sprintf(
+			`{"kind":"X","apiVersion":"v1","data":{"a":"%s"},"stringData":{"b":"%[1]s"},"spec":{"c":"%[1]s"},
+			"metadata":{"name":"n","uid":"u","resourceVersion":"3","annotations":{"last-applied":"%[1]s"},"labels":{"l":"%[1]s"}}}`,
+			pattern(),
+		)
 		status := `{"code":200}`
 		if resource == "secrets" {
 			status = fmt.Sprintf(`{"code":422,"reason":"Invalid","message":"it is %s"}`, pattern())
 		}
-		items = append(items, told("auditID", `"`+resource+`"`, "objectRef", ref(resource, `,"name":"n"`), "responseStatus", status,
-			"requestObject", strings.Replace(body, `"3"`, `"2"`, 1), "responseObject", body, "annotations", fmt.Sprintf(`{"a/b":"%s"}`, pattern())))
+		items = append(
+			items,
+			told(
+				"auditID",
+				`"`+resource+`"`,
+				"objectRef",
+				ref(resource, `,"name":"n"`),
+				"responseStatus",
+				status,
+				"requestObject",
+				strings.Replace(body, `"3"`, `"2"`, 1),
+				"responseObject",
+				body,
+				"annotations",
+				fmt.Sprintf(`{"a/b":"%s"}`, pattern()),
+			),
+		)
 	}
 	return eventList(items...)
 }

@@ -24,7 +24,15 @@ const (
 // it, as the webhook's kubeconfig says. The log, which may be nil, is told of
 // certificates that cannot be renewed.
 func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger) (net.Listener, error) {
-	return e.Listen(ctx, listen.Purpose{Name: "audit batches", MaxConnections: maxConnections, Protocols: []string{"http/1.1"}, Log: log})
+	return e.Listen(
+		ctx,
+		listen.Purpose{
+			Name:           "audit batches",
+			MaxConnections: maxConnections,
+			Protocols:      []string{"http/1.1"},
+			Log:            log,
+		},
+	)
 }
 
 // Serve takes batches on ln until ctx ends. Then it accepts no more, lets what is

@@ -59,10 +59,21 @@ func post(t *testing.T, url string, body io.Reader, config *tls.Config) (code in
 func TestServe(t *testing.T) {
 	to := newSink()
 	address, stop := served(t, newSource(t, to, nil), listen.TLS{})
-	if code, err := post(t, "http://"+address+"/any/path", bytes.NewReader(eventList(told())), nil); code != http.StatusOK || len(to.ids()) != 1 {
+	if code, err := post(
+		t,
+		"http://"+address+"/any/path",
+		bytes.NewReader(eventList(told())),
+		nil,
+	); code != http.StatusOK ||
+		len(to.ids()) != 1 {
 		t.Errorf("got %d, %v and %d writes", code, err, len(to.ids()))
 	}
-	if _, err := Listen(t.Context(), listen.Endpoint{Address: address}, nil); err == nil || !strings.Contains(err.Error(), "cannot listen for audit batches") || !strings.Contains(err.Error(), address) {
+	if _, err := Listen(
+		t.Context(),
+		listen.Endpoint{Address: address},
+		nil,
+	); err == nil || !strings.Contains(err.Error(), "cannot listen for audit batches") ||
+		!strings.Contains(err.Error(), address) {
 		t.Errorf("an address in use gives %v", err)
 	}
 	stop()
@@ -168,7 +179,10 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+	fmt.Fprint(
+		conn,
+		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+	)
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || answer.StatusCode != http.StatusRequestTimeout || !answer.Close {
 		t.Fatalf("got %v, %v", answer, err)
@@ -195,12 +209,21 @@ func TestSlowHoldsNoTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+	fmt.Fprint(
+		conn,
+		"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
+	)
 	// It is asked for its body: so it is being read.
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	if code, err := post(t, "http://"+address, bytes.NewReader(eventList(told())), nil); err != nil || code != http.StatusOK {
+	if code, err := post(
+		t,
+		"http://"+address,
+		bytes.NewReader(eventList(told())),
+		nil,
+	); err != nil ||
+		code != http.StatusOK {
 		t.Errorf("got %d, %v", code, err)
 	}
 	_ = conn.Close()

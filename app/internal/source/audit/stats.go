@@ -22,7 +22,18 @@ const (
 	reasons
 )
 
-var reasonNames = [reasons]string{"", "stage", "read", "excluded", "not stored", "dry run", "unchanged", "unnamed", "unknown kind", "unauthenticated"}
+var reasonNames = [reasons]string{
+	"",
+	"stage",
+	"read",
+	"excluded",
+	"not stored",
+	"dry run",
+	"unchanged",
+	"unnamed",
+	"unknown kind",
+	"unauthenticated",
+}
 
 // Stats says what came in and what became of it. It is a snapshot.
 type Stats struct {
@@ -79,10 +90,19 @@ func (c *counters) refuse(code int) {
 func (s *Source) Stats() Stats {
 	c := &s.counters
 	out := Stats{
-		Events: c.events.Load(), Writes: c.writes.Load(), Passed: map[string]uint64{},
-		Damaged: c.damaged.Load(), Overlong: c.overlong.Load(), Impossible: c.impossible.Load(),
-		Batches: c.batches.Load(), Bytes: c.bytes.Load(), Refused: map[int]uint64{},
-		Missing: c.missing.Load(), Rotations: c.rotations.Load(), Truncations: c.truncations.Load(), Gaps: c.gaps.Load(),
+		Events:      c.events.Load(),
+		Writes:      c.writes.Load(),
+		Passed:      map[string]uint64{},
+		Damaged:     c.damaged.Load(),
+		Overlong:    c.overlong.Load(),
+		Impossible:  c.impossible.Load(),
+		Batches:     c.batches.Load(),
+		Bytes:       c.bytes.Load(),
+		Refused:     map[int]uint64{},
+		Missing:     c.missing.Load(),
+		Rotations:   c.rotations.Load(),
+		Truncations: c.truncations.Load(),
+		Gaps:        c.gaps.Load(),
 	}
 	for r := taken + 1; r < reasons; r++ {
 		if n := c.passed[r].Load(); n > 0 {

@@ -28,11 +28,14 @@ func TestImpossibleTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := newSource(t, newSink(), nil)
-			got, _, err := source.batch(eventList(told("requestReceivedTimestamp", tc.received, "stageTimestamp", tc.answered)))
+			got, _, err := source.batch(
+				eventList(told("requestReceivedTimestamp", tc.received, "stageTimestamp", tc.answered)),
+			)
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			if w := got[0].Write; !w.Start.Equal(tc.start) || !w.End.Equal(tc.end) || w.Start.UnixNano() < 0 || w.End.UnixNano() < 0 {
+			if w := got[0].Write; !w.Start.Equal(tc.start) || !w.End.Equal(tc.end) || w.Start.UnixNano() < 0 ||
+				w.End.UnixNano() < 0 {
 				t.Errorf("got %v to %v, want %v to %v", w.Start, w.End, tc.start, tc.end)
 			}
 		})

@@ -52,14 +52,22 @@ func TestUnauthenticated(t *testing.T) {
 		"beside an authenticated one": {true, true, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := newSource(t, newSink(), func(c *Config) { c.Unauthenticated, c.Anonymous = tc.unauthenticated, tc.anonymous })
-			got, tally, err := source.batch(eventList(told("impersonatedUser", `{"username":"jane"}`, "user", `{"username":"root"}`), refused))
+			source := newSource(
+				t,
+				newSink(),
+				func(c *Config) { c.Unauthenticated, c.Anonymous = tc.unauthenticated, tc.anonymous },
+			)
+			got, tally, err := source.batch(
+				eventList(told("impersonatedUser", `{"username":"jane"}`, "user", `{"username":"root"}`), refused),
+			)
 			if err != nil || len(got) != tc.writes {
 				t.Fatalf("got %v, %v", got, err)
 			}
 			source.count(tally)
 			w := got[0].Write
-			if w.User != tc.user || (w.Impersonator == "") != tc.anonymous || (w.UserAgent == "") != tc.anonymous || w.Unauthenticated != tc.unauthenticated || w.Manager != "kubectl" {
+			if w.User != tc.user || (w.Impersonator == "") != tc.anonymous || (w.UserAgent == "") != tc.anonymous ||
+				w.Unauthenticated != tc.unauthenticated ||
+				w.Manager != "kubectl" {
 				t.Errorf("got %+v", w)
 			}
 			if n := source.Stats().Passed["unauthenticated"]; (n == 1) != tc.anonymous {

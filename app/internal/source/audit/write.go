@@ -93,8 +93,11 @@ func (e *event) bodies(s *Source) (sent, answer *request.Body) {
 		return sent, answer
 	}
 	for _, b := range []*request.Body{sent, answer} {
-		if b != nil && b.Kind != "" && e.ref.subresource == "" && e.verb != request.Delete && e.verb != request.DeleteCollection &&
-			b.Metadata.Name+b.Metadata.GenerateName != "" && b.APIVersion == e.ref.GroupVersion().String() && s.kindOf(e.ref.GroupVersionResource) == "" {
+		if b != nil && b.Kind != "" && e.ref.subresource == "" && e.verb != request.Delete &&
+			e.verb != request.DeleteCollection &&
+			b.Metadata.Name+b.Metadata.GenerateName != "" &&
+			b.APIVersion == e.ref.GroupVersion().String() &&
+			s.kindOf(e.ref.GroupVersionResource) == "" {
 			s.kinds.Learn(e.ref.GroupVersionResource, strings.Clone(object.Bound(b.Kind)))
 		}
 	}
@@ -121,8 +124,13 @@ func (s *Source) write(e *event) draft {
 	r := e.ref
 	w := &observation.Write{
 		Ref: object.Ref{
-			Kind:      object.Kind{Group: object.Bound(r.Group), Version: object.Bound(r.Version), Kind: s.kindOf(r.GroupVersionResource)},
-			Namespace: object.Bound(r.namespace), Name: object.Bound(r.name),
+			Kind: object.Kind{
+				Group:   object.Bound(r.Group),
+				Version: object.Bound(r.Version),
+				Kind:    s.kindOf(r.GroupVersionResource),
+			},
+			Namespace: object.Bound(r.namespace),
+			Name:      object.Bound(r.name),
 		},
 		Resource: object.Bound(r.Resource), Subresource: object.Bound(r.subresource), Verb: e.verb,
 		Start: e.received, End: e.answered, Code: int(e.status.code),

@@ -18,12 +18,19 @@ import (
 // told is an audit event with the parts that a test changes.
 func told(parts ...string) string {
 	members := map[string]string{
-		"kind": `"Event"`, "apiVersion": `"audit.k8s.io/v1"`, "level": `"RequestResponse"`, "auditID": `"id"`, "stage": `"ResponseComplete"`,
-		"verb": `"update"`, "requestURI": `"/apis/apps/v1/namespaces/shop/deployments/web"`, "userAgent": `"kubectl/v1.36.3 (linux/amd64)"`,
+		"kind":                     `"Event"`,
+		"apiVersion":               `"audit.k8s.io/v1"`,
+		"level":                    `"RequestResponse"`,
+		"auditID":                  `"id"`,
+		"stage":                    `"ResponseComplete"`,
+		"verb":                     `"update"`,
+		"requestURI":               `"/apis/apps/v1/namespaces/shop/deployments/web"`,
+		"userAgent":                `"kubectl/v1.36.3 (linux/amd64)"`,
 		"user":                     `{"username":"jane","groups":["dev"]}`,
 		"objectRef":                `{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1"}`,
 		"responseStatus":           `{"metadata":{},"code":200}`,
-		"requestReceivedTimestamp": `"2026-05-04T03:02:01.000123Z"`, "stageTimestamp": `"2026-05-04T03:02:01.004567Z"`,
+		"requestReceivedTimestamp": `"2026-05-04T03:02:01.000123Z"`,
+		"stageTimestamp":           `"2026-05-04T03:02:01.004567Z"`,
 	}
 	for i := 0; i < len(parts); i += 2 {
 		members[parts[i]] = parts[i+1]
@@ -45,7 +52,11 @@ func ref(resource, more string) string {
 }
 
 func TestWrites(t *testing.T) {
-	deployment := object.Ref{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}
+	deployment := object.Ref{
+		Kind:      object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Namespace: "shop",
+		Name:      "web",
+	}
 	pod := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "p"}
 	base := func(change func(*observation.Write)) []*observation.Write {
 		w := &observation.Write{
@@ -63,79 +74,239 @@ func TestWrites(t *testing.T) {
 		want   []*observation.Write
 		passed string
 	}{
-		"Metadata": {"without bodies there is what the reference tells", told("objectRef",
-			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1","resourceVersion":"41"}`),
-			base(func(w *observation.Write) { w.UID, w.Precondition = "u1", 41 }), ""},
+		"Metadata": {
+			"without bodies there is what the reference tells",
+			told(
+				"objectRef",
+				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1","resourceVersion":"41"}`,
+			),
+			base(func(w *observation.Write) { w.UID, w.Precondition = "u1", 41 }),
+			"",
+		},
 		"Answered": {"the answer tells what was stored", told("responseObject", fmt.Sprintf(web, "")),
 			base(func(w *observation.Write) { w.UID, w.ResourceVersion, w.Generation = "u1", 42, 3 }), ""},
-		"CreatedUnnamed": {"a generated name is in the answer", told("verb", `"create"`, "objectRef", ref("pods", ""), "responseStatus", `{"code":201}`,
-			"requestObject", `{"metadata":{"generateName":"p-","uid":"forged"}}`, "responseObject", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","uid":"up","resourceVersion":"9"}}`),
+		"CreatedUnnamed": {
+			"a generated name is in the answer",
+			told(
+				"verb",
+				`"create"`,
+				"objectRef",
+				ref("pods", ""),
+				"responseStatus",
+				`{"code":201}`,
+				"requestObject",
+				`{"metadata":{"generateName":"p-","uid":"forged"}}`,
+				"responseObject",
+				`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","uid":"up","resourceVersion":"9"}}`,
+			),
 			base(func(w *observation.Write) {
 				w.Ref, w.UID, w.Resource, w.Verb, w.Code, w.ResourceVersion = pod, "up", "pods", "create", 201, 9
-			}), ""},
+			}),
+			"",
+		},
 		"UnnamedMetadata": {"and nowhere at a lower level: which object it was is not guessed",
 			told("verb", `"create"`, "objectRef", ref("pods", ""), "responseStatus", `{"code":201}`), nil, "unnamed"},
-		"FieldManager": {"what the request calls itself", told("requestURI", `"/apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubectl-client-side-apply&fieldValidation=Strict"`),
-			base(func(w *observation.Write) { w.Manager = "kubectl-client-side-apply" }), ""},
+		"FieldManager": {
+			"what the request calls itself",
+			told(
+				"requestURI",
+				`"/apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubectl-client-side-apply&fieldValidation=Strict"`,
+			),
+			base(func(w *observation.Write) { w.Manager = "kubectl-client-side-apply" }),
+			"",
+		},
 		"Impersonated": {"who counted, and who really asked", told("impersonatedUser", `{"username":"nobody"}`),
 			base(func(w *observation.Write) { w.User, w.Impersonator = "nobody", "jane" }), ""},
-		"Conflict": {"a refused write has its reason", told("responseStatus", `{"metadata":{},"status":"Failure","message":"deployments.apps \"web\" already exists","reason":"Conflict","details":{"name":"web"},"code":409}`),
+		"Conflict": {
+			"a refused write has its reason",
+			told(
+				"responseStatus",
+				`{"metadata":{},"status":"Failure","message":"deployments.apps \"web\" already exists","reason":"Conflict","details":{"name":"web"},"code":409}`,
+			),
 			base(func(w *observation.Write) {
 				w.Code, w.Reason, w.Message = 409, "Conflict", `deployments.apps "web" already exists`
-			}), ""},
-		"RefusedByQuota": {"what was not created is known by its owner", told("verb", `"create"`, "objectRef", ref("pods", ""),
-			"responseStatus", `{"message":"pods \"web-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1","reason":"Forbidden","details":{"name":"web-x","kind":"pods"},"code":403}`,
-			"requestObject", `{"kind":"Pod","metadata":{"generateName":"web-","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"ur","controller":true}]}}`),
+			}),
+			"",
+		},
+		"RefusedByQuota": {
+			"what was not created is known by its owner",
+			told(
+				"verb",
+				`"create"`,
+				"objectRef",
+				ref("pods", ""),
+				"responseStatus",
+				`{"message":"pods \"web-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1","reason":"Forbidden","details":{"name":"web-x","kind":"pods"},"code":403}`,
+				"requestObject",
+				`{"kind":"Pod","metadata":{"generateName":"web-","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"ur","controller":true}]}}`,
+			),
 			base(func(w *observation.Write) {
 				w.Ref, w.Name, w.Resource, w.Verb, w.Code, w.Reason, w.Message, w.Controller = pod, "web-x", "pods", "create", 403, "Forbidden", `pods "web-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`, "ur"
-			}), ""},
-		"Unchanged":   {"the version stayed: nothing was stored", told("requestObject", fmt.Sprintf(web, ""), "responseObject", fmt.Sprintf(web, "")), nil, "unchanged"},
-		"DryRun":      {"", told("requestURI", `"/apis/apps/v1/namespaces/shop/deployments/web?dryRun=All"`), nil, "dry run"},
-		"DryDeletion": {"a deletion asks for it in its body", told("verb", `"delete"`, "requestObject", `{"kind":"DeleteOptions","dryRun":["All"]}`), nil, "dry run"},
-		"Binding": {"the object is the Pod, whose version the answer does not tell", told("verb", `"create"`, "objectRef", ref("pods", `,"name":"p","uid":"up","subresource":"binding"`),
-			"responseStatus", `{"code":201}`, "responseObject", `{"kind":"Status","apiVersion":"v1","status":"Success"}`),
+			}),
+			"",
+		},
+		"Unchanged": {
+			"the version stayed: nothing was stored",
+			told("requestObject", fmt.Sprintf(web, ""), "responseObject", fmt.Sprintf(web, "")),
+			nil,
+			"unchanged",
+		},
+		"DryRun": {
+			"",
+			told("requestURI", `"/apis/apps/v1/namespaces/shop/deployments/web?dryRun=All"`),
+			nil,
+			"dry run",
+		},
+		"DryDeletion": {
+			"a deletion asks for it in its body",
+			told("verb", `"delete"`, "requestObject", `{"kind":"DeleteOptions","dryRun":["All"]}`),
+			nil,
+			"dry run",
+		},
+		"Binding": {
+			"the object is the Pod, whose version the answer does not tell",
+			told(
+				"verb",
+				`"create"`,
+				"objectRef",
+				ref("pods", `,"name":"p","uid":"up","subresource":"binding"`),
+				"responseStatus",
+				`{"code":201}`,
+				"responseObject",
+				`{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+			),
 			base(func(w *observation.Write) {
 				w.Ref, w.UID, w.Resource, w.Subresource, w.Verb, w.Code = pod, "up", "pods", "binding", "create", 201
-			}), ""},
-		"Admitted": {"admission tells which context the request carried", told("objectRef",
-			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
-			"annotations", `{"authorization.k8s.io/decision":"allow","observed.webhook.lifeline.dev/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1,"observed.webhook.lifeline.dev/server":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`),
+			}),
+			"",
+		},
+		"Admitted": {
+			"admission tells which context the request carried",
+			told(
+				"objectRef",
+				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
+				"annotations",
+				`{"authorization.k8s.io/decision":"allow","observed.webhook.lifeline.dev/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1,"observed.webhook.lifeline.dev/server":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`,
+			),
 			base(func(w *observation.Write) {
 				w.UID, w.TraceParent = "u1", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 				w.Server = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-			}), ""},
-		"AdmittedBroken": {"what is no context is left out", told("objectRef",
-			`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
-			"annotations", `{"observed.webhook.lifeline.dev/request":"00-zz-01","other.example.com/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`),
-			base(func(w *observation.Write) { w.UID = "u1" }), ""},
-		"Eviction": {"is a deletion", told("verb", `"create"`, "objectRef", ref("pods", `,"name":"p","subresource":"eviction"`), "responseStatus", `{"code":201}`),
+			}),
+			"",
+		},
+		"AdmittedBroken": {
+			"what is no context is left out",
+			told(
+				"objectRef",
+				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
+				"annotations",
+				`{"observed.webhook.lifeline.dev/request":"00-zz-01","other.example.com/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`,
+			),
+			base(func(w *observation.Write) { w.UID = "u1" }),
+			"",
+		},
+		"Eviction": {
+			"is a deletion",
+			told(
+				"verb",
+				`"create"`,
+				"objectRef",
+				ref("pods", `,"name":"p","subresource":"eviction"`),
+				"responseStatus",
+				`{"code":201}`,
+			),
 			base(func(w *observation.Write) {
 				w.Ref, w.Resource, w.Subresource, w.Verb, w.Code = pod, "pods", "eviction", "delete", 201
-			}), ""},
-		"DeletionStarts": {"with a finalizer the object is stored once more", told("verb", `"delete"`, "responseObject", fmt.Sprintf(web, `,"deletionTimestamp":"2026-05-04T03:02:01Z","deletionGracePeriodSeconds":0,"finalizers":["foregroundDeletion"]`)),
+			}),
+			"",
+		},
+		"DeletionStarts": {
+			"with a finalizer the object is stored once more",
+			told(
+				"verb",
+				`"delete"`,
+				"responseObject",
+				fmt.Sprintf(
+					web,
+					`,"deletionTimestamp":"2026-05-04T03:02:01Z","deletionGracePeriodSeconds":0,"finalizers":["foregroundDeletion"]`,
+				),
+			),
 			base(func(w *observation.Write) {
 				w.Verb, w.UID, w.ResourceVersion, w.Generation = "delete", "u1", 42, 3
-			}), ""},
-		"Deleted": {"a Status says that it is gone", told("verb", `"delete"`, "responseObject", `{"kind":"Status","status":"Success","details":{"name":"web","uid":"u1"}}`),
-			base(func(w *observation.Write) { w.Verb, w.UID, w.Removes = "delete", "u1", true }), ""},
-		"Finalized": {"the last finalizer goes, and with it the object", told("verb", `"patch"`, "responseObject", fmt.Sprintf(web, `,"deletionTimestamp":"2026-05-04T03:02:01Z","deletionGracePeriodSeconds":0`)),
-			base(func(w *observation.Write) { w.Verb, w.UID, w.Removes, w.Generation = "patch", "u1", true, 3 }), ""},
-		"PatchUID": {"a kubelet's patch names the Pod's UID", told("verb", `"patch"`, "requestObject", `{"metadata":{"uid":"u1"},"status":{}}`),
-			base(func(w *observation.Write) { w.Verb, w.UID = "patch", "u1" }), ""},
-		"JSONPatch": {"a list of operations is no object", told("verb", `"patch"`, "requestObject", `[{"op":"add","path":"/a","value":1}]`),
-			base(func(w *observation.Write) { w.Verb = "patch" }), ""},
+			}),
+			"",
+		},
+		"Deleted": {
+			"a Status says that it is gone",
+			told(
+				"verb",
+				`"delete"`,
+				"responseObject",
+				`{"kind":"Status","status":"Success","details":{"name":"web","uid":"u1"}}`,
+			),
+			base(func(w *observation.Write) { w.Verb, w.UID, w.Removes = "delete", "u1", true }),
+			"",
+		},
+		"Finalized": {
+			"the last finalizer goes, and with it the object",
+			told(
+				"verb",
+				`"patch"`,
+				"responseObject",
+				fmt.Sprintf(web, `,"deletionTimestamp":"2026-05-04T03:02:01Z","deletionGracePeriodSeconds":0`),
+			),
+			base(func(w *observation.Write) { w.Verb, w.UID, w.Removes, w.Generation = "patch", "u1", true, 3 }),
+			"",
+		},
+		"PatchUID": {
+			"a kubelet's patch names the Pod's UID",
+			told("verb", `"patch"`, "requestObject", `{"metadata":{"uid":"u1"},"status":{}}`),
+			base(func(w *observation.Write) { w.Verb, w.UID = "patch", "u1" }),
+			"",
+		},
+		"JSONPatch": {
+			"a list of operations is no object",
+			told("verb", `"patch"`, "requestObject", `[{"op":"add","path":"/a","value":1}]`),
+			base(func(w *observation.Write) { w.Verb = "patch" }),
+			"",
+		},
 		"Panic": {"a request that met a bug has failed", told("stage", `"Panic"`, "responseStatus", `{"code":0}`),
 			base(func(w *observation.Write) { w.Code, w.Reason = 500, "Panic" }), ""},
-		"Received":    {"the answer tells more", told("stage", `"RequestReceived"`), nil, "stage"},
-		"Started":     {"", told("stage", `"ResponseStarted"`), nil, "stage"},
-		"Read":        {"", told("verb", `"list"`), nil, "read"},
-		"Lease":       {"a sign of life", told("objectRef", `{"resource":"leases","apiGroup":"coordination.k8s.io","apiVersion":"v1","name":"l"}`), nil, "excluded"},
-		"Event":       {"watched in its own way", told("objectRef", ref("events", `,"name":"e"`)), nil, "excluded"},
-		"Configured":  {"a whole group", told("objectRef", `{"resource":"heads","apiGroup":"x.io","apiVersion":"v1","name":"h"}`), nil, "excluded"},
-		"Review":      {"answered and forgotten", told("objectRef", `{"resource":"tokenreviews","apiGroup":"authentication.k8s.io","apiVersion":"v1"}`), nil, "not stored"},
-		"Exec":        {"a connection", told("verb", `"create"`, "objectRef", ref("pods", `,"name":"p","subresource":"exec"`)), nil, "not stored"},
-		"NoObject":    {"", told("objectRef", "null"), nil, "not stored"},
-		"UnknownKind": {"which object it was cannot be told", told("objectRef", `{"resource":"things","apiGroup":"y.io","apiVersion":"v1","name":"h"}`), nil, "unknown kind"},
+		"Received": {"the answer tells more", told("stage", `"RequestReceived"`), nil, "stage"},
+		"Started":  {"", told("stage", `"ResponseStarted"`), nil, "stage"},
+		"Read":     {"", told("verb", `"list"`), nil, "read"},
+		"Lease": {
+			"a sign of life",
+			told("objectRef", `{"resource":"leases","apiGroup":"coordination.k8s.io","apiVersion":"v1","name":"l"}`),
+			nil,
+			"excluded",
+		},
+		"Event": {"watched in its own way", told("objectRef", ref("events", `,"name":"e"`)), nil, "excluded"},
+		"Configured": {
+			"a whole group",
+			told("objectRef", `{"resource":"heads","apiGroup":"x.io","apiVersion":"v1","name":"h"}`),
+			nil,
+			"excluded",
+		},
+		"Review": {
+			"answered and forgotten",
+			told("objectRef", `{"resource":"tokenreviews","apiGroup":"authentication.k8s.io","apiVersion":"v1"}`),
+			nil,
+			"not stored",
+		},
+		"Exec": {
+			"a connection",
+			told("verb", `"create"`, "objectRef", ref("pods", `,"name":"p","subresource":"exec"`)),
+			nil,
+			"not stored",
+		},
+		"NoObject": {"", told("objectRef", "null"), nil, "not stored"},
+		"UnknownKind": {
+			"which object it was cannot be told",
+			told("objectRef", `{"resource":"things","apiGroup":"y.io","apiVersion":"v1","name":"h"}`),
+			nil,
+			"unknown kind",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +317,13 @@ func TestWrites(t *testing.T) {
 			}
 			got, why := s.writes(e)
 			if diff := cmp.Diff(tc.want, got); diff != "" || reasonNames[why] != tc.passed {
-				t.Errorf("%s: passed over as %q, want %q; -want +got:\n%s", tc.reason, reasonNames[why], tc.passed, diff)
+				t.Errorf(
+					"%s: passed over as %q, want %q; -want +got:\n%s",
+					tc.reason,
+					reasonNames[why],
+					tc.passed,
+					diff,
+				)
 			}
 		})
 	}
@@ -157,7 +334,13 @@ func TestDeletionOfACollection(t *testing.T) {
 	event := func(answer string) string {
 		return told("verb", `"deletecollection"`, "objectRef", ref("pods", ""), "responseObject", answer)
 	}
-	e, err := decode([]byte(event(`{"kind":"PodList","items":[{"metadata":{"name":"a","namespace":"shop","uid":"ua","resourceVersion":"1"}},{"metadata":{"name":"b","uid":"ub"}},{"metadata":{}}]}`)))
+	e, err := decode(
+		[]byte(
+			event(
+				`{"kind":"PodList","items":[{"metadata":{"name":"a","namespace":"shop","uid":"ua","resourceVersion":"1"}},{"metadata":{"name":"b","uid":"ub"}},{"metadata":{}}]}`,
+			),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

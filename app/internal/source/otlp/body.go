@@ -45,7 +45,12 @@ type opening func(body io.Reader) (message io.Reader, packed bool, err error)
 // read reads a request within its time, and takes it. It waits for its turn when
 // the beginning of the body is there, or all of a small one: a turn is not for
 // those who do not send.
-func (r *Receiver) read(w http.ResponseWriter, req *http.Request, how transport, open opening) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
+func (r *Receiver) read(
+	w http.ResponseWriter,
+	req *http.Request,
+	how transport,
+	open opening,
+) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
 	ctx, cancel := context.WithTimeout(req.Context(), r.opts.Timeout)
 	defer cancel()
 	if deadline, ok := ctx.Deadline(); ok {

@@ -20,11 +20,37 @@ const redacted = "REDACTED"
 // Others may be part of a command, a token, or a request to a Service behind the
 // API server's proxy.
 var parameters = map[string]bool{
-	"allowWatchBookmarks": true, "container": true, "dryRun": true, "fieldManager": true, "fieldSelector": true, "fieldValidation": true,
-	"follow": true, "force": true, "gracePeriodSeconds": true, "includeObject": true, "labelSelector": true, "limit": true, "limitBytes": true,
-	"orphanDependents": true, "ports": true, "pretty": true, "previous": true, "propagationPolicy": true, "resourceVersion": true,
-	"resourceVersionMatch": true, "sendInitialEvents": true, "sinceSeconds": true, "stderr": true, "stdin": true, "stdout": true,
-	"tailLines": true, "timeout": true, "timeoutSeconds": true, "timestamps": true, "tty": true, "watch": true,
+	"allowWatchBookmarks":  true,
+	"container":            true,
+	"dryRun":               true,
+	"fieldManager":         true,
+	"fieldSelector":        true,
+	"fieldValidation":      true,
+	"follow":               true,
+	"force":                true,
+	"gracePeriodSeconds":   true,
+	"includeObject":        true,
+	"labelSelector":        true,
+	"limit":                true,
+	"limitBytes":           true,
+	"orphanDependents":     true,
+	"ports":                true,
+	"pretty":               true,
+	"previous":             true,
+	"propagationPolicy":    true,
+	"resourceVersion":      true,
+	"resourceVersionMatch": true,
+	"sendInitialEvents":    true,
+	"sinceSeconds":         true,
+	"stderr":               true,
+	"stdin":                true,
+	"stdout":               true,
+	"tailLines":            true,
+	"timeout":              true,
+	"timeoutSeconds":       true,
+	"timestamps":           true,
+	"tty":                  true,
+	"watch":                true,
 }
 
 // plainName reports whether a name is that of a span's event as code has it, without
@@ -81,8 +107,16 @@ func (b *batch) concealText(text *string) {
 // secretKeys are the beginnings of keys whose values are arguments, headers or
 // statements; annotationKey marks the annotations of an object.
 var secretKeys = []string{
-	"process.command", "container.command", "http.request.header.", "http.response.header.", "request.header", "response.header",
-	"rpc.grpc.request.metadata.", "rpc.grpc.response.metadata.", "db.statement", "db.query.",
+	"process.command",
+	"container.command",
+	"http.request.header.",
+	"http.response.header.",
+	"request.header",
+	"response.header",
+	"rpc.grpc.request.metadata.",
+	"rpc.grpc.response.metadata.",
+	"db.statement",
+	"db.query.",
 }
 
 const annotationKey = ".annotation."
@@ -181,7 +215,9 @@ var (
 	urlForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
 	webForm = regexp.MustCompile(`^(?:https?|wss?)://`)
 	// apiPath are the paths of the Kubernetes API and its health checks.
-	apiPath = regexp.MustCompile(`^/(?:$|(?:api/v1|apis/[a-z0-9.-]+/v[0-9][a-z0-9]*)(?:/|$)|(?:api|apis|version|metrics|healthz|livez|readyz|openapi/v[23])$)`)
+	apiPath = regexp.MustCompile(
+		`^/(?:$|(?:api/v1|apis/[a-z0-9.-]+/v[0-9][a-z0-9]*)(?:/|$)|(?:api|apis|version|metrics|healthz|livez|readyz|openapi/v[23])$)`,
+	)
 	// proxied begins the path of a request that the API server hands on, and
 	// streaming that of a container runtime's stream, whose rest is a token.
 	proxied = regexp.MustCompile(`^/api/v1/.*/proxy(?:/|$)|^/cri/[a-z]+/`)

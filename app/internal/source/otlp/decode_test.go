@@ -109,31 +109,78 @@ func everything() ptraceotlp.ExportRequest {
 func TestDecode(t *testing.T) {
 	at := func(ns int) time.Time { return epoch.Add(time.Duration(ns)) }
 	apiserver := &span.Resource{
-		SchemaURL:  "https://opentelemetry.io/schemas/1.39.0",
-		Attributes: []attribute.KeyValue{attribute.String("service.name", "apiserver"), attribute.String("k8s.node.name", "n")},
+		SchemaURL: "https://opentelemetry.io/schemas/1.39.0",
+		Attributes: []attribute.KeyValue{
+			attribute.String("service.name", "apiserver"),
+			attribute.String("k8s.node.name", "n"),
+		},
 	}
 	nobody := &span.Resource{Attributes: []attribute.KeyValue{attribute.String("service.name", "unknown_service")}}
 	want := []*span.Span{
 		{
-			TraceID: trace.TraceID{1, 0xAB}, ID: trace.SpanID{2, 0xCD}, Parent: trace.SpanID{3}, RemoteParent: true,
-			Name: `PATCH "pods" ü`, Service: "apiserver", Start: span.Time{Time: at(1)}, End: span.Time{Time: at(1_000_001)},
-			Status: span.StatusError, Message: "i/o timeout\n",
+			TraceID:      trace.TraceID{1, 0xAB},
+			ID:           trace.SpanID{2, 0xCD},
+			Parent:       trace.SpanID{3},
+			RemoteParent: true,
+			Name:         `PATCH "pods" ü`,
+			Service:      "apiserver",
+			Start:        span.Time{Time: at(1)},
+			End:          span.Time{Time: at(1_000_001)},
+			Status:       span.StatusError,
+			Message:      "i/o timeout\n",
 			Attributes: []attribute.KeyValue{
-				attribute.String("s", "x"), attribute.Bool("b", true), attribute.Int64("i", math.MinInt64), attribute.Float64("f", 1.5),
-				attribute.Float64("inf", math.Inf(-1)), {Key: "none"}, attribute.ByteSlice("bytes", []byte{0, 0xFB, 0xFF}),
+				attribute.String(
+					"s",
+					"x",
+				),
+				attribute.Bool("b", true),
+				attribute.Int64("i", math.MinInt64),
+				attribute.Float64("f", 1.5),
+				attribute.Float64(
+					"inf",
+					math.Inf(-1),
+				),
+				{Key: "none"},
+				attribute.ByteSlice("bytes", []byte{0, 0xFB, 0xFF}),
 				attribute.StringSlice("list", []string{"x", ""}),
 				attribute.Slice("mixed", attribute.IntValue(1), attribute.MapValue(attribute.Int("k", 1))),
-				attribute.Map("map", attribute.Map("in", attribute.Int("k", 1))), attribute.String("after the events", "x"),
+				attribute.Map(
+					"map",
+					attribute.Map("in", attribute.Int("k", 1)),
+				),
+				attribute.String("after the events", "x"),
 			},
-			Events: []span.Event{{Time: at(7), Name: "event", Attributes: []attribute.KeyValue{attribute.Int("n", 3)}}, {Name: "without a time"}},
-			Links:  []span.Link{{TraceID: trace.TraceID{9}, SpanID: trace.SpanID{9}, Attributes: []attribute.KeyValue{attribute.String("why", "request")}}},
+			Events: []span.Event{
+				{Time: at(7), Name: "event", Attributes: []attribute.KeyValue{attribute.Int("n", 3)}},
+				{Name: "without a time"},
+			},
+			Links: []span.Link{
+				{
+					TraceID:    trace.TraceID{9},
+					SpanID:     trace.SpanID{9},
+					Attributes: []attribute.KeyValue{attribute.String("why", "request")},
+				},
+			},
 			Origin: &span.Origin{
-				TraceID: trace.TraceID{1, 0xAB}, Parent: trace.SpanID{3}, Kind: trace.SpanKindServer, TraceState: "lifeline=s:00f067aa0ba902b7",
-				Scope: span.Scope{Name: "scope", Version: "1"}, Resource: apiserver,
+				TraceID: trace.TraceID{
+					1,
+					0xAB,
+				},
+				Parent:     trace.SpanID{3},
+				Kind:       trace.SpanKindServer,
+				TraceState: "lifeline=s:00f067aa0ba902b7",
+				Scope:      span.Scope{Name: "scope", Version: "1"},
+				Resource:   apiserver,
 			},
 		},
 		{
-			TraceID: trace.TraceID{1}, ID: trace.SpanID{4}, Name: "bare", Start: span.Time{Time: at(0)}, End: span.Time{Time: at(0)},
+			TraceID: trace.TraceID{
+				1,
+			},
+			ID:     trace.SpanID{4},
+			Name:   "bare",
+			Start:  span.Time{Time: at(0)},
+			End:    span.Time{Time: at(0)},
 			Origin: &span.Origin{TraceID: trace.TraceID{1}, Resource: nobody},
 		},
 	}
@@ -181,9 +228,17 @@ func both(t testing.TB, req ptraceotlp.ExportRequest) map[string][]byte {
 // to it.
 func one(change func(*tracepb.Span)) *coltracepb.ExportTraceServiceRequest {
 	ns := uint64(epoch.UnixNano())
-	s := &tracepb.Span{TraceId: slices.Repeat([]byte{1}, 16), SpanId: slices.Repeat([]byte{2}, 8), Name: "s", StartTimeUnixNano: ns, EndTimeUnixNano: ns}
+	s := &tracepb.Span{
+		TraceId:           slices.Repeat([]byte{1}, 16),
+		SpanId:            slices.Repeat([]byte{2}, 8),
+		Name:              "s",
+		StartTimeUnixNano: ns,
+		EndTimeUnixNano:   ns,
+	}
 	change(s)
-	return &coltracepb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{s}}}}}}
+	return &coltracepb.ExportTraceServiceRequest{
+		ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{s}}}}},
+	}
 }
 
 func marshal(t testing.TB, m proto.Message) []byte {
@@ -204,31 +259,123 @@ func TestRejected(t *testing.T) {
 		id, time bool
 		says     string
 	}{
-		"sound":          {reason: "the sample itself", change: func(*tracepb.Span) {}},
-		"zero parent":    {reason: "some write no parent as zeros", change: func(s *tracepb.Span) { s.ParentSpanId = make([]byte, 8) }},
-		"no trace ID":    {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.TraceId = nil }, id: true, says: `span "s" has no trace ID or no span ID`},
-		"zero trace ID":  {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.TraceId = make([]byte, 16) }, id: true, says: "has no trace ID"},
-		"short trace ID": {reason: "64-bit IDs are none", change: func(s *tracepb.Span) { s.TraceId = s.TraceId[:8] }, id: true, says: "an ID of the wrong length"},
-		"no span ID":     {reason: "OTLP: such a span is invalid", change: func(s *tracepb.Span) { s.SpanId = nil }, id: true, says: "no span ID"},
-		"long span ID":   {reason: "it is not an ID", change: func(s *tracepb.Span) { s.SpanId = s.TraceId }, id: true, says: "wrong length"},
-		"short parent":   {reason: "nothing can be joined by it", change: func(s *tracepb.Span) { s.ParentSpanId = []byte{1} }, id: true, says: "wrong length"},
-		"its own parent": {reason: "a tree has no loops", change: func(s *tracepb.Span) { s.ParentSpanId = s.SpanId }, id: true, says: "is its own parent"},
-		"no times":       {reason: "unknown is not a time", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = 0, 0 }, time: true, says: "a start before 2000"},
-		"not ended":      {reason: "OTLP sends ended spans only", change: func(s *tracepb.Span) { s.EndTimeUnixNano = 0 }, time: true, says: "ends before it starts"},
-		"reversed":       {reason: "a span has no negative length", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns - 1 }, time: true, says: "ends before it starts"},
-		"microseconds":   {reason: "a wrong unit lands in 1970", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = ns/1000, ns/1000 }, time: true, says: "a start before 2000"},
-		"beyond int64":   {reason: "arithmetic would overflow", change: func(s *tracepb.Span) { s.EndTimeUnixNano = math.MaxUint64 }, time: true, says: "ends more than ten minutes from now"},
-		"ahead":          {reason: "clocks of hosts differ, to be corrected later", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(10*time.Minute) }},
-		"too far ahead":  {reason: "no clock that is set is that wrong", change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(11*time.Minute) }, time: true, says: "ends more than ten minutes from now"},
+		"sound": {reason: "the sample itself", change: func(*tracepb.Span) {}},
+		"zero parent": {
+			reason: "some write no parent as zeros",
+			change: func(s *tracepb.Span) { s.ParentSpanId = make([]byte, 8) },
+		},
+		"no trace ID": {
+			reason: "OTLP: such a span is invalid",
+			change: func(s *tracepb.Span) { s.TraceId = nil },
+			id:     true,
+			says:   `span "s" has no trace ID or no span ID`,
+		},
+		"zero trace ID": {
+			reason: "OTLP: such a span is invalid",
+			change: func(s *tracepb.Span) { s.TraceId = make([]byte, 16) },
+			id:     true,
+			says:   "has no trace ID",
+		},
+		"short trace ID": {
+			reason: "64-bit IDs are none",
+			change: func(s *tracepb.Span) { s.TraceId = s.TraceId[:8] },
+			id:     true,
+			says:   "an ID of the wrong length",
+		},
+		"no span ID": {
+			reason: "OTLP: such a span is invalid",
+			change: func(s *tracepb.Span) { s.SpanId = nil },
+			id:     true,
+			says:   "no span ID",
+		},
+		"long span ID": {
+			reason: "it is not an ID",
+			change: func(s *tracepb.Span) { s.SpanId = s.TraceId },
+			id:     true,
+			says:   "wrong length",
+		},
+		"short parent": {
+			reason: "nothing can be joined by it",
+			change: func(s *tracepb.Span) { s.ParentSpanId = []byte{1} },
+			id:     true,
+			says:   "wrong length",
+		},
+		"its own parent": {
+			reason: "a tree has no loops",
+			change: func(s *tracepb.Span) { s.ParentSpanId = s.SpanId },
+			id:     true,
+			says:   "is its own parent",
+		},
+		"no times": {
+			reason: "unknown is not a time",
+			change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = 0, 0 },
+			time:   true,
+			says:   "a start before 2000",
+		},
+		"not ended": {
+			reason: "OTLP sends ended spans only",
+			change: func(s *tracepb.Span) { s.EndTimeUnixNano = 0 },
+			time:   true,
+			says:   "ends before it starts",
+		},
+		"reversed": {
+			reason: "a span has no negative length",
+			change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns - 1 },
+			time:   true,
+			says:   "ends before it starts",
+		},
+		"microseconds": {
+			reason: "a wrong unit lands in 1970",
+			change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = ns/1000, ns/1000 },
+			time:   true,
+			says:   "a start before 2000",
+		},
+		"beyond int64": {
+			reason: "arithmetic would overflow",
+			change: func(s *tracepb.Span) { s.EndTimeUnixNano = math.MaxUint64 },
+			time:   true,
+			says:   "ends more than ten minutes from now",
+		},
+		"ahead": {
+			reason: "clocks of hosts differ, to be corrected later",
+			change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(10*time.Minute) },
+		},
+		"too far ahead": {
+			reason: "no clock that is set is that wrong",
+			change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(11*time.Minute) },
+			time:   true,
+			says:   "ends more than ten minutes from now",
+		},
 		"all too far": {reason: "it would stay first in every list", change: func(s *tracepb.Span) {
 			s.StartTimeUnixNano, s.EndTimeUnixNano = ns+uint64(11*time.Minute), ns+uint64(12*time.Minute)
 		}, time: true, says: "more than ten minutes from now"},
-		"year 2262":       {reason: "the last that int64 nanoseconds hold", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64, math.MaxInt64 }, time: true, says: "more than ten minutes from now"},
-		"after 2262":      {reason: "arithmetic would overflow", change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64+1, math.MaxInt64+2 }, time: true, says: "more than ten minutes from now"},
-		"hostile name":    {reason: "the message quotes it, bounded", change: func(s *tracepb.Span) { s.TraceId, s.Name = nil, "\x1b[2J"+strings.Repeat("x", 5000) }, id: true, says: `span "\x1b[2Jxxx`},
-		"unknown kind":    {reason: "what nobody knows is unspecified", change: func(s *tracepb.Span) { s.Kind = 77 }},
-		"unknown status":  {reason: "what nobody knows is unset", change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: 77} }},
-		"negative status": {reason: "an enum may be", change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: -2} }},
+		"year 2262": {
+			reason: "the last that int64 nanoseconds hold",
+			change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64, math.MaxInt64 },
+			time:   true,
+			says:   "more than ten minutes from now",
+		},
+		"after 2262": {
+			reason: "arithmetic would overflow",
+			change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64+1, math.MaxInt64+2 },
+			time:   true,
+			says:   "more than ten minutes from now",
+		},
+		"hostile name": {
+			reason: "the message quotes it, bounded",
+			change: func(s *tracepb.Span) { s.TraceId, s.Name = nil, "\x1b[2J"+strings.Repeat("x", 5000) },
+			id:     true,
+			says:   `span "\x1b[2Jxxx`,
+		},
+		"unknown kind": {reason: "what nobody knows is unspecified", change: func(s *tracepb.Span) { s.Kind = 77 }},
+		"unknown status": {
+			reason: "what nobody knows is unset",
+			change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: 77} },
+		},
+		"negative status": {
+			reason: "an enum may be",
+			change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: -2} },
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +393,8 @@ func TestRejected(t *testing.T) {
 				t.Errorf("%d spans were taken, rejected %v, want %v", len(b.spans), b.rejected, want)
 			}
 			answer := b.answer().GetPartialSuccess()
-			if answer.GetRejectedSpans() != int64(1-taken) || !strings.Contains(answer.GetErrorMessage(), tc.says) || len(answer.GetErrorMessage()) > 1024 {
+			if answer.GetRejectedSpans() != int64(1-taken) || !strings.Contains(answer.GetErrorMessage(), tc.says) ||
+				len(answer.GetErrorMessage()) > 1024 {
 				t.Errorf("got partial success %v, want it to say %q", answer, tc.says)
 			}
 		})
@@ -271,7 +419,10 @@ func TestAnswerCounts(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	text := func(k, v string) *commonpb.KeyValue {
-		return &commonpb.KeyValue{Key: k, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v}}}
+		return &commonpb.KeyValue{
+			Key:   k,
+			Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v}},
+		}
 	}
 	many := func(n int) (out []*commonpb.KeyValue) {
 		for i := range n {
@@ -283,7 +434,9 @@ func TestBounds(t *testing.T) {
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: &commonpb.ArrayValue{Values: items}}}
 	}
 	table := func(kvs ...*commonpb.KeyValue) *commonpb.AnyValue {
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_KvlistValue{KvlistValue: &commonpb.KeyValueList{Values: kvs}}}
+		return &commonpb.AnyValue{
+			Value: &commonpb.AnyValue_KvlistValue{KvlistValue: &commonpb.KeyValueList{Values: kvs}},
+		}
 	}
 	deep := list()
 	for range 1000 {
@@ -301,12 +454,18 @@ func TestBounds(t *testing.T) {
 		check  func(*span.Span) bool
 	}{
 		"attributes": {
-			reason: "the first are kept", change: func(s *tracepb.Span) { s.Attributes = many(maxAttributes + 2) },
-			cut: [cuts]int{cutAttribute: 2}, check: func(s *span.Span) bool { return len(s.Attributes) == maxAttributes && s.Attributes[0].Key == "k0" },
+			reason: "the first are kept",
+			change: func(s *tracepb.Span) { s.Attributes = many(maxAttributes + 2) },
+			cut: [cuts]int{
+				cutAttribute: 2,
+			},
+			check: func(s *span.Span) bool { return len(s.Attributes) == maxAttributes && s.Attributes[0].Key == "k0" },
 		},
 		"events": {
-			reason: "the first are kept", change: func(s *tracepb.Span) { s.Events = slices.Repeat([]*tracepb.Span_Event{{Name: "e"}}, maxEvents+5) },
-			cut: [cuts]int{cutEvent: 5}, check: func(s *span.Span) bool { return len(s.Events) == maxEvents },
+			reason: "the first are kept",
+			change: func(s *tracepb.Span) { s.Events = slices.Repeat([]*tracepb.Span_Event{{Name: "e"}}, maxEvents+5) },
+			cut:    [cuts]int{cutEvent: 5},
+			check:  func(s *span.Span) bool { return len(s.Events) == maxEvents },
 		},
 		"links": {
 			reason: "the first are kept",
@@ -318,10 +477,16 @@ func TestBounds(t *testing.T) {
 		"links to nothing": {
 			reason: "what leads nowhere is left out, and its attributes with it",
 			change: func(s *tracepb.Span) {
-				s.Links = []*tracepb.Span_Link{{TraceId: s.TraceId, Attributes: many(2)}, {TraceId: s.TraceId[:1], SpanId: s.SpanId}}
+				s.Links = []*tracepb.Span_Link{
+					{TraceId: s.TraceId, Attributes: many(2)},
+					{TraceId: s.TraceId[:1], SpanId: s.SpanId},
+				}
 				s.Attributes = many(1)
 			},
-			cut: [cuts]int{cutLink: 2}, check: func(s *span.Span) bool { return len(s.Links) == 0 && len(s.Attributes) == 1 },
+			cut: [cuts]int{
+				cutLink: 2,
+			},
+			check: func(s *span.Span) bool { return len(s.Links) == 0 && len(s.Attributes) == 1 },
 		},
 		"attributes of events": {
 			reason: "a span has so many values in all, wherever they are",
@@ -329,22 +494,33 @@ func TestBounds(t *testing.T) {
 				s.Events = slices.Repeat([]*tracepb.Span_Event{{Attributes: many(maxAttributes)}}, 10)
 			},
 			cut: [cuts]int{cutAttribute: 10*maxAttributes - maxValues}, check: func(s *span.Span) bool {
-				return len(s.Events) == 10 && len(s.Events[7].Attributes) == maxAttributes && len(s.Events[8].Attributes) == 0
+				return len(s.Events) == 10 && len(s.Events[7].Attributes) == maxAttributes &&
+					len(s.Events[8].Attributes) == 0
 			},
 		},
 		"items": {
-			reason: "a list is bounded as attributes are", change: func(s *tracepb.Span) { s.Attributes = []*commonpb.KeyValue{{Key: "l", Value: list(items...)}} },
-			cut: [cuts]int{cutAttribute: 3}, check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsStringSlice()) == maxAttributes },
+			reason: "a list is bounded as attributes are",
+			change: func(s *tracepb.Span) { s.Attributes = []*commonpb.KeyValue{{Key: "l", Value: list(items...)}} },
+			cut: [cuts]int{
+				cutAttribute: 3,
+			},
+			check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsStringSlice()) == maxAttributes },
 		},
 		"table": {
-			reason: "so is a map", change: func(s *tracepb.Span) {
+			reason: "so is a map",
+			change: func(s *tracepb.Span) {
 				s.Attributes = []*commonpb.KeyValue{{Key: "l", Value: table(many(maxAttributes + 1)...)}}
 			},
-			cut: [cuts]int{cutAttribute: 1}, check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsMap()) == maxAttributes },
+			cut: [cuts]int{
+				cutAttribute: 1,
+			},
+			check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsMap()) == maxAttributes },
 		},
 		"depth": {
-			reason: "what walks over a value may recurse", change: func(s *tracepb.Span) { s.Attributes = []*commonpb.KeyValue{{Key: "d", Value: deep}} },
-			cut: [cuts]int{cutDeep: 1}, check: func(s *span.Span) bool {
+			reason: "what walks over a value may recurse",
+			change: func(s *tracepb.Span) { s.Attributes = []*commonpb.KeyValue{{Key: "d", Value: deep}} },
+			cut:    [cuts]int{cutDeep: 1},
+			check: func(s *span.Span) bool {
 				depth := 0
 				for v := s.Attributes[0].Value; v.Type() == attribute.SLICE; v = v.AsSlice()[0] {
 					depth++
@@ -369,10 +545,19 @@ func TestBounds(t *testing.T) {
 			},
 		},
 		"bytes": {
-			reason: "as texts", change: func(s *tracepb.Span) {
-				s.Attributes = []*commonpb.KeyValue{{Key: "b", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BytesValue{BytesValue: make([]byte, 2000)}}}}
+			reason: "as texts",
+			change: func(s *tracepb.Span) {
+				s.Attributes = []*commonpb.KeyValue{
+					{
+						Key:   "b",
+						Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BytesValue{BytesValue: make([]byte, 2000)}},
+					},
+				}
 			},
-			cut: [cuts]int{cutText: 1}, check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsByteSlice()) == 1024 },
+			cut: [cuts]int{
+				cutText: 1,
+			},
+			check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsByteSlice()) == 1024 },
 		},
 	}
 	for name, tc := range cases {
@@ -410,7 +595,8 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 	text := []byte(jsonSpan(`"name":"aXb\\ud800"`))
 	text[slices.Index(text, 'X')] = 0xFF
-	if got := decoded(t, text).spans[0].Name; strings.ToValidUTF8(got, "!") != got || !strings.HasPrefix(got, "a\uFFFDb") {
+	if got := decoded(t, text).spans[0].Name; strings.ToValidUTF8(got, "!") != got ||
+		!strings.HasPrefix(got, "a\uFFFDb") {
 		t.Errorf("JSON: got %q", got)
 	}
 }
@@ -449,13 +635,22 @@ func TestResourceInParts(t *testing.T) {
 	wire := slices.Repeat([]byte{1<<3 | 2, 2, 1<<3 | 2, 0}, parts) // an attribute without a key
 	wire = protowire.AppendBytes(protowire.AppendTag(wire, 2, protowire.BytesType), span)
 	wire = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), wire)
-	text := []byte(`{"resourceSpans":[{` + strings.Repeat(`"resource":{"attributes":[{}]},`, parts) + strings.TrimPrefix(jsonSpan(`"name":"s"`), `{"resourceSpans":[{`))
+	text := []byte(
+		`{"resourceSpans":[{` + strings.Repeat(
+			`"resource":{"attributes":[{}]},`,
+			parts,
+		) + strings.TrimPrefix(
+			jsonSpan(`"name":"s"`),
+			`{"resourceSpans":[{`,
+		),
+	)
 	for name, body := range map[string][]byte{"protobuf": wire, "JSON": text} {
 		b := decoded(t, body)
 		if len(b.spans) != 1 {
 			t.Fatalf("%s: %d spans", name, len(b.spans))
 		}
-		if n := len(b.spans[0].Origin.Resource.Attributes); n != maxAttributes || b.cut[cutAttribute] != parts-maxAttributes {
+		if n := len(b.spans[0].Origin.Resource.Attributes); n != maxAttributes ||
+			b.cut[cutAttribute] != parts-maxAttributes {
 			t.Errorf("%s: the resource has %d attributes, and %d were cut", name, n, b.cut[cutAttribute])
 		}
 		if b.memory > 1<<20 {
@@ -471,7 +666,13 @@ func TestEventTimes(t *testing.T) {
 		at   uint64
 		want bool
 	}{{ns, true}, {ns + uint64(10*time.Minute), true}, {ns + uint64(11*time.Minute), false}, {1, false}, {math.MaxInt64, false}, {math.MaxUint64, false}} {
-		b := decoded(t, marshal(t, one(func(s *tracepb.Span) { s.Events = []*tracepb.Span_Event{{TimeUnixNano: tc.at, Name: "e"}} })))
+		b := decoded(
+			t,
+			marshal(
+				t,
+				one(func(s *tracepb.Span) { s.Events = []*tracepb.Span_Event{{TimeUnixNano: tc.at, Name: "e"}} }),
+			),
+		)
 		if got := b.spans[0].Events[0].Time; got.IsZero() == tc.want {
 			t.Errorf("%d: got %v", tc.at, got)
 		}

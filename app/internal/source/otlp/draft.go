@@ -16,7 +16,9 @@ import (
 
 // Bits of a span's flags: whether the parent is remote is known, and whether it
 // is.
-const remoteParent = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+const remoteParent = uint32(
+	tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK,
+)
 
 // draft is a span as far as it has been read.
 type draft struct {

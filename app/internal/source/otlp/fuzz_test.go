@@ -59,7 +59,8 @@ func FuzzJSON(f *testing.F) {
 		err := b.readJSON(body)
 		sound(t, b)
 		again := newBatch(now, 1<<24)
-		if err2 := again.readJSON(slices.Clone(body)); (err == nil) != (err2 == nil) || len(b.spans) != len(again.spans) {
+		if err2 := again.readJSON(slices.Clone(body)); (err == nil) != (err2 == nil) ||
+			len(b.spans) != len(again.spans) {
 			t.Fatalf("read twice, it differs: %v and %v", err, err2)
 		}
 		if err == nil {
@@ -76,7 +77,9 @@ func sound(t *testing.T, b *batch) {
 		case !s.TraceID.IsValid(), !s.ID.IsValid(), s.Parent == s.ID, s.Origin == nil, s.Origin.Resource == nil,
 			s.Origin.TraceID != s.TraceID, s.Origin.Parent != s.Parent, s.RemoteParent && !s.Parent.IsValid():
 			t.Fatalf("the identity of %+v", s)
-		case !timestamp.Possible(s.Start.Time, epoch), s.End.Before(s.Start.Time), !timestamp.Possible(s.End.Time, epoch):
+		case !timestamp.Possible(s.Start.Time, epoch),
+			s.End.Before(s.Start.Time),
+			!timestamp.Possible(s.End.Time, epoch):
 			t.Fatalf("the times of %+v", s)
 		case len(s.Attributes) > maxAttributes, len(s.Events) > maxEvents, len(s.Links) > maxLinks:
 			t.Fatalf("the size of %+v", s)
@@ -92,7 +95,8 @@ func sound(t *testing.T, b *batch) {
 			}
 		}
 	}
-	if answer := b.answer().GetPartialSuccess(); len(answer.GetErrorMessage()) > 1024 || !utf8.ValidString(answer.GetErrorMessage()) {
+	if answer := b.answer().GetPartialSuccess(); len(answer.GetErrorMessage()) > 1024 ||
+		!utf8.ValidString(answer.GetErrorMessage()) {
 		t.Fatalf("the answer is %q", answer)
 	}
 }
@@ -102,7 +106,8 @@ func unforged(t *testing.T, b *batch) {
 	t.Helper()
 	for _, s := range b.spans {
 		for _, kv := range s.Attributes {
-			if strings.HasPrefix(string(kv.Key), "lifeline.") && !strings.HasPrefix(s.Origin.Scope.Name, span.ScopeName) {
+			if strings.HasPrefix(string(kv.Key), "lifeline.") &&
+				!strings.HasPrefix(s.Origin.Scope.Name, span.ScopeName) {
 				t.Fatalf("%q says %s", s.Origin.Scope.Name, kv.Key)
 			}
 		}
@@ -112,7 +117,10 @@ func unforged(t *testing.T, b *batch) {
 // reference makes spans of what generated code has read, bounds aside.
 func reference(in *coltracepb.ExportTraceServiceRequest) (out []*span.Span) {
 	for _, rs := range in.GetResourceSpans() {
-		resource := &span.Resource{SchemaURL: rs.GetSchemaUrl(), Attributes: span.FromKeyValues(rs.GetResource().GetAttributes())}
+		resource := &span.Resource{
+			SchemaURL:  rs.GetSchemaUrl(),
+			Attributes: span.FromKeyValues(rs.GetResource().GetAttributes()),
+		}
 		service := ""
 		for _, kv := range rs.GetResource().GetAttributes() {
 			if name := kv.GetValue().GetStringValue(); kv.GetKey() == "service.name" && name != "unknown_service" {
@@ -146,8 +154,11 @@ func referenceSpan(in *tracepb.Span) *span.Span {
 		return copy(to, from) == len(from) && (len(from) == 0 || len(from) == len(to))
 	}
 	s := &span.Span{Name: in.GetName(), Origin: &span.Origin{TraceState: in.GetTraceState()}}
-	if !fits(s.TraceID[:], in.GetTraceId()) || !fits(s.ID[:], in.GetSpanId()) || !fits(s.Parent[:], in.GetParentSpanId()) ||
-		!s.TraceID.IsValid() || !s.ID.IsValid() || s.ID == s.Parent {
+	if !fits(s.TraceID[:], in.GetTraceId()) || !fits(s.ID[:], in.GetSpanId()) ||
+		!fits(s.Parent[:], in.GetParentSpanId()) ||
+		!s.TraceID.IsValid() ||
+		!s.ID.IsValid() ||
+		s.ID == s.Parent {
 		return nil
 	}
 	nanos := func(ns uint64) time.Time { return time.Unix(0, int64(ns)).UTC() }

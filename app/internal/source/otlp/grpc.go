@@ -46,8 +46,10 @@ func (r *Receiver) serveCall(w http.ResponseWriter, req *http.Request) {
 	if no == nil {
 		raw, err := proto.Marshal(answer)
 		if err == nil {
-			_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(raw)))) //nolint:gosec // an answer is small
-			_, _ = w.Write(raw)                                                        //nolint:gosec // protobuf for a gRPC client; who is gone shows nowhere else either
+			//nolint:gosec // an answer is small
+			_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(raw))))
+			//nolint:gosec // protobuf for a gRPC client; who is gone shows nowhere else either
+			_, _ = w.Write(raw)
 			h.Set(http.TrailerPrefix+"Grpc-Status", "0")
 			return
 		}
@@ -71,18 +73,36 @@ func isGRPC(contentType string) bool {
 }
 
 // called takes a call.
-func (r *Receiver) called(w http.ResponseWriter, req *http.Request) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
+func (r *Receiver) called(
+	w http.ResponseWriter,
+	req *http.Request,
+) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
 	defer r.recovered(&no)
 	encoding := strings.ToLower(req.Header.Get("Grpc-Encoding"))
 	switch {
 	case !r.grpcToken.Admits(req):
 		return nil, refuseStranger()
 	case req.URL.Path != callExport:
-		return nil, refuse(foreign, codes.Unimplemented, http.StatusNotFound, "there is nothing here: spans are sent with "+callExport)
+		return nil, refuse(
+			foreign,
+			codes.Unimplemented,
+			http.StatusNotFound,
+			"there is nothing here: spans are sent with "+callExport,
+		)
 	case encoding != "" && encoding != "identity" && encoding != "gzip":
-		return nil, refuse(foreign, codes.Unimplemented, http.StatusUnsupportedMediaType, fmt.Sprintf("encoding %.80q: compress with gzip or not at all", encoding))
+		return nil, refuse(
+			foreign,
+			codes.Unimplemented,
+			http.StatusUnsupportedMediaType,
+			fmt.Sprintf("encoding %.80q: compress with gzip or not at all", encoding),
+		)
 	}
-	return r.read(w, req, overGRPC, func(in io.Reader) (io.Reader, bool, error) { return r.message(in, encoding == "gzip") })
+	return r.read(
+		w,
+		req,
+		overGRPC,
+		func(in io.Reader) (io.Reader, bool, error) { return r.message(in, encoding == "gzip") },
+	)
 }
 
 // message reads the prefix of a message, and returns the message and whether it is

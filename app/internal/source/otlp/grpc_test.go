@@ -33,8 +33,16 @@ func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 	out := map[string]sdktrace.SpanExporter{}
 	for name, compressor := range map[string]string{"grpc": "", "grpc, gzip": "gzip"} {
 		opts := []otlptracegrpc.Option{
-			otlptracegrpc.WithInsecure(), otlptracegrpc.WithEndpoint(r.GRPCAddr().String()),
-			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: soon, MaxInterval: soon, MaxElapsedTime: long}),
+			otlptracegrpc.WithInsecure(),
+			otlptracegrpc.WithEndpoint(r.GRPCAddr().String()),
+			otlptracegrpc.WithRetry(
+				otlptracegrpc.RetryConfig{
+					Enabled:         true,
+					InitialInterval: soon,
+					MaxInterval:     soon,
+					MaxElapsedTime:  long,
+				},
+			),
 		}
 		if compressor != "" {
 			opts = append(opts, otlptracegrpc.WithCompressor(compressor))
@@ -42,9 +50,22 @@ func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 		out[name] = exporter(t)(otlptracegrpc.New(t.Context(), opts...))
 	}
 	for name, compression := range map[string]otlptracehttp.Compression{"http": otlptracehttp.NoCompression, "http, gzip": otlptracehttp.GzipCompression} {
-		out[name] = exporter(t)(otlptracehttp.New(t.Context(), otlptracehttp.WithInsecure(), otlptracehttp.WithEndpoint(r.HTTPAddr().String()),
-			otlptracehttp.WithCompression(compression),
-			otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: soon, MaxInterval: soon, MaxElapsedTime: long})))
+		out[name] = exporter(t)(
+			otlptracehttp.New(
+				t.Context(),
+				otlptracehttp.WithInsecure(),
+				otlptracehttp.WithEndpoint(r.HTTPAddr().String()),
+				otlptracehttp.WithCompression(compression),
+				otlptracehttp.WithRetry(
+					otlptracehttp.RetryConfig{
+						Enabled:         true,
+						InitialInterval: soon,
+						MaxInterval:     soon,
+						MaxElapsedTime:  long,
+					},
+				),
+			),
+		)
 	}
 	return out
 }
@@ -70,7 +91,12 @@ func export(t *testing.T, e sdktrace.SpanExporter, names ...string) {
 		sdktrace.WithResource(sdkresource.NewSchemaless(attribute.String("service.name", "kubelet"))))
 	for _, name := range names {
 		ctx, parent := tp.Tracer("lib", trace.WithInstrumentationVersion("3")).Start(t.Context(), "parent of "+name)
-		_, s := tp.Tracer("lib").Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithLinks(trace.LinkFromContext(ctx)))
+		_, s := tp.Tracer("lib").Start(
+			ctx,
+			name,
+			trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithLinks(trace.LinkFromContext(ctx)),
+		)
 		s.AddEvent("happened")
 		s.End()
 		parent.End()
@@ -109,8 +135,11 @@ func TestExporters(t *testing.T) {
 			continue
 		}
 		parent := sink.one("parent of " + name)
-		if got.Service != "kubelet" || got.Parent != parent.ID || got.TraceID != parent.TraceID || got.RemoteParent || got.Origin.Kind != trace.SpanKindClient ||
-			got.Links[0].SpanID != parent.ID || got.Events[0].Name != "happened" || parent.Origin.Scope != (span.Scope{Name: "lib", Version: "3"}) {
+		if got.Service != "kubelet" || got.Parent != parent.ID || got.TraceID != parent.TraceID || got.RemoteParent ||
+			got.Origin.Kind != trace.SpanKindClient ||
+			got.Links[0].SpanID != parent.ID ||
+			got.Events[0].Name != "happened" ||
+			parent.Origin.Scope != (span.Scope{Name: "lib", Version: "3"}) {
 			t.Errorf("%s: got %+v of %+v", name, got, got.Origin)
 		}
 	}
@@ -169,20 +198,37 @@ func TestGRPC(t *testing.T) {
 		"some": {
 			reason: "the rest is taken, and the sender told",
 			req: &coltracepb.ExportTraceServiceRequest{ResourceSpans: append(
-				one(func(*tracepb.Span) {}).ResourceSpans, one(func(s *tracepb.Span) { s.SpanId = nil }).ResourceSpans...)},
+				one(func(*tracepb.Span) {}).ResourceSpans,
+				one(func(s *tracepb.Span) { s.SpanId = nil }).ResourceSpans...)},
 			rejected: 1,
 		},
 		"full": {
-			reason: "OTLP: retryable, with RetryInfo", sink: SinkFunc(func(context.Context, []*span.Span) error { return errFull }),
-			req: one(func(*tracepb.Span) {}), code: codes.Unavailable, again: true, counts: "full",
+			reason: "OTLP: retryable, with RetryInfo",
+			sink:   SinkFunc(func(context.Context, []*span.Span) error { return errFull }),
+			req:    one(func(*tracepb.Span) {}),
+			code:   codes.Unavailable,
+			again:  true,
+			counts: "full",
 		},
-		"large": {reason: "OTLP: without RetryInfo the sender drops it", req: large, code: codes.ResourceExhausted, counts: "large"},
+		"large": {
+			reason: "OTLP: without RetryInfo the sender drops it",
+			req:    large,
+			code:   codes.ResourceExhausted,
+			counts: "large",
+		},
 		"large when decompressed": {
-			reason: "a bomb is small on the wire", req: large, opts: []grpc.CallOption{grpc.UseCompressor(gzip.Name)}, code: codes.ResourceExhausted, counts: "large",
+			reason: "a bomb is small on the wire",
+			req:    large,
+			opts:   []grpc.CallOption{grpc.UseCompressor(gzip.Name)},
+			code:   codes.ResourceExhausted,
+			counts: "large",
 		},
 		"bug": {
-			reason: "one request does not end the server", sink: SinkFunc(func(context.Context, []*span.Span) error { panic("bug") }),
-			req: one(func(*tracepb.Span) {}), code: codes.Internal, counts: "bug",
+			reason: "one request does not end the server",
+			sink:   SinkFunc(func(context.Context, []*span.Span) error { panic("bug") }),
+			req:    one(func(*tracepb.Span) {}),
+			code:   codes.Internal,
+			counts: "bug",
 		},
 	}
 	for name, tc := range cases {
@@ -203,7 +249,8 @@ func TestGRPC(t *testing.T) {
 			if again != tc.again {
 				t.Errorf("the sender may come again: %v, want %v", again, tc.again)
 			}
-			if got := answer.GetPartialSuccess().GetRejectedSpans(); got != tc.rejected || int64(r.Stats().Rejected["id"]) != tc.rejected {
+			if got := answer.GetPartialSuccess().GetRejectedSpans(); got != tc.rejected ||
+				int64(r.Stats().Rejected["id"]) != tc.rejected {
 				t.Errorf("%d spans were rejected, %v counted", got, r.Stats().Rejected)
 			}
 			for reason, n := range r.Stats().Refused {
@@ -218,7 +265,10 @@ func TestGRPC(t *testing.T) {
 // TestGRPCMalformed sends what is no protobuf, which no client would.
 func TestGRPCMalformed(t *testing.T) {
 	r, _ := started(t, Options{})
-	conn, err := grpc.NewClient("passthrough:///"+r.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(
+		"passthrough:///"+r.GRPCAddr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +278,13 @@ func TestGRPCMalformed(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument || r.Stats().Refused["malformed"] != 1 {
 		t.Errorf("got %v, %v", err, r.Stats().Refused)
 	}
-	if err = conn.Invoke(t.Context(), "/opentelemetry.proto.collector.logs.v1.LogsService/Export", nil, &answer, grpc.ForceCodec(rawCodec{})); status.Code(err) != codes.Unimplemented {
+	if err = conn.Invoke(
+		t.Context(),
+		"/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+		nil,
+		&answer,
+		grpc.ForceCodec(rawCodec{}),
+	); status.Code(err) != codes.Unimplemented {
 		t.Errorf("logs: got %v", err)
 	}
 }
@@ -245,7 +301,10 @@ func (rawCodec) String() string                  { return "raw" }
 // TestGRPCSlow: who does not finish a request is cut off, and holds no turn.
 func TestGRPCSlow(t *testing.T) {
 	r, _ := started(t, Options{MaxRequests: 1, Timeout: 200 * time.Millisecond})
-	conn, err := grpc.NewClient("passthrough:///"+r.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(
+		"passthrough:///"+r.GRPCAddr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

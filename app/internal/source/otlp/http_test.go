@@ -42,47 +42,211 @@ func TestHTTP(t *testing.T) {
 		rejected int64
 		counts   string
 	}{
-		"protobuf":       {reason: "what exporters send", header: map[string]string{"Content-Type": typeProto}, body: wire, status: 200, accepted: 3},
-		"json":           {reason: "what browsers and scripts send", header: map[string]string{"Content-Type": "application/json; charset=utf-8"}, body: text, status: 200, accepted: 3},
-		"protobuf, gzip": {reason: "what Collectors send", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"}, body: zipped(t, wire), status: 200, accepted: 3},
-		"json, gzip":     {reason: "likewise", header: map[string]string{"Content-Type": typeJSON, "Content-Encoding": "GZIP"}, body: zipped(t, text), status: 200, accepted: 3},
-		"identity":       {reason: "says that it is not compressed", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "identity"}, body: wire, status: 200, accepted: 3},
-		"nothing":        {reason: "an empty request is a success", header: map[string]string{"Content-Type": typeProto}, status: 200},
-		"partial":        {reason: "the sender is told", header: map[string]string{"Content-Type": typeProto}, body: partly, status: 200, rejected: 1},
+		"protobuf": {
+			reason:   "what exporters send",
+			header:   map[string]string{"Content-Type": typeProto},
+			body:     wire,
+			status:   200,
+			accepted: 3,
+		},
+		"json": {
+			reason:   "what browsers and scripts send",
+			header:   map[string]string{"Content-Type": "application/json; charset=utf-8"},
+			body:     text,
+			status:   200,
+			accepted: 3,
+		},
+		"protobuf, gzip": {
+			reason:   "what Collectors send",
+			header:   map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"},
+			body:     zipped(t, wire),
+			status:   200,
+			accepted: 3,
+		},
+		"json, gzip": {
+			reason:   "likewise",
+			header:   map[string]string{"Content-Type": typeJSON, "Content-Encoding": "GZIP"},
+			body:     zipped(t, text),
+			status:   200,
+			accepted: 3,
+		},
+		"identity": {
+			reason:   "says that it is not compressed",
+			header:   map[string]string{"Content-Type": typeProto, "Content-Encoding": "identity"},
+			body:     wire,
+			status:   200,
+			accepted: 3,
+		},
+		"nothing": {
+			reason: "an empty request is a success",
+			header: map[string]string{"Content-Type": typeProto},
+			status: 200,
+		},
+		"partial": {
+			reason:   "the sender is told",
+			header:   map[string]string{"Content-Type": typeProto},
+			body:     partly,
+			status:   200,
+			rejected: 1,
+		},
 		"partial, json": {
 			reason: "the sender is told in JSON", header: map[string]string{"Content-Type": typeJSON},
 			body: []byte(jsonSpan(`"spanId":""`)), status: 200, rejected: 1,
 		},
 		"full": {
-			reason: "OTLP: 503 is retryable, with Retry-After", sink: SinkFunc(func(context.Context, []*span.Span) error { return errFull }),
-			header: map[string]string{"Content-Type": typeProto}, body: wire, status: 503, code: codes.Unavailable, answer: "Retry-After=2", counts: "full",
+			reason: "OTLP: 503 is retryable, with Retry-After",
+			sink:   SinkFunc(func(context.Context, []*span.Span) error { return errFull }),
+			header: map[string]string{
+				"Content-Type": typeProto,
+			},
+			body:   wire,
+			status: 503,
+			code:   codes.Unavailable,
+			answer: "Retry-After=2",
+			counts: "full",
 		},
 		"full, json": {
-			reason: "the status is in the encoding of the request", sink: SinkFunc(func(context.Context, []*span.Span) error { return errFull }),
-			header: map[string]string{"Content-Type": typeJSON}, body: text, status: 503, code: codes.Unavailable, answer: "Retry-After=2", counts: "full",
+			reason: "the status is in the encoding of the request",
+			sink:   SinkFunc(func(context.Context, []*span.Span) error { return errFull }),
+			header: map[string]string{
+				"Content-Type": typeJSON,
+			},
+			body:   text,
+			status: 503,
+			code:   codes.Unavailable,
+			answer: "Retry-After=2",
+			counts: "full",
 		},
 		"bug": {
-			reason: "one request does not end the server", sink: SinkFunc(func(context.Context, []*span.Span) error { panic("bug") }),
-			header: map[string]string{"Content-Type": typeProto}, body: wire, status: 500, code: codes.Internal, counts: "bug",
+			reason: "one request does not end the server",
+			sink:   SinkFunc(func(context.Context, []*span.Span) error { panic("bug") }),
+			header: map[string]string{
+				"Content-Type": typeProto,
+			},
+			body:   wire,
+			status: 500,
+			code:   codes.Internal,
+			counts: "bug",
 		},
-		"damaged":        {reason: "OTLP: 400, not to be repeated", header: map[string]string{"Content-Type": typeProto}, body: wire[:len(wire)-1], status: 400, code: codes.InvalidArgument, counts: "malformed"},
-		"damaged, json":  {reason: "likewise", header: map[string]string{"Content-Type": typeJSON}, body: text[:len(text)-1], status: 400, code: codes.InvalidArgument, counts: "malformed"},
-		"not gzip":       {reason: "it says it is", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"}, body: wire, status: 400, code: codes.InvalidArgument, counts: "malformed"},
-		"cut gzip":       {reason: "its end is lost", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"}, body: zipped(t, wire)[:40], status: 400, code: codes.InvalidArgument, counts: "malformed"},
-		"wrong encoding": {reason: "one type said, the other sent", header: map[string]string{"Content-Type": typeJSON}, body: wire, status: 400, code: codes.InvalidArgument, counts: "malformed"},
-		"deflate":        {reason: "gzip is what OTLP asks for", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "deflate"}, body: wire, status: 415, code: codes.InvalidArgument, counts: "foreign"},
-		"no type":        {reason: "a form of a web page", body: wire, status: 415, code: codes.InvalidArgument, counts: "foreign"},
-		"text":           {reason: "not OTLP", header: map[string]string{"Content-Type": "text/plain"}, body: text, status: 415, code: codes.InvalidArgument, counts: "foreign"},
-		"GET":            {reason: "a browser", method: http.MethodGet, status: 405, code: codes.Unimplemented, answer: "Allow=POST", counts: "foreign"},
-		"OPTIONS":        {reason: "a web page that asks whether it may", method: http.MethodOptions, status: 405, code: codes.Unimplemented, counts: "foreign"},
-		"web page":       {reason: "a page that had its name lead to loopback", header: map[string]string{"Content-Type": typeProto, "Origin": "http://evil.example"}, body: wire, status: 403, code: codes.PermissionDenied, counts: "foreign"},
-		"logs":           {reason: "another signal", path: "/v1/logs", header: map[string]string{"Content-Type": typeProto}, body: wire, status: 404, code: codes.NotFound, counts: "foreign"},
-		"large":          {reason: "OTLP: 413, not to be repeated", header: map[string]string{"Content-Type": typeProto}, body: make([]byte, 1<<20+1), status: 413, code: codes.ResourceExhausted, counts: "large"},
+		"damaged": {
+			reason: "OTLP: 400, not to be repeated",
+			header: map[string]string{"Content-Type": typeProto},
+			body:   wire[:len(wire)-1],
+			status: 400,
+			code:   codes.InvalidArgument,
+			counts: "malformed",
+		},
+		"damaged, json": {
+			reason: "likewise",
+			header: map[string]string{"Content-Type": typeJSON},
+			body:   text[:len(text)-1],
+			status: 400,
+			code:   codes.InvalidArgument,
+			counts: "malformed",
+		},
+		"not gzip": {
+			reason: "it says it is",
+			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"},
+			body:   wire,
+			status: 400,
+			code:   codes.InvalidArgument,
+			counts: "malformed",
+		},
+		"cut gzip": {
+			reason: "its end is lost",
+			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"},
+			body:   zipped(t, wire)[:40],
+			status: 400,
+			code:   codes.InvalidArgument,
+			counts: "malformed",
+		},
+		"wrong encoding": {
+			reason: "one type said, the other sent",
+			header: map[string]string{"Content-Type": typeJSON},
+			body:   wire,
+			status: 400,
+			code:   codes.InvalidArgument,
+			counts: "malformed",
+		},
+		"deflate": {
+			reason: "gzip is what OTLP asks for",
+			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "deflate"},
+			body:   wire,
+			status: 415,
+			code:   codes.InvalidArgument,
+			counts: "foreign",
+		},
+		"no type": {
+			reason: "a form of a web page",
+			body:   wire,
+			status: 415,
+			code:   codes.InvalidArgument,
+			counts: "foreign",
+		},
+		"text": {
+			reason: "not OTLP",
+			header: map[string]string{"Content-Type": "text/plain"},
+			body:   text,
+			status: 415,
+			code:   codes.InvalidArgument,
+			counts: "foreign",
+		},
+		"GET": {
+			reason: "a browser",
+			method: http.MethodGet,
+			status: 405,
+			code:   codes.Unimplemented,
+			answer: "Allow=POST",
+			counts: "foreign",
+		},
+		"OPTIONS": {
+			reason: "a web page that asks whether it may",
+			method: http.MethodOptions,
+			status: 405,
+			code:   codes.Unimplemented,
+			counts: "foreign",
+		},
+		"web page": {
+			reason: "a page that had its name lead to loopback",
+			header: map[string]string{"Content-Type": typeProto, "Origin": "http://evil.example"},
+			body:   wire,
+			status: 403,
+			code:   codes.PermissionDenied,
+			counts: "foreign",
+		},
+		"logs": {
+			reason: "another signal",
+			path:   "/v1/logs",
+			header: map[string]string{"Content-Type": typeProto},
+			body:   wire,
+			status: 404,
+			code:   codes.NotFound,
+			counts: "foreign",
+		},
+		"large": {
+			reason: "OTLP: 413, not to be repeated",
+			header: map[string]string{"Content-Type": typeProto},
+			body:   make([]byte, 1<<20+1),
+			status: 413,
+			code:   codes.ResourceExhausted,
+			counts: "large",
+		},
 		"large, json": {
-			reason: "the decoder of JSON takes more memory", header: map[string]string{"Content-Type": typeJSON},
-			body: []byte("{" + strings.Repeat(" ", 256<<10) + "}"), status: 413, code: codes.ResourceExhausted, counts: "large",
+			reason: "the decoder of JSON takes more memory",
+			header: map[string]string{"Content-Type": typeJSON},
+			body:   []byte("{" + strings.Repeat(" ", 256<<10) + "}"),
+			status: 413,
+			code:   codes.ResourceExhausted,
+			counts: "large",
 		},
-		"bomb": {reason: "small on the wire", header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"}, body: zipped(t, make([]byte, 100<<20)), status: 413, code: codes.ResourceExhausted, counts: "large"},
+		"bomb": {
+			reason: "small on the wire",
+			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"},
+			body:   zipped(t, make([]byte, 100<<20)),
+			status: 413,
+			code:   codes.ResourceExhausted,
+			counts: "large",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +258,12 @@ func TestHTTP(t *testing.T) {
 			if tc.path == "" {
 				tc.path = DefaultPath
 			}
-			req, err := http.NewRequestWithContext(t.Context(), tc.method, "http://"+r.HTTPAddr().String()+tc.path, bytes.NewReader(tc.body))
+			req, err := http.NewRequestWithContext(
+				t.Context(),
+				tc.method,
+				"http://"+r.HTTPAddr().String()+tc.path,
+				bytes.NewReader(tc.body),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,12 +295,20 @@ func TestHTTP(t *testing.T) {
 			}
 			if tc.status != http.StatusOK {
 				var s spb.Status
-				if err := read(raw, &s); err != nil || codes.Code(s.GetCode()) != tc.code || s.GetMessage() == "" || strings.Contains(s.GetMessage(), errFull.Error()) {
+				if err := read(
+					raw,
+					&s,
+				); err != nil || codes.Code(s.GetCode()) != tc.code || s.GetMessage() == "" ||
+					strings.Contains(s.GetMessage(), errFull.Error()) {
 					t.Errorf("got %v, %v", &s, err)
 				}
 			} else {
 				var answer coltracepb.ExportTraceServiceResponse
-				if err := read(raw, &answer); err != nil || answer.GetPartialSuccess().GetRejectedSpans() != tc.rejected {
+				if err := read(
+					raw,
+					&answer,
+				); err != nil ||
+					answer.GetPartialSuccess().GetRejectedSpans() != tc.rejected {
 					t.Errorf("got %v, %v", &answer, err)
 				}
 			}
@@ -198,7 +375,12 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n\x0a", DefaultPath, typeProto)
+	fmt.Fprintf(
+		conn,
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n\x0a",
+		DefaultPath,
+		typeProto,
+	)
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || answer.StatusCode != http.StatusRequestTimeout || !answer.Close {
 		t.Fatalf("got %v, %v", answer, err)

@@ -25,18 +25,68 @@ func TestValidate(t *testing.T) {
 		opts   Options
 		err    string // empty for none
 	}{
-		"defaults":        {reason: "loopback may be plaintext", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: DefaultGRPCAddress}, HTTP: listen.Endpoint{Address: DefaultHTTPAddress}}},
-		"no sink":         {reason: "spans must go somewhere", opts: Options{GRPC: listen.Endpoint{Address: "localhost:0"}}, err: "Sink is nil"},
-		"no address":      {reason: "it would do nothing", opts: Options{Sink: sink}, err: "neither GRPC nor HTTP has an address"},
-		"one":             {reason: "either is enough", opts: Options{Sink: sink, HTTP: listen.Endpoint{Address: "localhost:0"}}},
-		"gRPC is open":    {reason: "nobody opens it by mistake", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "0.0.0.0:4317"}}, err: "cannot listen for OTLP over gRPC on \"0.0.0.0:4317\" without TLS: it is not loopback"},
-		"HTTP is open":    {reason: "nor this", opts: Options{Sink: sink, HTTP: listen.Endpoint{Address: ":4318"}}, err: "cannot listen for OTLP over HTTP on \":4318\" without TLS"},
-		"path":            {reason: "it would match nothing", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, Path: "v1/traces"}, err: "begins with a slash"},
-		"negative bytes":  {reason: "a slip", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxBytes: -1}, err: "MaxBytes -1"},
-		"no end of bytes": {reason: "memory is bounded", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxBytes: 1 << 30}, err: "MaxBytes 1073741824"},
-		"requests":        {reason: "a slip", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxRequests: -1}, err: "MaxRequests -1"},
-		"timeout":         {reason: "a slip", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, Timeout: time.Hour}, err: "Timeout 1h0m0s"},
-		"retry":           {reason: "a slip", opts: Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, RetryAfter: -1}, err: "RetryAfter -1ns"},
+		"defaults": {
+			reason: "loopback may be plaintext",
+			opts: Options{
+				Sink: sink,
+				GRPC: listen.Endpoint{Address: DefaultGRPCAddress},
+				HTTP: listen.Endpoint{Address: DefaultHTTPAddress},
+			},
+		},
+		"no sink": {
+			reason: "spans must go somewhere",
+			opts:   Options{GRPC: listen.Endpoint{Address: "localhost:0"}},
+			err:    "Sink is nil",
+		},
+		"no address": {
+			reason: "it would do nothing",
+			opts:   Options{Sink: sink},
+			err:    "neither GRPC nor HTTP has an address",
+		},
+		"one": {
+			reason: "either is enough",
+			opts:   Options{Sink: sink, HTTP: listen.Endpoint{Address: "localhost:0"}},
+		},
+		"gRPC is open": {
+			reason: "nobody opens it by mistake",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "0.0.0.0:4317"}},
+			err:    "cannot listen for OTLP over gRPC on \"0.0.0.0:4317\" without TLS: it is not loopback",
+		},
+		"HTTP is open": {
+			reason: "nor this",
+			opts:   Options{Sink: sink, HTTP: listen.Endpoint{Address: ":4318"}},
+			err:    "cannot listen for OTLP over HTTP on \":4318\" without TLS",
+		},
+		"path": {
+			reason: "it would match nothing",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, Path: "v1/traces"},
+			err:    "begins with a slash",
+		},
+		"negative bytes": {
+			reason: "a slip",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxBytes: -1},
+			err:    "MaxBytes -1",
+		},
+		"no end of bytes": {
+			reason: "memory is bounded",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxBytes: 1 << 30},
+			err:    "MaxBytes 1073741824",
+		},
+		"requests": {
+			reason: "a slip",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxRequests: -1},
+			err:    "MaxRequests -1",
+		},
+		"timeout": {
+			reason: "a slip",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, Timeout: time.Hour},
+			err:    "Timeout 1h0m0s",
+		},
+		"retry": {
+			reason: "a slip",
+			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, RetryAfter: -1},
+			err:    "RetryAfter -1ns",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +104,19 @@ func TestValidate(t *testing.T) {
 // TestAddressInUse is one clear error, and leaves the other address free.
 func TestAddressInUse(t *testing.T) {
 	first, _ := started(t, Options{})
-	_, err := New(t.Context(), Options{Sink: &basket{}, GRPC: listen.Endpoint{Address: "127.0.0.1:0"}, HTTP: listen.Endpoint{Address: first.HTTPAddr().String()}})
-	if err == nil || !strings.HasPrefix(err.Error(), "cannot listen for OTLP over HTTP (choose a free address, or end what has it): listen tcp "+first.HTTPAddr().String()) ||
+	_, err := New(
+		t.Context(),
+		Options{
+			Sink: &basket{},
+			GRPC: listen.Endpoint{Address: "127.0.0.1:0"},
+			HTTP: listen.Endpoint{Address: first.HTTPAddr().String()},
+		},
+	)
+	if err == nil ||
+		!strings.HasPrefix(
+			err.Error(),
+			"cannot listen for OTLP over HTTP (choose a free address, or end what has it): listen tcp "+first.HTTPAddr().String(),
+		) ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
@@ -154,7 +215,11 @@ func TestBusy(t *testing.T) {
 		first <- err
 	}()
 	<-sink.called
-	if no := mustRefuse(t, r); no.kind != busy || no.status().Code() != codes.Unavailable || no.http != http.StatusTooManyRequests || no.retryAfter() != "2" {
+	if no := mustRefuse(
+		t,
+		r,
+	); no.kind != busy || no.status().Code() != codes.Unavailable || no.http != http.StatusTooManyRequests ||
+		no.retryAfter() != "2" {
 		t.Errorf("got %+v", no)
 	}
 	close(sink.open)

@@ -71,7 +71,12 @@ func refuse(k kind, code codes.Code, http int, message string) *refusal {
 func refuseError(err error) *refusal {
 	switch {
 	case errors.Is(err, errTooLarge), errors.Is(err, errTooMuch):
-		return refuse(large, codes.ResourceExhausted, http.StatusRequestEntityTooLarge, err.Error()+": send smaller batches")
+		return refuse(
+			large,
+			codes.ResourceExhausted,
+			http.StatusRequestEntityTooLarge,
+			err.Error()+": send smaller batches",
+		)
 	case errors.Is(err, errTooSlow):
 		return refuse(slow, codes.DeadlineExceeded, http.StatusRequestTimeout, err.Error())
 	}
@@ -81,24 +86,44 @@ func refuseError(err error) *refusal {
 // refuseFull says that the sink is full, refuseBusy that there are too many
 // requests.
 func (r *Receiver) refuseFull() *refusal {
-	out := refuse(full, codes.Unavailable, http.StatusServiceUnavailable, "there is no room for more spans at the moment: send them again")
+	out := refuse(
+		full,
+		codes.Unavailable,
+		http.StatusServiceUnavailable,
+		"there is no room for more spans at the moment: send them again",
+	)
 	out.after = r.opts.RetryAfter
 	return out
 }
 
 func (r *Receiver) refuseBusy() *refusal {
-	out := refuse(busy, codes.Unavailable, http.StatusTooManyRequests, "there are too many requests at the moment: send it again")
+	out := refuse(
+		busy,
+		codes.Unavailable,
+		http.StatusTooManyRequests,
+		"there are too many requests at the moment: send it again",
+	)
 	out.after = r.opts.RetryAfter
 	return out
 }
 
 // refuseStranger refuses a request without the token.
 func refuseStranger() *refusal {
-	return refuse(unauthenticated, codes.Unauthenticated, http.StatusUnauthorized, "the request does not carry the receiver's token: send it as \"Authorization: Bearer TOKEN\"")
+	return refuse(
+		unauthenticated,
+		codes.Unauthenticated,
+		http.StatusUnauthorized,
+		"the request does not carry the receiver's token: send it as \"Authorization: Bearer TOKEN\"",
+	)
 }
 
 func refuseBug() *refusal {
-	return refuse(broken, codes.Internal, http.StatusInternalServerError, "the receiver met a bug; its log has the details")
+	return refuse(
+		broken,
+		codes.Internal,
+		http.StatusInternalServerError,
+		"the receiver met a bug; its log has the details",
+	)
 }
 
 // status is the refusal for gRPC.

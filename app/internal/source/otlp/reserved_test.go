@@ -32,25 +32,50 @@ func TestReserved(t *testing.T) {
 		key    attribute.Key
 		stays  bool
 	}{
-		"evidence":            {"by what an edge is known is for who joins to say", "otel/kubelet", span.KeyEvidence, false},
-		"outcome":             {"how a reconciliation ended is what we conclude", "otel/kubelet", span.KeyOutcome, false},
-		"origin span":         {"after a restart the span would have another's ID", "otel/kubelet", span.KeyOriginSpan, false},
-		"origin parent":       {"and another's parent", "otel/kubelet", span.KeyOriginParent, false},
-		"correction":          {"a restart would move the span in time", "otel/kubelet", span.KeyCorrection, false},
-		"critical path":       {"it is computed", "otel/kubelet", span.KeyCriticalPath, false},
-		"parent sampled":      {"it decides what is sent", "otel/kubelet", span.KeyParentSampled, false},
-		"user":                {"who did something is what the API server says", "otel/kubelet", span.KeyActorUser, false},
-		"anything":            {"what we say tomorrow is ours as well", "otel/kubelet", "lifeline.tomorrow", false},
-		"no scope":            {"who does not say what it is may say no more", "", span.KeyEvidence, false},
-		"kit's, by another":   {"a link so marked leads to a parent", "otel/kubelet", "lifeline.link", false},
-		"kit's":               {"it means what it says", kit, "lifeline.controller", true},
-		"kit's link":          {"in link mode nothing else leads to the object", kit, "lifeline.link", true},
-		"kit's queue":         {"a part of the kit", kit + "/queue", "lifeline.queue.adds", true},
-		"not the kit's":       {"anybody can call a scope as the kit's is called", kit, span.KeyEvidence, false},
-		"not the kit's, too":  {"a correction least of all", kit + "/queue", span.KeyCorrection, false},
-		"like the kit":        {"a name that only begins like it is another", kit + "s", "lifeline.controller", false},
-		"our own":             {"it is known as such, and dropped", span.ScopeName, span.KeyEvidence, true},
-		"audit-id":            {"what components say of themselves is what they are joined by", "otel/apiserver", "audit-id", true},
+		"evidence": {
+			"by what an edge is known is for who joins to say",
+			"otel/kubelet",
+			span.KeyEvidence,
+			false,
+		},
+		"outcome": {
+			"how a reconciliation ended is what we conclude",
+			"otel/kubelet",
+			span.KeyOutcome,
+			false,
+		},
+		"origin span": {
+			"after a restart the span would have another's ID",
+			"otel/kubelet",
+			span.KeyOriginSpan,
+			false,
+		},
+		"origin parent":  {"and another's parent", "otel/kubelet", span.KeyOriginParent, false},
+		"correction":     {"a restart would move the span in time", "otel/kubelet", span.KeyCorrection, false},
+		"critical path":  {"it is computed", "otel/kubelet", span.KeyCriticalPath, false},
+		"parent sampled": {"it decides what is sent", "otel/kubelet", span.KeyParentSampled, false},
+		"user": {
+			"who did something is what the API server says",
+			"otel/kubelet",
+			span.KeyActorUser,
+			false,
+		},
+		"anything":           {"what we say tomorrow is ours as well", "otel/kubelet", "lifeline.tomorrow", false},
+		"no scope":           {"who does not say what it is may say no more", "", span.KeyEvidence, false},
+		"kit's, by another":  {"a link so marked leads to a parent", "otel/kubelet", "lifeline.link", false},
+		"kit's":              {"it means what it says", kit, "lifeline.controller", true},
+		"kit's link":         {"in link mode nothing else leads to the object", kit, "lifeline.link", true},
+		"kit's queue":        {"a part of the kit", kit + "/queue", "lifeline.queue.adds", true},
+		"not the kit's":      {"anybody can call a scope as the kit's is called", kit, span.KeyEvidence, false},
+		"not the kit's, too": {"a correction least of all", kit + "/queue", span.KeyCorrection, false},
+		"like the kit":       {"a name that only begins like it is another", kit + "s", "lifeline.controller", false},
+		"our own":            {"it is known as such, and dropped", span.ScopeName, span.KeyEvidence, true},
+		"audit-id": {
+			"what components say of themselves is what they are joined by",
+			"otel/apiserver",
+			"audit-id",
+			true,
+		},
 		"object":              {"what an operator works on is its own to say", "otel/operator", span.KeyKind, true},
 		"nearly the prefix":   {"another's name may be like ours", "otel/kubelet", "lifelines.evidence", true},
 		"the prefix in a map": {"nobody looks there", "otel/kubelet", "outer", true},
@@ -155,7 +180,11 @@ func TestReservedOfResource(t *testing.T) {
 	for encoding, body := range both(t, ptraceotlp.NewExportRequestFromTraces(td)) {
 		b := decoded(t, body)
 		got := b.spans[0]
-		if diff := cmp.Diff([]attribute.Key{"service.name"}, keys(got.Origin.Resource.Attributes)); diff != "" || got.Service != "kubelet" {
+		if diff := cmp.Diff(
+			[]attribute.Key{"service.name"},
+			keys(got.Origin.Resource.Attributes),
+		); diff != "" ||
+			got.Service != "kubelet" {
 			t.Errorf("%s: of %q, -want +got:\n%s", encoding, got.Service, diff)
 		}
 		if got.Attributes != nil || b.cut[cutReserved] != 2 {

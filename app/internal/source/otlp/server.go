@@ -37,7 +37,13 @@ func (r *Receiver) serveHTTP(ctx context.Context, ln net.Listener) error {
 	return r.serve(ctx, ln, nameHTTP, nil, r.serveRequest)
 }
 
-func (r *Receiver) serve(ctx context.Context, ln net.Listener, name string, protocols *http.Protocols, answer http.HandlerFunc) error {
+func (r *Receiver) serve(
+	ctx context.Context,
+	ln net.Listener,
+	name string,
+	protocols *http.Protocols,
+	answer http.HandlerFunc,
+) error {
 	return listen.HTTP{
 		Doing:     "receive " + name,
 		Handler:   answer,
@@ -47,7 +53,10 @@ func (r *Receiver) serve(ctx context.Context, ln net.Listener, name string, prot
 		Grace:     grace,
 		Protocols: protocols,
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: window, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			MaxConcurrentStreams:      maxStreams,
+			MaxReceiveBufferPerStream: window,
+			SendPingTimeout:           pingAfter,
+			PingTimeout:               pingTimeout,
 		},
 		ErrorLog: slog.NewLogLogger(r.opts.Log.Handler(), slog.LevelDebug), // clients that do not shake hands
 	}.Serve(ctx, ln)

@@ -24,12 +24,20 @@ func TestSlowHoldsNoTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n", DefaultPath, typeProto)
+	fmt.Fprintf(
+		conn,
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n",
+		DefaultPath,
+		typeProto,
+	)
 	// It is asked for its body: so it is being read.
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	calls, err := grpc.NewClient("passthrough:///"+r.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	calls, err := grpc.NewClient(
+		"passthrough:///"+r.GRPCAddr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,17 @@ const (
 )
 
 // cutNames are the keys of Stats.Cut.
-var cutNames = [cuts]string{"attribute", "event", "link", "nesting", "text", "reserved", "returned", "command", "message"}
+var cutNames = [cuts]string{
+	"attribute",
+	"event",
+	"link",
+	"nesting",
+	"text",
+	"reserved",
+	"returned",
+	"command",
+	"message",
+}
 
 // transport is how a request came.
 type transport int

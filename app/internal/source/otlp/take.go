@@ -42,7 +42,11 @@ func (r *Receiver) turn(ctx context.Context) (done func(), no *refusal) {
 func (r *Receiver) endTurn() { <-r.turns }
 
 // take decodes a body, gives its spans to the sink, and returns the answer.
-func (r *Receiver) take(ctx context.Context, how transport, body []byte) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
+func (r *Receiver) take(
+	ctx context.Context,
+	how transport,
+	body []byte,
+) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
 	b := newBatch(r.opts.Clock, spread*r.opts.MaxBytes)
 	read := b.readProto
 	if how == overHTTPJSON {
@@ -78,7 +82,12 @@ func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 	}
 	out.PartialSuccess = &coltracepb.ExportTracePartialSuccess{
 		RejectedSpans: n,
-		ErrorMessage:  fmt.Sprintf("rejected %s of %d spans; the first: %s", strings.Join(why, " and "), len(b.spans)+int(n), b.complaint),
+		ErrorMessage: fmt.Sprintf(
+			"rejected %s of %d spans; the first: %s",
+			strings.Join(why, " and "),
+			len(b.spans)+int(n),
+			b.complaint,
+		),
 	}
 	return out
 }
@@ -86,7 +95,13 @@ func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 // recovered makes a refusal of a panic. It is deferred where a request begins.
 func (r *Receiver) recovered(no **refusal) {
 	if p := recover(); p != nil {
-		r.opts.Log.Error("the OTLP receiver met a bug; please report it", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		r.opts.Log.Error(
+			"the OTLP receiver met a bug; please report it",
+			"panic",
+			fmt.Sprint(p),
+			"stack",
+			string(debug.Stack()),
+		)
 		*no = refuseBug()
 	}
 }

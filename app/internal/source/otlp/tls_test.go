@@ -36,7 +36,14 @@ func TestMutualTLS(t *testing.T) {
 		"another authority's": stranger.Client(t, server),
 		"none":                server.Trusting(),
 	} {
-		_, err := dial(t, r, grpc.WithTransportCredentials(credentials.NewTLS(config))).Export(t.Context(), one(func(*tracepb.Span) {}))
+		_, err := dial(
+			t,
+			r,
+			grpc.WithTransportCredentials(credentials.NewTLS(config)),
+		).Export(
+			t.Context(),
+			one(func(*tracepb.Span) {}),
+		)
 		if err == nil {
 			t.Errorf("gRPC: a client with the certificate of %s comes in", name)
 		}

@@ -45,7 +45,12 @@ func TestToken(t *testing.T) {
 			basket := &basket{}
 			endpoint := listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file}
 			r, stop := started(t, Options{Sink: basket, GRPC: endpoint, HTTP: endpoint})
-			post, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.HTTPAddr().String()+DefaultPath, bytes.NewReader(wire))
+			post, err := http.NewRequestWithContext(
+				t.Context(),
+				http.MethodPost,
+				"http://"+r.HTTPAddr().String()+DefaultPath,
+				bytes.NewReader(wire),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +64,8 @@ func TestToken(t *testing.T) {
 			}
 			body, _ := io.ReadAll(res.Body)
 			_ = res.Body.Close()
-			if want := map[bool]int{true: 200, false: 401}[tc.in]; res.StatusCode != want || !tc.in && res.Header.Get("WWW-Authenticate") != "Bearer" {
+			if want := map[bool]int{true: 200, false: 401}[tc.in]; res.StatusCode != want ||
+				!tc.in && res.Header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("HTTP: got %d, want %d", res.StatusCode, want)
 			}
 			if strings.Contains(string(body), token) {
@@ -76,7 +82,9 @@ func TestToken(t *testing.T) {
 				ctx = metadata.AppendToOutgoingContext(ctx, "authorization", tc.authorization)
 			}
 			_, err = coltracepb.NewTraceServiceClient(conn).Export(ctx, &request)
-			if want := map[bool]codes.Code{true: codes.OK, false: codes.Unauthenticated}[tc.in]; status.Code(err) != want {
+			if want := map[bool]codes.Code{true: codes.OK, false: codes.Unauthenticated}[tc.in]; status.Code(
+				err,
+			) != want {
 				t.Errorf("gRPC: got %v, want %v", err, want)
 			}
 			st := r.Stats()
@@ -88,7 +96,11 @@ func TestToken(t *testing.T) {
 			stop()
 		})
 	}
-	if _, err := New(t.Context(), Options{Sink: &basket{}, HTTP: listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file + "x"}}); err == nil || !strings.Contains(err.Error(), file+"x") {
+	if _, err := New(
+		t.Context(),
+		Options{Sink: &basket{}, HTTP: listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file + "x"}},
+	); err == nil ||
+		!strings.Contains(err.Error(), file+"x") {
 		t.Errorf("for a missing file got %v", err)
 	}
 }

@@ -71,7 +71,8 @@ func (p *Proxy) kindOf(x *exchange) string {
 func (p *Proxy) ask(ctx context.Context, x *exchange, path, accept string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, x.up.target.String()+x.up.prefix+path, nil) //nolint:gosec // the server is the user's choice
+	//nolint:gosec // the server is the user's choice
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, x.up.target.String()+x.up.prefix+path, nil)
 	if err != nil {
 		return err
 	}

@@ -118,8 +118,13 @@ func readMessage(b *request.Body, body []byte) error {
 				return err
 			}
 			b.Metadata = request.Metadata{
-				Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
-				Deleting: m.DeletionTimestamp != nil, Finalizers: len(m.Finalizers),
+				Name:            m.Name,
+				Namespace:       m.Namespace,
+				UID:             m.UID,
+				ResourceVersion: m.ResourceVersion,
+				Generation:      m.Generation,
+				Deleting:        m.DeletionTimestamp != nil,
+				Finalizers:      len(m.Finalizers),
 			}
 			if m.DeletionGracePeriodSeconds != nil {
 				b.Metadata.GraceSeconds = *m.DeletionGracePeriodSeconds

@@ -71,9 +71,18 @@ func zip(t testing.TB, body []byte) []byte {
 
 func theDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "u1", ResourceVersion: "42", Generation: 3, Finalizers: []string{"f"}},
-		Spec:       appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            "web",
+			Namespace:       "shop",
+			UID:             "u1",
+			ResourceVersion: "42",
+			Generation:      3,
+			Finalizers:      []string{"f"},
+		},
+		Spec: appsv1.DeploymentSpec{
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}},
+		},
 	}
 }
 
@@ -90,14 +99,23 @@ func tell(a request.Body) told {
 func TestDecodeInEveryEncoding(t *testing.T) {
 	object := told{"Deployment", "web", "u1", "42", 3}
 	pod := func(name, version string) corev1.Pod {
-		return corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
+		return corev1.Pod{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version},
+		}
 	}
 	list := &corev1.PodList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "99"},
 		Items: []corev1.Pod{pod("a", "1"), pod("b", "2")},
 	}
 	status := &metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: "Forbidden", Message: "no",
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: "v1",
+			Kind:       "Status",
+		},
+		Status:  "Failure",
+		Reason:  "Forbidden",
+		Message: "no",
 		Details: &metav1.StatusDetails{Name: "web", Kind: "deployments", Group: "apps", UID: "u1"},
 	}
 	for _, media := range []string{asJSON, asYAML, asCBOR, asProtobuf} {
@@ -122,14 +140,16 @@ func TestDecodeInEveryEncoding(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := len(got.Objects()); n != 2 || got.Metadata.Version() != 99 || got.Objects()[1].Metadata.Name != "b" {
+				if n := len(got.Objects()); n != 2 || got.Metadata.Version() != 99 ||
+					got.Objects()[1].Metadata.Name != "b" {
 					t.Errorf("list: got %+v", got)
 				}
 				got, err = decode(header, pack(encode(t, media, status)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Reason != "Forbidden" || got.Message != "no" || got.Details == nil || got.Details.UID != "u1" || len(got.Objects()) != 0 {
+				if got.Reason != "Forbidden" || got.Message != "no" || got.Details == nil || got.Details.UID != "u1" ||
+					len(got.Objects()) != 0 {
 					t.Errorf("status: got %+v", got)
 				}
 			})
@@ -171,10 +191,16 @@ func TestDecodeCustomResource(t *testing.T) {
 }
 
 func TestDryRunInTheBody(t *testing.T) {
-	all := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, DryRun: []string{"All"}}
+	all := metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		DryRun:   []string{"All"},
+	}
 	none := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}}
 	bare := metav1.DeleteOptions{DryRun: []string{"All"}}
-	evict := &policyv1.Eviction{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"}, DeleteOptions: &bare}
+	evict := &policyv1.Eviction{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+		DeleteOptions: &bare,
+	}
 	cases := map[string]struct {
 		reason string
 		body   runtime.Object

@@ -60,7 +60,11 @@ func newMirror(k *Kubeconfig, proxyAddr, secret string, ca []byte) (*mirror, err
 			continue // as unusable here as it is in the user's kubeconfig
 		}
 		server.Scheme = "https"
-		via := url.URL{Scheme: "http", Host: proxyAddr, User: url.UserPassword("c"+strconv.Itoa(len(m.clusters)), secret)}
+		via := url.URL{
+			Scheme: "http",
+			Host:   proxyAddr,
+			User:   url.UserPassword("c"+strconv.Itoa(len(m.clusters)), secret),
+		}
 		cluster := clientcmdapi.NewCluster()
 		cluster.Server = server.String()
 		cluster.ProxyURL = via.String()

@@ -48,7 +48,8 @@ func dryRun(header http.Header, body []byte) bool {
 	}
 	if envelope.Kind == "Eviction" { // alike in policy/v1 and v1beta1
 		var e policyv1.Eviction
-		return e.Unmarshal(envelope.Raw) == nil && e.DeleteOptions != nil && slices.Contains(e.DeleteOptions.DryRun, metav1.DryRunAll)
+		return e.Unmarshal(envelope.Raw) == nil && e.DeleteOptions != nil &&
+			slices.Contains(e.DeleteOptions.DryRun, metav1.DryRunAll)
 	}
 	var o metav1.DeleteOptions
 	return o.Unmarshal(envelope.Raw) == nil && slices.Contains(o.DryRun, metav1.DryRunAll)

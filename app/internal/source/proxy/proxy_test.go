@@ -60,10 +60,20 @@ func TestEachContextHasItsUser(t *testing.T) {
 		change  func(*rest.Config)
 		want    string
 	}{
-		"Current":     {"the context in effect", "", nil, "Bearer user-secret "},
-		"Other":       {"a context that the command names", "second", nil, "Basic am9lOmpvZS1zZWNyZXQ= "},
-		"Impersonate": {"--as passes", "", func(c *rest.Config) { c.Impersonate.UserName = "eve" }, "Bearer user-secret eve"},
-		"OwnToken":    {"a credential given to the command counts", "", func(c *rest.Config) { c.BearerToken = "mine" }, "Bearer mine "},
+		"Current": {"the context in effect", "", nil, "Bearer user-secret "},
+		"Other":   {"a context that the command names", "second", nil, "Basic am9lOmpvZS1zZWNyZXQ= "},
+		"Impersonate": {
+			"--as passes",
+			"",
+			func(c *rest.Config) { c.Impersonate.UserName = "eve" },
+			"Bearer user-secret eve",
+		},
+		"OwnToken": {
+			"a credential given to the command counts",
+			"",
+			func(c *rest.Config) { c.BearerToken = "mine" },
+			"Bearer mine ",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -113,9 +123,24 @@ func TestStrangersAreRefused(t *testing.T) {
 		server string
 		want   string
 	}{
-		"NoSecret":    {"another process of this machine", url.URL{Scheme: "http", Host: via.Host}, h.server.URL, "Proxy Authentication Required"},
-		"WrongSecret": {"a secret of another run", url.URL{Scheme: "http", Host: via.Host, User: url.UserPassword("c0", "x")}, h.server.URL, "Proxy Authentication Required"},
-		"Elsewhere":   {"the user's credentials go to the user's servers only", *via, "https://elsewhere.example", "does not know server elsewhere.example:443"},
+		"NoSecret": {
+			"another process of this machine",
+			url.URL{Scheme: "http", Host: via.Host},
+			h.server.URL,
+			"Proxy Authentication Required",
+		},
+		"WrongSecret": {
+			"a secret of another run",
+			url.URL{Scheme: "http", Host: via.Host, User: url.UserPassword("c0", "x")},
+			h.server.URL,
+			"Proxy Authentication Required",
+		},
+		"Elsewhere": {
+			"the user's credentials go to the user's servers only",
+			*via,
+			"https://elsewhere.example",
+			"does not know server elsewhere.example:443",
+		},
 	}
 	for name, tc := range dials {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +184,12 @@ func TestPlainServerNamedByTheCommand(t *testing.T) {
 	defer plain.Close()
 	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("the first server was reached") },
 		func(_ *clientcmdapi.Config, o *Options) { o.Servers = []string{plain.URL} })
-	if got, want := get(t, h.client(t, ""), plain.URL+"/version"), "plain "; !strings.HasPrefix(got, want) || strings.Contains(got, "secret") {
+	if got, want := get(
+		t,
+		h.client(t, ""),
+		plain.URL+"/version",
+	), "plain "; !strings.HasPrefix(got, want) ||
+		strings.Contains(got, "secret") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if cfg := h.REST("main@" + plain.URL); cfg == nil || cfg.BearerToken != "" {
@@ -177,12 +207,17 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := newHarness(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Header.Get("Authorization")) },
+	h := newHarness(
+		t,
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Header.Get("Authorization")) },
 		func(raw *clientcmdapi.Config, _ *Options) {
 			raw.AuthInfos["other"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
-				APIVersion: "client.authentication.k8s.io/v1", Command: plugin, InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+				APIVersion:      "client.authentication.k8s.io/v1",
+				Command:         plugin,
+				InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 			}}
-		})
+		},
+	)
 	_ = get(t, h.client(t, "main"), h.server.URL+"/version")
 	if _, err := os.Stat(filepath.Join(dir, "calls")); err == nil {
 		t.Error("the plugin of a context that is not used was called")
@@ -246,11 +281,22 @@ func TestBigBodiesPassWhole(t *testing.T) {
 	h := newHarness(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"big","resourceVersion":"7","uid":"u"},"n":%d,"pad":"`, n)
+		_, _ = fmt.Fprintf(
+			w,
+			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"big","resourceVersion":"7","uid":"u"},"n":%d,"pad":"`,
+			n,
+		)
 		_, _ = io.CopyN(w, zeros{}, size)
 		_, _ = io.WriteString(w, `"}`)
 	})
-	resp, err := h.client(t, "").Post(h.server.URL+"/api/v1/namespaces/a/configmaps", "application/json", io.LimitReader(zeros{}, size))
+	resp, err := h.client(
+		t,
+		"",
+	).Post(
+		h.server.URL+"/api/v1/namespaces/a/configmaps",
+		"application/json",
+		io.LimitReader(zeros{}, size),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,12 +128,23 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !p.leadsTo(cluster, target) {
-		p.opts.Warn(fmt.Sprintf("the command asked for %s, which is not the server of cluster %q in its kubeconfig: refused", target, cluster))
-		_, _ = fmt.Fprintf(conn, "HTTP/1.1 403 lifeline run does not know server %s\r\nContent-Length: 0\r\n\r\n", target)
+		p.opts.Warn(
+			fmt.Sprintf(
+				"the command asked for %s, which is not the server of cluster %q in its kubeconfig: refused",
+				target,
+				cluster,
+			),
+		)
+		_, _ = fmt.Fprintf(
+			conn,
+			"HTTP/1.1 403 lifeline run does not know server %s\r\nContent-Length: 0\r\n\r\n",
+			target,
+		)
 		_ = conn.Close()
 		return
 	}
-	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil || buffered.Reader.Buffered() > 0 {
+	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil ||
+		buffered.Reader.Buffered() > 0 {
 		_ = conn.Close() // a client that speaks before it is answered is none
 		return
 	}

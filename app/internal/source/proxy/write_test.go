@@ -22,7 +22,11 @@ const deploymentPath = "/apis/apps/v1/namespaces/shop/deployments"
 
 // sketch is a Deployment's JSON with that resourceVersion.
 func sketch(version int, more string) string {
-	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","uid":"u1","resourceVersion":"%d","generation":2%s}}`, version, more)
+	return fmt.Sprintf(
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","uid":"u1","resourceVersion":"%d","generation":2%s}}`,
+		version,
+		more,
+	)
 }
 
 // request is one request of the command, and what the server answers.
@@ -33,7 +37,12 @@ type sent struct {
 }
 
 func TestWrites(t *testing.T) {
-	deployment := object.Ref{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web", UID: "u1"}
+	deployment := object.Ref{
+		Kind:      object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Namespace: "shop",
+		Name:      "web",
+		UID:       "u1",
+	}
 	cm := func(name string) object.Ref {
 		return object.Ref{Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: name}
 	}
@@ -53,8 +62,17 @@ func TestWrites(t *testing.T) {
 		"Create": {
 			reason:   "what was stored is read from the answer",
 			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 201, sketch(42, "")}},
-			want:     []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "create", ResourceVersion: 42, Generation: 2, Code: 201}},
-			since:    []uint64{41},
+			want: []*observation.Write{
+				{
+					Ref:             deployment,
+					Resource:        "deployments",
+					Verb:            "create",
+					ResourceVersion: 42,
+					Generation:      2,
+					Code:            201,
+				},
+			},
+			since: []uint64{41},
 		},
 		"ChangeAfterRead": {
 			reason: "a newer version than was read",
@@ -62,7 +80,16 @@ func TestWrites(t *testing.T) {
 				{"GET", deploymentPath + "/web", "", "", 200, sketch(42, "")},
 				{"PATCH", deploymentPath + "/web", "application/merge-patch+json", "{}", 200, sketch(43, "")},
 			},
-			want:  []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "patch", ResourceVersion: 43, Generation: 2, Code: 200}},
+			want: []*observation.Write{
+				{
+					Ref:             deployment,
+					Resource:        "deployments",
+					Verb:            "patch",
+					ResourceVersion: 43,
+					Generation:      2,
+					Code:            200,
+				},
+			},
 			since: []uint64{42},
 		},
 		"NoChangeAfterRead": {
@@ -74,31 +101,80 @@ func TestWrites(t *testing.T) {
 			unchanged: 1,
 		},
 		"NoChangeWithoutRead": {
-			reason:    "server-side apply reads nothing: the proxy looks before",
-			requests:  []sent{{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 200, sketch(42, "")}},
+			reason: "server-side apply reads nothing: the proxy looks before",
+			requests: []sent{
+				{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 200, sketch(42, "")},
+			},
 			unchanged: 1,
 		},
 		"AppliedNew": {
-			reason:   "an apply that creates is told by its code",
-			requests: []sent{{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 201, sketch(90, "")}},
-			want:     []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "apply", ResourceVersion: 90, Generation: 2, Code: 201}},
-			since:    []uint64{89},
+			reason: "an apply that creates is told by its code",
+			requests: []sent{
+				{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 201, sketch(90, "")},
+			},
+			want: []*observation.Write{
+				{
+					Ref:             deployment,
+					Resource:        "deployments",
+					Verb:            "apply",
+					ResourceVersion: 90,
+					Generation:      2,
+					Code:            201,
+				},
+			},
+			since: []uint64{89},
 		},
 		"DeletedAtOnce": {
-			reason:   "a Status names only the UID; a list made before gives where to watch from",
-			requests: []sent{{"DELETE", "/api/v1/namespaces/shop/configmaps/a", asJSON, "{}", 200, `{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"a","kind":"configmaps","uid":"ua"}}`}},
-			want:     []*observation.Write{{Ref: a, Resource: "configmaps", Verb: "delete", Code: 200}},
-			since:    []uint64{77},
+			reason: "a Status names only the UID; a list made before gives where to watch from",
+			requests: []sent{
+				{
+					"DELETE",
+					"/api/v1/namespaces/shop/configmaps/a",
+					asJSON,
+					"{}",
+					200,
+					`{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"a","kind":"configmaps","uid":"ua"}}`,
+				},
+			},
+			want:  []*observation.Write{{Ref: a, Resource: "configmaps", Verb: "delete", Code: 200}},
+			since: []uint64{77},
 		},
 		"DeletionStarts": {
-			reason:   "a graceful deletion stores the object once more",
-			requests: []sent{{"DELETE", deploymentPath + "/web", asJSON, "{}", 200, sketch(99, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`)}},
-			want:     []*observation.Write{{Ref: deployment, Resource: "deployments", Verb: "delete", ResourceVersion: 99, Generation: 2, Code: 200}},
-			since:    []uint64{98},
+			reason: "a graceful deletion stores the object once more",
+			requests: []sent{
+				{
+					"DELETE",
+					deploymentPath + "/web",
+					asJSON,
+					"{}",
+					200,
+					sketch(99, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`),
+				},
+			},
+			want: []*observation.Write{
+				{
+					Ref:             deployment,
+					Resource:        "deployments",
+					Verb:            "delete",
+					ResourceVersion: 99,
+					Generation:      2,
+					Code:            200,
+				},
+			},
+			since: []uint64{98},
 		},
 		"DeletionGoesOn": {
-			reason:    "it was being deleted already",
-			requests:  []sent{{"DELETE", deploymentPath + "/web", asJSON, "{}", 200, sketch(60, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`)}},
+			reason: "it was being deleted already",
+			requests: []sent{
+				{
+					"DELETE",
+					deploymentPath + "/web",
+					asJSON,
+					"{}",
+					200,
+					sketch(60, `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]`),
+				},
+			},
 			unchanged: 1,
 		},
 		"DryRunInTheBody": {
@@ -115,23 +191,71 @@ func TestWrites(t *testing.T) {
 			since: []uint64{77, 77},
 		},
 		"Eviction": {
-			reason:   "the Pod is what is written",
-			requests: []sent{{"POST", "/api/v1/namespaces/shop/pods/p/eviction", asJSON, "{}", 201, `{"kind":"Status","apiVersion":"v1","status":"Success"}`}},
-			want:     []*observation.Write{{Ref: pod, Resource: "pods", Subresource: "eviction", Verb: "delete", Code: 201}},
-			since:    []uint64{77},
+			reason: "the Pod is what is written",
+			requests: []sent{
+				{
+					"POST",
+					"/api/v1/namespaces/shop/pods/p/eviction",
+					asJSON,
+					"{}",
+					201,
+					`{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+				},
+			},
+			want: []*observation.Write{
+				{Ref: pod, Resource: "pods", Subresource: "eviction", Verb: "delete", Code: 201},
+			},
+			since: []uint64{77},
 		},
 		"Refused": {
-			reason:   "a refused create has its name in the request only",
-			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"limit is 7","details":{"kind":"deployments"},"code":403}`}},
-			want:     []*observation.Write{{Ref: failed, Resource: "deployments", Verb: "create", Code: 403, Reason: "Forbidden", Message: "limit is 7"}},
+			reason: "a refused create has its name in the request only",
+			requests: []sent{
+				{
+					"POST",
+					deploymentPath,
+					asJSON,
+					sketch(0, ""),
+					403,
+					`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"limit is 7","details":{"kind":"deployments"},"code":403}`,
+				},
+			},
+			want: []*observation.Write{
+				{
+					Ref:      failed,
+					Resource: "deployments",
+					Verb:     "create",
+					Code:     403,
+					Reason:   "Forbidden",
+					Message:  "limit is 7",
+				},
+			},
 		},
 		"CustomResource": {
-			reason:   "a kind that nobody knows is looked up once",
-			requests: []sent{{"POST", "/apis/x.io/v1/namespaces/shop/heads", asJSON, `{"metadata":{"name":"h"}}`, 409, `{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"heads.x.io \"h\" already exists"}`}},
-			want: []*observation.Write{{
-				Ref:      object.Ref{Kind: object.Kind{Group: "x.io", Version: "v1", Kind: "Head"}, Namespace: "shop", Name: "h"},
-				Resource: "heads", Verb: "create", Code: 409, Reason: "AlreadyExists", Message: `heads.x.io "h" already exists`,
-			}},
+			reason: "a kind that nobody knows is looked up once",
+			requests: []sent{
+				{
+					"POST",
+					"/apis/x.io/v1/namespaces/shop/heads",
+					asJSON,
+					`{"metadata":{"name":"h"}}`,
+					409,
+					`{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"heads.x.io \"h\" already exists"}`,
+				},
+			},
+			want: []*observation.Write{
+				{
+					Ref: object.Ref{
+						Kind:      object.Kind{Group: "x.io", Version: "v1", Kind: "Head"},
+						Namespace: "shop",
+						Name:      "h",
+					},
+					Resource: "heads",
+					Verb:     "create",
+					Code:     409,
+					Reason:   "AlreadyExists",
+					Message:  `heads.x.io "h" already exists`,
+				},
+			},
 		},
 	}
 	for name, tc := range cases {
@@ -142,10 +266,16 @@ func TestWrites(t *testing.T) {
 				w.Header().Set("Audit-Id", "audit")
 				switch { // the proxy's own questions
 				case r.URL.Query().Get("limit") == "1":
-					_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"77"},"items":[]}`)
+					_, _ = io.WriteString(
+						w,
+						`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"77"},"items":[]}`,
+					)
 					return
 				case r.URL.Path == "/apis/x.io/v1":
-					_, _ = io.WriteString(w, `{"kind":"APIResourceList","resources":[{"name":"heads","kind":"Head"},{"name":"heads/status","kind":"Head"}]}`)
+					_, _ = io.WriteString(
+						w,
+						`{"kind":"APIResourceList","resources":[{"name":"heads","kind":"Head"},{"name":"heads/status","kind":"Head"}]}`,
+					)
 					return
 				}
 				q := tc.requests[step.Load()]
@@ -212,10 +342,31 @@ func TestTraceContextOnWrites(t *testing.T) {
 		state   string
 		baggage string // a prefix
 	}{
-		"None":       {"a write gets a span of its own", nil, ours, ours, "", run},
-		"SameTrace":  {"an instrumented command's own stays", map[string]string{"traceparent": same, "tracestate": "a=b"}, same, same, "a=b", run},
-		"OtherTrace": {"and so does another trace; the write is known by ours", map[string]string{"traceparent": other, "tracestate": "a=b"}, other, ours, "a=b", run},
-		"Baggage":    {"ours comes after the caller's", map[string]string{"baggage": "k=v"}, ours, ours, "", "k=v, " + run},
+		"None": {"a write gets a span of its own", nil, ours, ours, "", run},
+		"SameTrace": {
+			"an instrumented command's own stays",
+			map[string]string{"traceparent": same, "tracestate": "a=b"},
+			same,
+			same,
+			"a=b",
+			run,
+		},
+		"OtherTrace": {
+			"and so does another trace; the write is known by ours",
+			map[string]string{"traceparent": other, "tracestate": "a=b"},
+			other,
+			ours,
+			"a=b",
+			run,
+		},
+		"Baggage": {
+			"ours comes after the caller's",
+			map[string]string{"baggage": "k=v"},
+			ours,
+			ours,
+			"",
+			"k=v, " + run,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,8 +26,17 @@ func TestDecode(t *testing.T) {
 				"labels":{"name":"no"},"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"u0"},
 				{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"u2","controller":true}]},"spec":{"metadata":{"name":"no"},"kind":"no"}}`,
 			want: Body{APIVersion: "apps/v1", Kind: "ReplicaSet", Metadata: Metadata{
-				Name: "web-5", Namespace: "shop", UID: "u1", ResourceVersion: "42", Generation: 3,
-				Controller: &object.Owner{Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Name: "web", UID: "u2", Controller: true},
+				Name:            "web-5",
+				Namespace:       "shop",
+				UID:             "u1",
+				ResourceVersion: "42",
+				Generation:      3,
+				Controller: &object.Owner{
+					Kind:       object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"},
+					Name:       "web",
+					UID:        "u2",
+					Controller: true,
+				},
 			}},
 		},
 		"core owner": {
@@ -37,36 +46,116 @@ func TestDecode(t *testing.T) {
 				Kind: object.Kind{Version: "v1", Kind: "Node"}, Name: "n", UID: "u", Controller: true,
 			}}},
 		},
-		"no controller": {reason: "an owner that is none causes nothing", text: `{"metadata":{"ownerReferences":[{"kind":"Node","name":"n","uid":"u","controller":false}]}}`},
-		"generated":     {reason: "it has no name yet", text: `{"kind":"Pod","metadata":{"generateName":"web-"}}`, want: Body{Kind: "Pod", Metadata: Metadata{GenerateName: "web-"}}},
+		"no controller": {
+			reason: "an owner that is none causes nothing",
+			text:   `{"metadata":{"ownerReferences":[{"kind":"Node","name":"n","uid":"u","controller":false}]}}`,
+		},
+		"generated": {
+			reason: "it has no name yet",
+			text:   `{"kind":"Pod","metadata":{"generateName":"web-"}}`,
+			want:   Body{Kind: "Pod", Metadata: Metadata{GenerateName: "web-"}},
+		},
 		"deleting": {
 			reason: "what holds it up is read",
 			text:   `{"metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":30,"finalizers":["a/b","c/d"]}}`,
 			want:   Body{Metadata: Metadata{Name: "a", Deleting: true, GraceSeconds: 30, Finalizers: 2}},
 		},
-		"not deleting": {reason: "null is nothing", text: `{"metadata":{"name":"a","deletionTimestamp":null,"finalizers":[]}}`, want: Body{Metadata: Metadata{Name: "a"}}},
+		"not deleting": {
+			reason: "null is nothing",
+			text:   `{"metadata":{"name":"a","deletionTimestamp":null,"finalizers":[]}}`,
+			want:   Body{Metadata: Metadata{Name: "a"}},
+		},
 		"list": {
 			reason: "its objects may leave out what they are",
 			text:   `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"a"}},{"apiVersion":"v2","kind":"Other","metadata":{"uid":"u"}}]}`,
 			want: Body{APIVersion: "v1", Kind: "PodList", Metadata: Metadata{ResourceVersion: "9"}, Items: []Body{
-				{APIVersion: "v1", Kind: "Pod", Metadata: Metadata{Name: "a"}}, {APIVersion: "v2", Kind: "Other", Metadata: Metadata{UID: "u"}},
+				{
+					APIVersion: "v1",
+					Kind:       "Pod",
+					Metadata:   Metadata{Name: "a"},
+				},
+				{APIVersion: "v2", Kind: "Other", Metadata: Metadata{UID: "u"}},
 			}},
 		},
-		"list of others":  {reason: "what has no name is no object", text: `{"kind":"List","items":[{},1,null,"a",[],{"metadata":{}},{"metadata":{"name":"a"}}]}`, want: Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}}},
-		"list in a list":  {reason: "there is no such thing", text: `{"kind":"List","items":[{"metadata":{"name":"a"},"items":[{"metadata":{"name":"b"}}]}]}`, want: Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}}},
-		"table":           {reason: "a row's object is one of it", text: `{"kind":"Table","rows":[{"cells":["a"],"object":{"kind":"PartialObjectMetadata","metadata":{"name":"a","uid":"u"}}},{"cells":["b"]}]}`, want: Body{Kind: "Table", Items: []Body{{Kind: "PartialObjectMetadata", Metadata: Metadata{Name: "a", UID: "u"}}}}},
-		"status":          {reason: "why it failed, and what", text: `{"kind":"Status","reason":"NotFound","message":"no","details":{"name":"a","group":"apps","kind":"deployments","uid":"u","causes":[1,{"reason":"FieldValueInvalid","field":"spec.a","message":"m","other":{}},{}]}}`, want: Body{Kind: "Status", Reason: "NotFound", Message: "no", Details: &Details{Name: "a", Group: "apps", Kind: "deployments", UID: "u"}, Causes: []message.Cause{{Reason: "FieldValueInvalid", Field: "spec.a", Message: "m"}}}},
-		"bare status":     {reason: "nothing is about nothing", text: `{"kind":"Status","details":{"causes":[]}}`, want: Body{Kind: "Status"}},
-		"another's":       {reason: "in an Event these mean something else, and may be secret", text: `{"kind":"Event","reason":"r","message":"m","details":{"name":"d"}}`, want: Body{Kind: "Event"}},
-		"kind last":       {reason: "order does not matter", text: `{"reason":"r","dryRun":["All"],"kind":"Status"}`, want: Body{Kind: "Status", Reason: "r"}},
-		"dry":             {reason: "nothing is stored", text: `{"kind":"DeleteOptions","dryRun":["All"]}`, want: Body{Kind: "DeleteOptions", Dry: true}},
-		"dry, not":        {reason: "there is no other word for it", text: `{"kind":"DeleteOptions","dryRun":["all",1]}`, want: Body{Kind: "DeleteOptions"}},
-		"dry eviction":    {reason: "its options say it", text: `{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":1,"dryRun":["All"]}}`, want: Body{Kind: "Eviction", Dry: true}},
-		"dry for others":  {reason: "a custom resource may have such a field", text: `{"kind":"Plan","dryRun":["All"],"deleteOptions":{"dryRun":["All"]}}`, want: Body{Kind: "Plan"}},
-		"dry, kindless":   {reason: "clients may leave the kind out", text: `{"dryRun":["All"]}`, want: Body{Dry: true}},
-		"a patch":         {reason: "it is a list of something else", text: `[{"op":"add","path":"/metadata/name","value":"a"}]`},
-		"no value":        {reason: "so is this", text: `null`},
-		"of other shapes": {reason: "the rest is read", text: `{"kind":7,"metadata":{"name":{},"uid":[],"generation":"3","ownerReferences":{"controller":true},"namespace":"n"},"items":{}}`, want: Body{Metadata: Metadata{Namespace: "n"}}},
+		"list of others": {
+			reason: "what has no name is no object",
+			text:   `{"kind":"List","items":[{},1,null,"a",[],{"metadata":{}},{"metadata":{"name":"a"}}]}`,
+			want:   Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}},
+		},
+		"list in a list": {
+			reason: "there is no such thing",
+			text:   `{"kind":"List","items":[{"metadata":{"name":"a"},"items":[{"metadata":{"name":"b"}}]}]}`,
+			want:   Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}},
+		},
+		"table": {
+			reason: "a row's object is one of it",
+			text:   `{"kind":"Table","rows":[{"cells":["a"],"object":{"kind":"PartialObjectMetadata","metadata":{"name":"a","uid":"u"}}},{"cells":["b"]}]}`,
+			want: Body{
+				Kind:  "Table",
+				Items: []Body{{Kind: "PartialObjectMetadata", Metadata: Metadata{Name: "a", UID: "u"}}},
+			},
+		},
+		"status": {
+			reason: "why it failed, and what",
+			text:   `{"kind":"Status","reason":"NotFound","message":"no","details":{"name":"a","group":"apps","kind":"deployments","uid":"u","causes":[1,{"reason":"FieldValueInvalid","field":"spec.a","message":"m","other":{}},{}]}}`,
+			want: Body{
+				Kind:    "Status",
+				Reason:  "NotFound",
+				Message: "no",
+				Details: &Details{Name: "a", Group: "apps", Kind: "deployments", UID: "u"},
+				Causes:  []message.Cause{{Reason: "FieldValueInvalid", Field: "spec.a", Message: "m"}},
+			},
+		},
+		"bare status": {
+			reason: "nothing is about nothing",
+			text:   `{"kind":"Status","details":{"causes":[]}}`,
+			want:   Body{Kind: "Status"},
+		},
+		"another's": {
+			reason: "in an Event these mean something else, and may be secret",
+			text:   `{"kind":"Event","reason":"r","message":"m","details":{"name":"d"}}`,
+			want:   Body{Kind: "Event"},
+		},
+		"kind last": {
+			reason: "order does not matter",
+			text:   `{"reason":"r","dryRun":["All"],"kind":"Status"}`,
+			want:   Body{Kind: "Status", Reason: "r"},
+		},
+		"dry": {
+			reason: "nothing is stored",
+			text:   `{"kind":"DeleteOptions","dryRun":["All"]}`,
+			want:   Body{Kind: "DeleteOptions", Dry: true},
+		},
+		"dry, not": {
+			reason: "there is no other word for it",
+			text:   `{"kind":"DeleteOptions","dryRun":["all",1]}`,
+			want:   Body{Kind: "DeleteOptions"},
+		},
+		"dry eviction": {
+			reason: "its options say it",
+			text:   `{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":1,"dryRun":["All"]}}`,
+			want:   Body{Kind: "Eviction", Dry: true},
+		},
+		"dry for others": {
+			reason: "a custom resource may have such a field",
+			text:   `{"kind":"Plan","dryRun":["All"],"deleteOptions":{"dryRun":["All"]}}`,
+			want:   Body{Kind: "Plan"},
+		},
+		"dry, kindless": {
+			reason: "clients may leave the kind out",
+			text:   `{"dryRun":["All"]}`,
+			want:   Body{Dry: true},
+		},
+		"a patch": {
+			reason: "it is a list of something else",
+			text:   `[{"op":"add","path":"/metadata/name","value":"a"}]`,
+		},
+		"no value": {reason: "so is this", text: `null`},
+		"of other shapes": {
+			reason: "the rest is read",
+			text:   `{"kind":7,"metadata":{"name":{},"uid":[],"generation":"3","ownerReferences":{"controller":true},"namespace":"n"},"items":{}}`,
+			want:   Body{Metadata: Metadata{Namespace: "n"}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,13 +168,18 @@ func TestDecode(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			var again Body
-			if err := json.Unmarshal([]byte(tc.text), &again); tc.text != "null" && (err != nil || !cmp.Equal(tc.want, again)) {
+			if err := json.Unmarshal(
+				[]byte(tc.text),
+				&again,
+			); tc.text != "null" &&
+				(err != nil || !cmp.Equal(tc.want, again)) {
 				t.Errorf("as part of something else: %+v, %v", again, err)
 			}
 		})
 	}
 	for name, text := range map[string]string{"empty": ``, "cut": `{"kind":"Pod","metadata":{"name":"a"`, "cut in what is not read": `{"kind":"Pod","spec":{"a":`, "word": `Pod`} {
-		if got, err := Decode([]byte(text)); err == nil || got != nil || !strings.HasPrefix(err.Error(), "cannot read the body: ") {
+		if got, err := Decode([]byte(text)); err == nil || got != nil ||
+			!strings.HasPrefix(err.Error(), "cannot read the body: ") {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
@@ -99,7 +193,10 @@ func TestKeepsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(text)
-	if want := (Body{APIVersion: "v1", Kind: "Pod", Metadata: Metadata{Name: "web", UID: "u1", ResourceVersion: "42"}}); !cmp.Equal(want, *got) {
+	if want := (Body{APIVersion: "v1", Kind: "Pod", Metadata: Metadata{Name: "web", UID: "u1", ResourceVersion: "42"}}); !cmp.Equal(
+		want,
+		*got,
+	) {
 		t.Errorf("got %+v", got)
 	}
 }

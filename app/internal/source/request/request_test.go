@@ -16,29 +16,64 @@ func TestVerbs(t *testing.T) {
 		group, resource, sub  string
 		stores, evicts, binds bool
 	}{
-		"object":        {reason: "it stays", group: "apps", resource: "deployments", stores: true},
-		"status":        {reason: "it stays, too", group: "apps", resource: "deployments", sub: "status", stores: true},
-		"scale":         {reason: "it changes what stays", group: "apps", resource: "deployments", sub: "scale", stores: true},
-		"custom":        {reason: "nobody knows better", group: "example.com", resource: "reviews", stores: true},
-		"token":         {reason: "it is signed and forgotten", resource: "serviceaccounts", sub: "token"},
-		"account":       {reason: "the account itself stays", resource: "serviceaccounts", stores: true},
-		"access review": {reason: "it is answered and forgotten", group: "authorization.k8s.io", resource: "subjectaccessreviews"},
-		"token review":  {reason: "so is this", group: "authentication.k8s.io", resource: "tokenreviews"},
-		"image review":  {reason: "and this", group: "imagepolicy.k8s.io", resource: "imagereviews"},
-		"exec":          {reason: "it opens a connection", resource: "pods", sub: "exec"},
-		"attach":        {reason: "so does this", resource: "pods", sub: "attach"},
-		"port-forward":  {reason: "and this", resource: "pods", sub: "portforward"},
-		"proxy":         {reason: "whoever is behind it may store something, not we", resource: "services", sub: "proxy"},
-		"eviction":      {reason: "the Pod goes", resource: "pods", sub: "eviction", stores: true, evicts: true},
-		"another's":     {reason: "only Pods are evicted", group: "example.com", resource: "pods", sub: "eviction", stores: true},
-		"binding":       {reason: "the Pod gets a node", resource: "pods", sub: "binding", stores: true, binds: true},
-		"old binding":   {reason: "as it was done before", resource: "bindings", stores: true, binds: true},
-		"other binding": {reason: "a role's is another thing", group: "rbac.authorization.k8s.io", resource: "bindings", stores: true},
+		"object": {reason: "it stays", group: "apps", resource: "deployments", stores: true},
+		"status": {reason: "it stays, too", group: "apps", resource: "deployments", sub: "status", stores: true},
+		"scale": {
+			reason:   "it changes what stays",
+			group:    "apps",
+			resource: "deployments",
+			sub:      "scale",
+			stores:   true,
+		},
+		"custom":  {reason: "nobody knows better", group: "example.com", resource: "reviews", stores: true},
+		"token":   {reason: "it is signed and forgotten", resource: "serviceaccounts", sub: "token"},
+		"account": {reason: "the account itself stays", resource: "serviceaccounts", stores: true},
+		"access review": {
+			reason:   "it is answered and forgotten",
+			group:    "authorization.k8s.io",
+			resource: "subjectaccessreviews",
+		},
+		"token review": {reason: "so is this", group: "authentication.k8s.io", resource: "tokenreviews"},
+		"image review": {reason: "and this", group: "imagepolicy.k8s.io", resource: "imagereviews"},
+		"exec":         {reason: "it opens a connection", resource: "pods", sub: "exec"},
+		"attach":       {reason: "so does this", resource: "pods", sub: "attach"},
+		"port-forward": {reason: "and this", resource: "pods", sub: "portforward"},
+		"proxy": {
+			reason:   "whoever is behind it may store something, not we",
+			resource: "services",
+			sub:      "proxy",
+		},
+		"eviction": {reason: "the Pod goes", resource: "pods", sub: "eviction", stores: true, evicts: true},
+		"another's": {
+			reason:   "only Pods are evicted",
+			group:    "example.com",
+			resource: "pods",
+			sub:      "eviction",
+			stores:   true,
+		},
+		"binding":     {reason: "the Pod gets a node", resource: "pods", sub: "binding", stores: true, binds: true},
+		"old binding": {reason: "as it was done before", resource: "bindings", stores: true, binds: true},
+		"other binding": {
+			reason:   "a role's is another thing",
+			group:    "rbac.authorization.k8s.io",
+			resource: "bindings",
+			stores:   true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := schema.GroupResource{Group: tc.group, Resource: tc.resource}
-			if stores, evicts, binds := Stores(r, tc.sub), Evicts(r, tc.sub), Binds(r, tc.sub); stores != tc.stores || evicts != tc.evicts || binds != tc.binds {
+			if stores, evicts, binds := Stores(
+				r,
+				tc.sub,
+			), Evicts(
+				r,
+				tc.sub,
+			), Binds(
+				r,
+				tc.sub,
+			); stores != tc.stores || evicts != tc.evicts ||
+				binds != tc.binds {
 				t.Errorf("%s: stores %t, evicts %t, binds %t", tc.reason, stores, evicts, binds)
 			}
 		})
@@ -53,14 +88,27 @@ func TestBody(t *testing.T) {
 		objects int
 		list    bool
 	}{
-		"object":     {reason: "it is itself", body: one, objects: 1},
-		"nameless":   {reason: "it is not stored under any name", body: Body{Kind: "Pod"}},
-		"status":     {reason: "it is an answer", body: Body{Kind: "Status", Metadata: Metadata{Name: "a"}}},
-		"list":       {reason: "each of it", body: Body{Kind: "PodList", Items: []Body{one, one}}, objects: 2, list: true},
+		"object":   {reason: "it is itself", body: one, objects: 1},
+		"nameless": {reason: "it is not stored under any name", body: Body{Kind: "Pod"}},
+		"status":   {reason: "it is an answer", body: Body{Kind: "Status", Metadata: Metadata{Name: "a"}}},
+		"list": {
+			reason:  "each of it",
+			body:    Body{Kind: "PodList", Items: []Body{one, one}},
+			objects: 2,
+			list:    true,
+		},
 		"empty list": {reason: "there is none", body: Body{Kind: "PodList"}, list: true},
 		"table":      {reason: "each of it", body: Body{Kind: "Table", Items: []Body{one}}, objects: 1, list: true},
-		"bare table": {reason: "rows need not have objects", body: Body{Kind: "Table", Metadata: Metadata{Name: "a"}}, list: true},
-		"like one":   {reason: "a kind may be called so", body: Body{Kind: "AllowList", Metadata: Metadata{Name: "a"}}, objects: 1},
+		"bare table": {
+			reason: "rows need not have objects",
+			body:   Body{Kind: "Table", Metadata: Metadata{Name: "a"}},
+			list:   true,
+		},
+		"like one": {
+			reason:  "a kind may be called so",
+			body:    Body{Kind: "AllowList", Metadata: Metadata{Name: "a"}},
+			objects: 1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +126,12 @@ func TestMetadata(t *testing.T) {
 		version uint64
 		remains bool
 	}{
-		"nothing":   {reason: "a creation's request has none"},
-		"version":   {reason: "they are compared", m: Metadata{ResourceVersion: "18446744073709551615"}, version: 1<<64 - 1},
+		"nothing": {reason: "a creation's request has none"},
+		"version": {
+			reason:  "they are compared",
+			m:       Metadata{ResourceVersion: "18446744073709551615"},
+			version: 1<<64 - 1,
+		},
 		"other":     {reason: "another server's may be no number", m: Metadata{ResourceVersion: "v7"}},
 		"too large": {reason: "nor fit", m: Metadata{ResourceVersion: "18446744073709551616"}},
 		"finalizer": {reason: "somebody has to agree", m: Metadata{Deleting: true, Finalizers: 1}, remains: true},

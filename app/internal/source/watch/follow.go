@@ -44,7 +44,10 @@ func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint6
 // startEffects watches the resources that can hold the effects of a write to gr.
 func (w *Watcher) startEffects(ctx context.Context, gr schema.GroupResource, namespace string, since uint64) {
 	for _, effect := range kind.OfResource(gr.Group, gr.Resource).Effects {
-		w.start(ctx, plan{resource: effect.GroupVersionResource(), namespace: namespace, since: since, seen: w.follower(ctx)})
+		w.start(
+			ctx,
+			plan{resource: effect.GroupVersionResource(), namespace: namespace, since: since, seen: w.follower(ctx)},
+		)
 	}
 	if !mayCauseAnything(gr) {
 		return

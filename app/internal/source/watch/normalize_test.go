@@ -152,8 +152,10 @@ func TestNoIdentityNoState(t *testing.T) {
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("ä", 5000)
 	conditions := strings.Repeat(`{"type":"A","message":"`+long+`"},`, 1000)
-	s := Normalize(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1","name":"`+long+`"},
-		"status":{"conditions":[`+strings.TrimSuffix(conditions, ",")+`]}}`))
+	s := Normalize(
+		parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1","name":"`+long+`"},
+		"status":{"conditions":[`+strings.TrimSuffix(conditions, ",")+`]}}`),
+	)
 	if len(s.Name) > 1024 || len(s.Conditions) > maxItems || len(s.Conditions[0].Message) > 1024 {
 		t.Errorf("a name of %d bytes, %d conditions, a message of %d bytes", len(s.Name), len(s.Conditions), len(
 			s.Conditions[0].Message,

@@ -29,9 +29,10 @@ func TestProgress(t *testing.T) {
 			want: observation.ProgressCurrent,
 		},
 		"JobFailed": {
-			reason: "a failed Job says why",
-			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Failed","status":"True","message":"Job was active longer than specified deadline"}]}}`,
-			want:   observation.ProgressFailed, message: "Job was active longer than specified deadline",
+			reason:  "a failed Job says why",
+			object:  `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Failed","status":"True","message":"Job was active longer than specified deadline"}]}}`,
+			want:    observation.ProgressFailed,
+			message: "Job was active longer than specified deadline",
 		},
 		"JobSuspended": {
 			reason: "a suspended Job waits for nobody in the cluster",
@@ -63,14 +64,16 @@ func TestProgress(t *testing.T) {
 			want: observation.ProgressInProgress, message: "X generation is 2, but latest observed generation is 1",
 		},
 		"CustomReady": {
-			reason: "kstatus knows Ready of any kind",
-			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Ready","status":"False","message":"containers with unready status: [web]"}]}}`,
-			want:   observation.ProgressInProgress, message: "containers with unready status: [web]",
+			reason:  "kstatus knows Ready of any kind",
+			object:  `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Ready","status":"False","message":"containers with unready status: [web]"}]}}`,
+			want:    observation.ProgressInProgress,
+			message: "containers with unready status: [web]",
 		},
 		"Stalled": {
-			reason: "and Stalled; an unknown message may quote a value",
-			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Stalled","status":"True","reason":"NoQuota","message":"the token is hunter2"}]}}`,
-			want:   observation.ProgressFailed, message: "NoQuota: (text withheld)",
+			reason:  "and Stalled; an unknown message may quote a value",
+			object:  `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Stalled","status":"True","reason":"NoQuota","message":"the token is hunter2"}]}}`,
+			want:    observation.ProgressFailed,
+			message: "NoQuota: (text withheld)",
 		},
 		"Malformed": {
 			reason: "a status that cannot be read is no reason to stop, nor to say that all is well",

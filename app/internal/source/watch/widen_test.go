@@ -49,7 +49,8 @@ func TestWidening(t *testing.T) {
 		want      []string
 	}{
 		"Deployment": {
-			reason: "a Deployment causes ReplicaSets, Pods and Events in its namespace", follow: kind.Deployment.GroupVersionResource(),
+			reason:    "a Deployment causes ReplicaSets, Pods and Events in its namespace",
+			follow:    kind.Deployment.GroupVersionResource(),
 			namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/apis/apps/v1" + inNamespace + "deployments",

@@ -43,7 +43,13 @@ type content struct {
 }
 
 func (m *merge) content(ctx context.Context, h *head) (*content, error) {
-	c := &content{writing: m.writing, num: h.num, spans: map[trace.SpanID]row{}, objects: map[object.Ref]int64{}, origins: map[string]int64{}}
+	c := &content{
+		writing: m.writing,
+		num:     h.num,
+		spans:   map[trace.SpanID]row{},
+		objects: map[object.Ref]int64{},
+		origins: map[string]int64{},
+	}
 	if !h.known {
 		return c, nil
 	}
@@ -75,9 +81,14 @@ func objects(ctx context.Context, from querier, num int64) (map[int64]object.Ref
 	out := map[int64]object.Ref{}
 	var n int64
 	var ref object.Ref
-	err := scan(ctx, from, "SELECT num, api_group, api_version, kind, namespace, name, uid FROM objects WHERE trace = ?", []any{num},
+	err := scan(
+		ctx,
+		from,
+		"SELECT num, api_group, api_version, kind, namespace, name, uid FROM objects WHERE trace = ?",
+		[]any{num},
 		[]any{&n, &ref.Group, &ref.Version, &ref.Kind.Kind, &ref.Namespace, &ref.Name, &ref.UID},
-		func() error { out[n] = ref; return nil })
+		func() error { out[n] = ref; return nil },
+	)
 	return out, err
 }
 
@@ -93,8 +104,18 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 	num = c.next
 	c.next++
 	c.objects[ref] = num
-	return num, c.exec(ctx, "INSERT INTO objects (trace, num, api_group, api_version, kind, namespace, name, uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		c.num, num, text(ref.Group), text(ref.Version), text(ref.Kind.Kind), text(ref.Namespace), text(ref.Name), text(string(ref.UID)))
+	return num, c.exec(
+		ctx,
+		"INSERT INTO objects (trace, num, api_group, api_version, kind, namespace, name, uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		c.num,
+		num,
+		text(ref.Group),
+		text(ref.Version),
+		text(ref.Kind.Kind),
+		text(ref.Namespace),
+		text(ref.Name),
+		text(string(ref.UID)),
+	)
 }
 
 // yield makes room for a version that counts more: what belonged to the trace's
@@ -129,7 +150,15 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	case there && old.digest == digest && old.place == at:
 		return nil
 	case there && old.digest == digest:
-		return c.exec(ctx, "UPDATE spans SET amends = ?, revision = ?, seq = ? WHERE trace = ? AND id = ?", at.amends, at.revision, at.seq, c.num, s.ID[:])
+		return c.exec(
+			ctx,
+			"UPDATE spans SET amends = ?, revision = ?, seq = ? WHERE trace = ? AND id = ?",
+			at.amends,
+			at.revision,
+			at.seq,
+			c.num,
+			s.ID[:],
+		)
 	case there:
 		if err := c.remove(ctx, s.ID); err != nil {
 			return err
@@ -139,12 +168,33 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	if s.Parent.IsValid() {
 		parent = s.Parent[:]
 	}
-	if err := c.exec(ctx, `INSERT INTO spans (trace, id, amends, revision, seq, digest, parent, remote, name, service, object,
+	if err := c.exec(
+		ctx,
+		`INSERT INTO spans (trace, id, amends, revision, seq, digest, parent, remote, name, service, object,
 		start, start_source, until, until_source, outcome, evidence, status, message, data, origin)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.num, s.ID[:], at.amends, at.revision, at.seq, digest, parent, s.RemoteParent, text(s.Name), text(s.Service), obj,
-		optional(s.Start.Time), text(string(s.Start.Source)), optional(s.End.Time), text(string(s.End.Source)),
-		text(string(s.Outcome)), text(string(s.Evidence)), int64(s.Status), text(s.Message), data, made); err != nil {
+		c.num,
+		s.ID[:],
+		at.amends,
+		at.revision,
+		at.seq,
+		digest,
+		parent,
+		s.RemoteParent,
+		text(s.Name),
+		text(s.Service),
+		obj,
+		optional(s.Start.Time),
+		text(string(s.Start.Source)),
+		optional(s.End.Time),
+		text(string(s.End.Source)),
+		text(string(s.Outcome)),
+		text(string(s.Evidence)),
+		int64(s.Status),
+		text(s.Message),
+		data,
+		made,
+	); err != nil {
 		return err
 	}
 	return c.primitives(ctx, s)
@@ -157,10 +207,25 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 		if err != nil {
 			return err
 		}
-		if err := c.exec(ctx, `INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user, start, until, source)
+		if err := c.exec(
+			ctx,
+			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user, start, until, source)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.num, s.ID[:], i, obj, text(w.Verb), text(w.Part), text(w.Subresource), w.ResourceVersion, w.Generation,
-			text(w.Actor), text(w.User), nanos(w.Start), nanos(w.End), text(string(w.Source))); err != nil {
+			c.num,
+			s.ID[:],
+			i,
+			obj,
+			text(w.Verb),
+			text(w.Part),
+			text(w.Subresource),
+			w.ResourceVersion,
+			w.Generation,
+			text(w.Actor),
+			text(w.User),
+			nanos(w.Start),
+			nanos(w.End),
+			text(string(w.Source)),
+		); err != nil {
 			return err
 		}
 	}
@@ -168,8 +233,17 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 		if edge.Parent {
 			continue // the span's own columns
 		}
-		if err := c.exec(ctx, "INSERT INTO links (trace, span, num, of_trace, of_span, evidence, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			c.num, s.ID[:], i, edge.OfTrace[:], edge.OfSpan[:], text(string(edge.Evidence)), text(edge.Reason)); err != nil {
+		if err := c.exec(
+			ctx,
+			"INSERT INTO links (trace, span, num, of_trace, of_span, evidence, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			c.num,
+			s.ID[:],
+			i,
+			edge.OfTrace[:],
+			edge.OfSpan[:],
+			text(string(edge.Evidence)),
+			text(edge.Reason),
+		); err != nil {
 			return err
 		}
 	}

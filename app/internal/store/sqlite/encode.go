@@ -24,12 +24,15 @@ func encode(s *span.Span) ([]byte, error) {
 	}
 	for _, l := range s.Links {
 		out.Links = append(out.Links, &tracepb.Span_Link{
-			TraceId: slices.Clone(l.TraceID[:]), SpanId: slices.Clone(l.SpanID[:]), Attributes: span.KeyValues(l.Attributes, text),
+			TraceId:    slices.Clone(l.TraceID[:]),
+			SpanId:     slices.Clone(l.SpanID[:]),
+			Attributes: span.KeyValues(l.Attributes, text),
 		})
 	}
 	if o := s.Origin; o != nil {
 		out.TraceId, out.ParentSpanId = slices.Clone(o.TraceID[:]), slices.Clone(o.Parent[:])
-		out.Kind, out.TraceState = tracepb.Span_SpanKind(o.Kind), text(o.TraceState) //nolint:gosec // the same five numbers
+		//nolint:gosec // the same five numbers
+		out.Kind, out.TraceState = tracepb.Span_SpanKind(o.Kind), text(o.TraceState)
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(out)
 }

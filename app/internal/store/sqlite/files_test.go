@@ -25,7 +25,13 @@ func filled(t *testing.T) (s *sqlite.Store, path string) {
 	must(t, os.Mkdir(dir, 0o700))
 	path = filepath.Join(dir, "lifeline.db")
 	s = openAt(t, path)
-	must(t, s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{spantest.Many(500)}}))
+	must(
+		t,
+		s.Write(
+			t.Context(),
+			&store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{spantest.Many(500)}},
+		),
+	)
 	_, err := s.Prune(t.Context(), store.Limits{}) // copies the log to the database
 	must(t, err)
 	must(t, s.Write(t.Context(), state(2)))
@@ -79,7 +85,10 @@ var lostCases = map[string]struct {
 	},
 	"directory renamed": {
 		"the files have another path",
-		func(t *testing.T, path string) { must(t, os.Rename(filepath.Dir(path), filepath.Dir(path)+".old")) }, "", "was deleted", "none",
+		func(t *testing.T, path string) { must(t, os.Rename(filepath.Dir(path), filepath.Dir(path)+".old")) },
+		"",
+		"was deleted",
+		"none",
 	},
 	"replaced": {
 		"a backup was moved there",
@@ -92,7 +101,11 @@ var lostCases = map[string]struct {
 		"the whole file", func(t *testing.T, path string) { overwrite(t, path, 0, 1) }, "", "was overwritten", "",
 	},
 	"overwritten in the middle": {
-		"header and size stay", func(t *testing.T, path string) { overwrite(t, path, 0.25, 0.5) }, "", "was overwritten", "",
+		"header and size stay",
+		func(t *testing.T, path string) { overwrite(t, path, 0.25, 0.5) },
+		"",
+		"was overwritten",
+		"",
 	},
 	"truncated": {
 		"the header stays",
@@ -147,7 +160,8 @@ func TestLostWhileOpen(t *testing.T) {
 				must(t, s.Close())
 				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				again := openAt(t, path)
-				if got, err := again.Stats(t.Context()); err != nil || got.Traces != 0 || again.Opening().SetAside != "" {
+				if got, err := again.Stats(t.Context()); err != nil || got.Traces != 0 ||
+					again.Opening().SetAside != "" {
 					t.Errorf("opened again: %+v (%v), %+v", got, err, again.Opening())
 				}
 			})

@@ -15,8 +15,14 @@ func (s *Store) Between(ctx context.Context, low, high trace.TraceID, limit int)
 	var out []trace.TraceID
 	var id []byte
 	err := s.snapshot(ctx, func(q querier) error {
-		return scan(ctx, q, "SELECT id FROM traces WHERE id BETWEEN ? AND ? AND phase > 0 ORDER BY id LIMIT ?", []any{low[:], high[:], limit},
-			[]any{&id}, func() error { out = append(out, traceID(id)); return nil })
+		return scan(
+			ctx,
+			q,
+			"SELECT id FROM traces WHERE id BETWEEN ? AND ? AND phase > 0 ORDER BY id LIMIT ?",
+			[]any{low[:], high[:], limit},
+			[]any{&id},
+			func() error { out = append(out, traceID(id)); return nil },
+		)
 	})
 	if err != nil {
 		return nil, failed(ctx, "find traces of store", s.path, err)

@@ -20,7 +20,12 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	limit := store.PageLength(q.Limit)
 	page := &store.Page{}
 	err = s.snapshot(ctx, func(from querier) error {
-		page.Traces, _, err = summaries(ctx, from, f.String()+" ORDER BY start DESC, id DESC LIMIT ?", append(f.args, limit+1))
+		page.Traces, _, err = summaries(
+			ctx,
+			from,
+			f.String()+" ORDER BY start DESC, id DESC LIMIT ?",
+			append(f.args, limit+1),
+		)
 		return err
 	})
 	if err != nil {

@@ -25,7 +25,10 @@ func TestMigrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}}); err != nil {
+	if err := s.Write(
+		t.Context(),
+		&store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -35,7 +38,11 @@ func TestMigrate(t *testing.T) {
 	next := len(released)
 	good, bad := "CREATE TABLE further (x)", "CREATE TABLE other (x); INSERT INTO nowhere VALUES (1)"
 	migrations = slices.Concat(released, []string{good, bad})
-	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("from version %d to %d", next+1, next+2)) {
+	if _, err := Open(
+		t.Context(),
+		path,
+	); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("from version %d to %d", next+1, next+2)) {
 		t.Errorf("a step that fails: %v", err)
 	}
 	migrations[next+1] = "CREATE TABLE other (x)"

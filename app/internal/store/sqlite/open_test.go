@@ -25,7 +25,10 @@ func write(t *testing.T, path string, pods int) *span.Trace {
 		t.Fatal(err)
 	}
 	tr := spantest.Many(pods)
-	if err := s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}}); err != nil {
+	if err := s.Write(
+		t.Context(),
+		&store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -58,7 +61,8 @@ func TestSecondOpener(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lifeline.db")
 	first := openAt(t, path)
 	_, err := sqlite.Open(t.Context(), path)
-	if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "by process ") {
+	if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "by process ") {
 		t.Errorf("the second opener: %v", err)
 	}
 	if err := first.Close(); err != nil {
@@ -91,7 +95,8 @@ func TestDamaged(t *testing.T) {
 			}
 			s := openAt(t, path)
 			got := s.Opening()
-			if !strings.HasPrefix(got.SetAside, path+".damaged-") || !errors.Is(got.Why, store.ErrDamaged) || got.Version != 0 {
+			if !strings.HasPrefix(got.SetAside, path+".damaged-") || !errors.Is(got.Why, store.ErrDamaged) ||
+				got.Version != 0 {
 				t.Errorf("opening tells %+v", got)
 			}
 			if kept, err := os.ReadFile(got.SetAside); err != nil || string(kept) != string(data) {
@@ -127,7 +132,11 @@ func TestDamagedWhileOpen(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Trace(t.Context(), tr.ID); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
+	if _, err := s.Trace(
+		t.Context(),
+		tr.ID,
+	); !errors.Is(err, store.ErrDamaged) ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("reading what is damaged: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -166,7 +175,9 @@ func TestNotOurs(t *testing.T) {
 			}
 			for range 2 { // the lock is free again
 				_, err = sqlite.Open(t.Context(), path)
-				if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) || !strings.Contains(err.Error(), path) {
+				if err == nil || tc.want != nil && !errors.Is(err, tc.want) ||
+					!strings.Contains(err.Error(), tc.text) ||
+					!strings.Contains(err.Error(), path) {
 					t.Errorf("got %v", err)
 				}
 			}

@@ -73,7 +73,9 @@ func encodeMaker(m maker) ([]byte, error) {
 		Scope: &commonpb.InstrumentationScope{Name: text(m.scope.Name), Version: text(m.scope.Version)},
 	}}}
 	if r := m.resource; r != nil {
-		out.Resource, out.SchemaUrl = &resourcepb.Resource{Attributes: span.KeyValues(r.Attributes, text)}, text(r.SchemaURL)
+		out.Resource, out.SchemaUrl = &resourcepb.Resource{
+			Attributes: span.KeyValues(r.Attributes, text),
+		}, text(r.SchemaURL)
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(out)
 }

@@ -90,7 +90,9 @@ func TestFullDiskLate(t *testing.T) {
 	write := func() error {
 		revision++
 		return s.Write(t.Context(), &store.Batch{
-			Revision: revision, AsOf: spantest.Epoch, State: map[string][]byte{"spans": []byte(strings.Repeat("s", 64<<10))},
+			Revision: revision,
+			AsOf:     spantest.Epoch,
+			State:    map[string][]byte{"spans": []byte(strings.Repeat("s", 64<<10))},
 		})
 	}
 	size := func() int64 {
@@ -138,7 +140,11 @@ func fill(t *testing.T, dir string) {
 func TestFullDiskAtStart(t *testing.T) {
 	for _, size := range []string{"4k", "24k", "64k"} { // the file, the log's index, the schema
 		path := filepath.Join(mount(t, size), "lifeline.db")
-		if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), path) {
+		if _, err := sqlite.Open(
+			t.Context(),
+			path,
+		); !errors.Is(err, store.ErrFull) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", size, err)
 		}
 	}
@@ -152,7 +158,11 @@ func TestReadOnlyPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{path, filepath.Join(dir, "new.db")} {
-		if _, err := sqlite.Open(t.Context(), file); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), file) {
+		if _, err := sqlite.Open(
+			t.Context(),
+			file,
+		); !errors.Is(err, store.ErrReadOnly) ||
+			!strings.Contains(err.Error(), file) {
 			t.Errorf("a read-only place: %v", err)
 		}
 	}

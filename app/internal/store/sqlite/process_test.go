@@ -56,7 +56,11 @@ func writeOn(path string) error {
 	}
 	for revision := stats.Revision + 1; ; revision++ {
 		tr := numbered(revision)
-		b := &store.Batch{Revision: revision, AsOf: spantest.Epoch, State: map[string][]byte{"revision": strconv.AppendInt(nil, revision, 10)}}
+		b := &store.Batch{
+			Revision: revision,
+			AsOf:     spantest.Epoch,
+			State:    map[string][]byte{"revision": strconv.AppendInt(nil, revision, 10)},
+		}
 		b.Finished = []*span.Trace{tr}
 		b.Open = []*span.Trace{numbered(revision + 1)}
 		if err := s.Write(ctx, b); err != nil {
@@ -102,7 +106,11 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		if kill == 0 {
-			if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprint("process ", cmd.Process.Pid)) {
+			if _, err := sqlite.Open(
+				t.Context(),
+				path,
+			); !errors.Is(err, store.ErrInUse) ||
+				!strings.Contains(err.Error(), fmt.Sprint("process ", cmd.Process.Pid)) {
 				t.Errorf("opening beside another process: %v", err)
 			}
 		}
@@ -126,7 +134,8 @@ func survived(t *testing.T, path string, told int64) {
 		}
 	}()
 	stats, err := s.Stats(t.Context())
-	if err != nil || stats.Revision < told || stats.Traces != stats.Revision+1 || stats.Open != 1 || s.Opening().SetAside != "" {
+	if err != nil || stats.Revision < told || stats.Traces != stats.Revision+1 || stats.Open != 1 ||
+		s.Opening().SetAside != "" {
 		t.Fatalf("after %d: %+v, %v", told, stats, err)
 	}
 	state, err := s.State(t.Context(), "revision")
@@ -176,7 +185,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 		cmd.Env = append(os.Environ(), asWriter+"="+path)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		out, err := cmd.Output()
-		if err == nil || !strings.Contains(string(out), path) || !strings.Contains(string(out), "read-only") || strings.Count(string(out), "\n") != 1 {
+		if err == nil || !strings.Contains(string(out), path) || !strings.Contains(string(out), "read-only") ||
+			strings.Count(string(out), "\n") != 1 {
 			t.Errorf("with %q there: %v, %s", there, err, out)
 		}
 	}

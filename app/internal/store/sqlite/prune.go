@@ -45,7 +45,13 @@ func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error)
 func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) error {
 	steps := []func() (int64, error){
 		func() (int64, error) {
-			return s.drop(ctx, pruneAtOnce, "phase = 0 AND as_of < (SELECT value FROM meta WHERE name = ?) - ?", metaAsOf, int64(lateness))
+			return s.drop(
+				ctx,
+				pruneAtOnce,
+				"phase = 0 AND as_of < (SELECT value FROM meta WHERE name = ?) - ?",
+				metaAsOf,
+				int64(lateness),
+			)
 		},
 		func() (int64, error) {
 			if l.Before.IsZero() {
@@ -81,7 +87,14 @@ func (s *Store) shrink(ctx context.Context, limit int64) (int64, error) {
 	}
 	var traces int64
 	if err := s.snapshot(ctx, func(q querier) error {
-		return scan(ctx, q, "SELECT count(*) FROM traces WHERE phase = 2", nil, []any{&traces}, func() error { return nil })
+		return scan(
+			ctx,
+			q,
+			"SELECT count(*) FROM traces WHERE phase = 2",
+			nil,
+			[]any{&traces},
+			func() error { return nil },
+		)
 	}); err != nil || traces == 0 {
 		return 0, err
 	}
@@ -96,14 +109,20 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 	steady := context.WithoutCancel(ctx)
 	err := s.transaction(ctx, func(w *writing) error {
 		var num, spans, total int64
-		if err := scan(steady, w, "SELECT num, spans FROM traces WHERE "+which+" ORDER BY start + duration LIMIT ?", append(args, limit), []any{&num, &spans},
+		if err := scan(
+			steady,
+			w,
+			"SELECT num, spans FROM traces WHERE "+which+" ORDER BY start + duration LIMIT ?",
+			append(args, limit),
+			[]any{&num, &spans},
 			func() error {
 				if total < spansAtOnce {
 					nums = append(nums, num)
 				}
 				total += spans
 				return nil
-			}); err != nil {
+			},
+		); err != nil {
 			return err
 		}
 		for _, num := range nums {

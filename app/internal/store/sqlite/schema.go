@@ -159,7 +159,12 @@ func migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
 	case tables > 0 && app != applicationID:
 		return from, errForeign
 	case from > len(migrations):
-		return from, fmt.Errorf("%w: its schema is version %d, this one knows %d", store.ErrNewer, from, len(migrations))
+		return from, fmt.Errorf(
+			"%w: its schema is version %d, this one knows %d",
+			store.ErrNewer,
+			from,
+			len(migrations),
+		)
 	}
 	for version := from; version < len(migrations); version++ {
 		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",

@@ -84,7 +84,21 @@ func TestStateComesAndGoes(t *testing.T) {
 // TestStatesOfAPrefix compares with what begins so.
 func TestStatesOfAPrefix(t *testing.T) {
 	s := open(t)
-	names := []string{"", "a", "a/", "a/1", "a/\x00", "a/é", "a/\U0010ffff", "a/\xff", "a/\xff\xff", "a0", "b", "\xff", "\xff\xff1"}
+	names := []string{
+		"",
+		"a",
+		"a/",
+		"a/1",
+		"a/\x00",
+		"a/é",
+		"a/\U0010ffff",
+		"a/\xff",
+		"a/\xff\xff",
+		"a0",
+		"b",
+		"\xff",
+		"\xff\xff1",
+	}
 	b := &store.Batch{Revision: 1, AsOf: spantest.Epoch, State: map[string][]byte{}}
 	for _, name := range names {
 		b.State[name] = []byte(name)

@@ -19,12 +19,25 @@ func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
 	var oldest sql.NullInt64
 	nothing := func() error { return nil }
 	err := s.snapshot(ctx, func(q querier) error {
-		if err := scan(ctx, q, `SELECT coalesce(sum(phase > 0), 0), coalesce(sum(phase = 1), 0), coalesce(sum(spans), 0), coalesce(sum(writes), 0),
-			min(CASE WHEN phase > 0 THEN start END) FROM traces`, nil,
-			[]any{&out.Traces, &out.Open, &out.Spans, &out.Writes, &oldest}, nothing); err != nil {
+		if err := scan(
+			ctx,
+			q,
+			`SELECT coalesce(sum(phase > 0), 0), coalesce(sum(phase = 1), 0), coalesce(sum(spans), 0), coalesce(sum(writes), 0),
+			min(CASE WHEN phase > 0 THEN start END) FROM traces`,
+			nil,
+			[]any{&out.Traces, &out.Open, &out.Spans, &out.Writes, &oldest},
+			nothing,
+		); err != nil {
 			return err
 		}
-		if err := scan(ctx, q, "SELECT value FROM meta WHERE name = ?", []any{metaRevision}, []any{&out.Revision}, nothing); err != nil {
+		if err := scan(
+			ctx,
+			q,
+			"SELECT value FROM meta WHERE name = ?",
+			[]any{metaRevision},
+			[]any{&out.Revision},
+			nothing,
+		); err != nil {
 			return err
 		}
 		return scan(ctx, q, selectBytes, nil, []any{&out.Bytes}, nothing)

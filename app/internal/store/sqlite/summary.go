@@ -19,7 +19,13 @@ var summaryColumns = []string{
 
 var (
 	selectSummary = "SELECT num, spans, " + strings.Join(summaryColumns, ", ") + " FROM traces"
-	upsertSummary = "INSERT INTO traces (num, " + strings.Join(summaryColumns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(summaryColumns)) +
+	upsertSummary = "INSERT INTO traces (num, " + strings.Join(
+		summaryColumns,
+		", ",
+	) + ") VALUES (?" + strings.Repeat(
+		", ?",
+		len(summaryColumns),
+	) +
 		") ON CONFLICT (num) DO UPDATE SET " + setSummary()
 )
 
@@ -33,10 +39,33 @@ func setSummary() string {
 
 // finish stores the trace itself, after its spans.
 func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) error {
-	err := c.exec(ctx, upsertSummary, c.num,
-		sum.ID[:], to, sum.Revision, nanos(sum.AsOf), nanos(sum.Start), int64(sum.Duration), text(string(sum.Outcome)), text(sum.Reason), text(sum.Name),
-		text(sum.Object.Group), text(sum.Object.Version), text(sum.Object.Kind.Kind), text(sum.Object.Namespace), text(sum.Object.Name), text(string(sum.Object.UID)),
-		text(sum.Verb), text(sum.Command), text(sum.Actor), text(sum.User), text(sum.Heals), text(sum.Slowest), int64(sum.SlowestDuration))
+	err := c.exec(
+		ctx,
+		upsertSummary,
+		c.num,
+		sum.ID[:],
+		to,
+		sum.Revision,
+		nanos(sum.AsOf),
+		nanos(sum.Start),
+		int64(sum.Duration),
+		text(string(sum.Outcome)),
+		text(sum.Reason),
+		text(sum.Name),
+		text(sum.Object.Group),
+		text(sum.Object.Version),
+		text(sum.Object.Kind.Kind),
+		text(sum.Object.Namespace),
+		text(sum.Object.Name),
+		text(string(sum.Object.UID)),
+		text(sum.Verb),
+		text(sum.Command),
+		text(sum.Actor),
+		text(sum.User),
+		text(sum.Heals),
+		text(sum.Slowest),
+		int64(sum.SlowestDuration),
+	)
 	if err != nil {
 		return err
 	}
@@ -50,7 +79,11 @@ func (c *content) count(ctx context.Context) error {
 			(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`, c.num); err != nil {
 			return err
 		}
-		if err := c.exec(ctx, "DELETE FROM origins WHERE trace = ?1 AND num NOT IN (SELECT origin FROM spans WHERE trace = ?1)", c.num); err != nil {
+		if err := c.exec(
+			ctx,
+			"DELETE FROM origins WHERE trace = ?1 AND num NOT IN (SELECT origin FROM spans WHERE trace = ?1)",
+			c.num,
+		); err != nil {
 			return err
 		}
 	}
@@ -59,15 +92,41 @@ func (c *content) count(ctx context.Context) error {
 }
 
 // summaries reads what follows selectSummary, up to limit.
-func summaries(ctx context.Context, from querier, where string, args []any) (out []store.Summary, nums []int64, err error) {
+func summaries(
+	ctx context.Context,
+	from querier,
+	where string,
+	args []any,
+) (out []store.Summary, nums []int64, err error) {
 	var num, at, asOf int64
 	var p phase
 	var id []byte
 	var sum store.Summary
 	err = scan(ctx, from, selectSummary+where, args, []any{
-		&num, &sum.Spans, &id, &p, &sum.Revision, &asOf, &at, (*int64)(&sum.Duration), &sum.Outcome, &sum.Reason, &sum.Name,
-		&sum.Object.Group, &sum.Object.Version, &sum.Object.Kind.Kind, &sum.Object.Namespace, &sum.Object.Name, &sum.Object.UID,
-		&sum.Verb, &sum.Command, &sum.Actor, &sum.User, &sum.Heals, &sum.Slowest, (*int64)(&sum.SlowestDuration),
+		&num,
+		&sum.Spans,
+		&id,
+		&p,
+		&sum.Revision,
+		&asOf,
+		&at,
+		(*int64)(&sum.Duration),
+		&sum.Outcome,
+		&sum.Reason,
+		&sum.Name,
+		&sum.Object.Group,
+		&sum.Object.Version,
+		&sum.Object.Kind.Kind,
+		&sum.Object.Namespace,
+		&sum.Object.Name,
+		&sum.Object.UID,
+		&sum.Verb,
+		&sum.Command,
+		&sum.Actor,
+		&sum.User,
+		&sum.Heals,
+		&sum.Slowest,
+		(*int64)(&sum.SlowestDuration),
 	}, func() error {
 		sum.ID, sum.Open = traceID(id), p == open
 		sum.Start, sum.AsOf = moment(at), moment(asOf)

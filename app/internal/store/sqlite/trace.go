@@ -24,7 +24,10 @@ func (s *Store) Trace(ctx context.Context, id trace.TraceID) (*store.Record, err
 		if len(found) == 0 {
 			return store.ErrNotFound
 		}
-		out = &store.Record{Summary: found[0], Trace: &span.Trace{ID: id, Outcome: found[0].Outcome, Reason: found[0].Reason}}
+		out = &store.Record{
+			Summary: found[0],
+			Trace:   &span.Trace{ID: id, Outcome: found[0].Outcome, Reason: found[0].Reason},
+		}
 		out.Trace.Spans, err = load(ctx, q, nums[0], id, true)
 		return err
 	})
@@ -49,12 +52,31 @@ func load(ctx context.Context, from querier, num int64, id trace.TraceID, amendi
 	var spanid, parent, data []byte
 	var obj, madeBy int64
 	var start, until sql.NullInt64
-	err = scan(ctx, from, `SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, evidence, status, message, data, origin
-		FROM spans WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id`, []any{num, amending},
+	err = scan(
+		ctx,
+		from,
+		`SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, evidence, status, message, data, origin
+		FROM spans WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id`,
+		[]any{num, amending},
 		[]any{
-			&spanid, &parent, &s.RemoteParent, &s.Name, &s.Service, &obj, &start, &s.Start.Source, &until, &s.End.Source,
-			&s.Outcome, &s.Evidence, &s.Status, &s.Message, &data, &madeBy,
-		}, func() error {
+			&spanid,
+			&parent,
+			&s.RemoteParent,
+			&s.Name,
+			&s.Service,
+			&obj,
+			&start,
+			&s.Start.Source,
+			&until,
+			&s.End.Source,
+			&s.Outcome,
+			&s.Evidence,
+			&s.Status,
+			&s.Message,
+			&data,
+			&madeBy,
+		},
+		func() error {
 			one := s
 			one.TraceID, one.ID, one.Parent, one.Object = id, spanID(spanid), spanID(parent), refs[obj]
 			one.Start.Time, one.End.Time = optionalMoment(start), optionalMoment(until)
@@ -63,6 +85,7 @@ func load(ctx context.Context, from querier, num int64, id trace.TraceID, amendi
 			}
 			out = append(out, &one)
 			return nil
-		})
+		},
+	)
 	return out, err
 }

@@ -160,7 +160,12 @@ func (m *merge) state(ctx context.Context) error {
 	for name, value := range map[string]int64{
 		metaRevision: max(revision, m.batch.Revision), metaState: kept, metaAsOf: max(asOf, nanos(m.batch.AsOf)),
 	} {
-		if err := m.exec(ctx, "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", name, value); err != nil {
+		if err := m.exec(
+			ctx,
+			"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+			name,
+			value,
+		); err != nil {
 			return err
 		}
 	}
@@ -178,5 +183,10 @@ func (m *merge) keep(ctx context.Context, name string, value []byte) error {
 	if value == nil {
 		return m.exec(ctx, "DELETE FROM state WHERE name = ?", name)
 	}
-	return m.exec(ctx, "INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", name, value)
+	return m.exec(
+		ctx,
+		"INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+		name,
+		value,
+	)
 }

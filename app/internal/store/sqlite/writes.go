@@ -34,14 +34,38 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 		var id, spanid []byte
 		var num uint32
 		var start, until int64
-		return scan(ctx, from, selectWrites+f.String()+" ORDER BY w.until DESC, t.id DESC, w.span DESC, w.num DESC LIMIT ?", append(f.args, limit+1), []any{
-			&id, &spanid, &num, &w.Verb, &w.Part, &w.Subresource, &w.ResourceVersion, &w.Generation, &w.Actor, &w.User, &start, &until, &w.Source,
-			&w.Object.Group, &w.Object.Version, &w.Object.Kind.Kind, &w.Object.Namespace, &w.Object.Name, &w.Object.UID,
-		}, func() error {
-			w.TraceID, w.SpanID, w.Start, w.End = traceID(id), spanID(spanid), moment(start), moment(until)
-			page.Writes, ends, nums = append(page.Writes, w), append(ends, until), append(nums, num)
-			return nil
-		})
+		return scan(
+			ctx,
+			from,
+			selectWrites+f.String()+" ORDER BY w.until DESC, t.id DESC, w.span DESC, w.num DESC LIMIT ?",
+			append(f.args, limit+1),
+			[]any{
+				&id,
+				&spanid,
+				&num,
+				&w.Verb,
+				&w.Part,
+				&w.Subresource,
+				&w.ResourceVersion,
+				&w.Generation,
+				&w.Actor,
+				&w.User,
+				&start,
+				&until,
+				&w.Source,
+				&w.Object.Group,
+				&w.Object.Version,
+				&w.Object.Kind.Kind,
+				&w.Object.Namespace,
+				&w.Object.Name,
+				&w.Object.UID,
+			},
+			func() error {
+				w.TraceID, w.SpanID, w.Start, w.End = traceID(id), spanID(spanid), moment(start), moment(until)
+				page.Writes, ends, nums = append(page.Writes, w), append(ends, until), append(nums, num)
+				return nil
+			},
+		)
 	})
 	if err != nil {
 		return nil, failed(ctx, "list writes of store", s.path, err)
@@ -64,7 +88,13 @@ func writeFilter(q store.WriteQuery) (*filter, error) {
 			return nil, err
 		}
 		f.add("w.until <= ?", at) // what an index can use
-		f.add("(w.until, t.id, w.span, w.num) < (?, ?, ?, ?)", at, key[:16], key[16:24], binary.BigEndian.Uint32(key[24:]))
+		f.add(
+			"(w.until, t.id, w.span, w.num) < (?, ?, ?, ?)",
+			at,
+			key[:16],
+			key[16:24],
+			binary.BigEndian.Uint32(key[24:]),
+		)
 	}
 	if q.TraceID.IsValid() {
 		f.add("w.trace = (SELECT num FROM traces WHERE id = ?)", q.TraceID[:])

@@ -22,12 +22,41 @@ func everything() *span.Trace {
 	b := spantest.New("everything")
 	b.Trace.Outcome, b.Trace.Reason = span.Failed, "Pod web: OOMKilled, exit code 137 — “日本”"
 	ref := spantest.Ref("apps", "Deployment", "web")
-	root := b.Add(nil, "reconcile Deployment", "deployment-controller", ref, 0, 4000,
-		attribute.Bool("b", true), attribute.Int("i", -1), attribute.Float64("f", 1.5), attribute.String("s", "x"), attribute.String("s", "again"),
-		attribute.StringSlice("ss", []string{"x", ""}), attribute.StringSlice("none", []string{}), attribute.IntSlice("is", []int{1, 2}),
-		attribute.BoolSlice("bs", []bool{true}), attribute.Float64Slice("fs", []float64{2}), attribute.ByteSlice("bytes", []byte{0, 255}),
-		attribute.Slice("mixed", attribute.IntValue(1), attribute.StringValue("x")), attribute.Map("map", attribute.Int("k", 1)),
-		attribute.KeyValue{Key: "empty"})
+	root := b.Add(
+		nil,
+		"reconcile Deployment",
+		"deployment-controller",
+		ref,
+		0,
+		4000,
+		attribute.Bool(
+			"b",
+			true,
+		),
+		attribute.Int("i", -1),
+		attribute.Float64("f", 1.5),
+		attribute.String("s", "x"),
+		attribute.String("s", "again"),
+		attribute.StringSlice(
+			"ss",
+			[]string{"x", ""},
+		),
+		attribute.StringSlice("none", []string{}),
+		attribute.IntSlice("is", []int{1, 2}),
+		attribute.BoolSlice(
+			"bs",
+			[]bool{true},
+		),
+		attribute.Float64Slice("fs", []float64{2}),
+		attribute.ByteSlice("bytes", []byte{0, 255}),
+		attribute.Slice(
+			"mixed",
+			attribute.IntValue(1),
+			attribute.StringValue("x"),
+		),
+		attribute.Map("map", attribute.Int("k", 1)),
+		attribute.KeyValue{Key: "empty"},
+	)
 	root.Parent, root.RemoteParent, root.Evidence = trace.SpanID{9}, true, span.ByAnnotation
 	root.Status, root.Message, root.Outcome = span.StatusError, "because", span.Failed
 	root.Start = span.Time{Time: spantest.Epoch.Add(time.Nanosecond), Source: span.TimeObject}
@@ -37,14 +66,21 @@ func everything() *span.Trace {
 		{Name: "event Scheduled"},
 	}
 	root.Links = []span.Link{
-		{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}, Attributes: []attribute.KeyValue{attribute.String("lifeline.link", "heals")}},
+		{
+			TraceID:    trace.TraceID{7},
+			SpanID:     trace.SpanID{8},
+			Attributes: []attribute.KeyValue{attribute.String("lifeline.link", "heals")},
+		},
 		{TraceID: trace.TraceID{7}},
 	}
 	pod := b.Add(root, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", "web-1"), 10, -1)
 	pod.Evidence, pod.Message, pod.Start.Source = span.ByEvent, "waiting for volumes", span.TimeEvent
 	b.Add(pod, "pull image", "kubelet", pod.Object, 20, 30).Evidence = ""
 	joined := b.Add(pod, "PATCH /api/v1/namespaces/{:namespace}/pods/{:name}/status", "apiserver", object.Ref{}, 21, 25)
-	from := &span.Resource{SchemaURL: "https://schema", Attributes: []attribute.KeyValue{attribute.String("service.name", "apiserver")}}
+	from := &span.Resource{
+		SchemaURL:  "https://schema",
+		Attributes: []attribute.KeyValue{attribute.String("service.name", "apiserver")},
+	}
 	joined.Origin = &span.Origin{
 		TraceID: trace.TraceID{5}, Parent: trace.SpanID{6}, Kind: trace.SpanKindServer, TraceState: "a=b",
 		Scope: span.Scope{Name: "otelhttp", Version: "1"}, Resource: from,
@@ -60,8 +96,13 @@ func everything() *span.Trace {
 
 func testLossless(t *testing.T, open Open) {
 	stories := map[string]*span.Trace{
-		"everything": everything(), "apply": spantest.Apply(), "crash loop": spantest.CrashLoop(), "unschedulable": spantest.Unschedulable(),
-		"many": spantest.Many(50), "rollout": spantest.Rollout(), "healing": spantest.Healing()[1],
+		"everything":    everything(),
+		"apply":         spantest.Apply(),
+		"crash loop":    spantest.CrashLoop(),
+		"unschedulable": spantest.Unschedulable(),
+		"many":          spantest.Many(50),
+		"rollout":       spantest.Rollout(),
+		"healing":       spantest.Healing()[1],
 	}
 	for name, want := range stories {
 		for _, finished := range []bool{true, false} {
@@ -86,11 +127,18 @@ func testLossless(t *testing.T, open Open) {
 		s, b, want := open(t), batch(1), spantest.Hostile()
 		want.Spans[0].Name, want.Spans[0].Service, want.Reason = "bad \xff", "\xfe", "\xfd"
 		want.Spans[0].Start.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-		want.Spans[0].Attributes = append(want.Spans[0].Attributes, attribute.String("agent", "\xff"), attribute.StringSlice("x", []string{"\xff"}))
+		want.Spans[0].Attributes = append(
+			want.Spans[0].Attributes,
+			attribute.String("agent", "\xff"),
+			attribute.StringSlice("x", []string{"\xff"}),
+		)
 		b.Finished = []*span.Trace{want}
 		put(t, s, b)
 		got := get(t, s, want.ID)
-		if d := diff(span.ToOTLP([]*span.Trace{want}, "c")[0].String(), span.ToOTLP([]*span.Trace{got.Trace}, "c")[0].String()); d != "" {
+		if d := diff(
+			span.ToOTLP([]*span.Trace{want}, "c")[0].String(),
+			span.ToOTLP([]*span.Trace{got.Trace}, "c")[0].String(),
+		); d != "" {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	})
@@ -143,11 +191,20 @@ func testInvalid(t *testing.T, open Open) {
 		reason string
 		batch  *store.Batch
 	}{
-		"no revision":  {reason: "it could not be ordered", batch: &store.Batch{AsOf: asOf}},
-		"no time":      {reason: "open spans would have no length", batch: &store.Batch{Revision: 1}},
-		"no trace ID":  {reason: "it could not be found", batch: &store.Batch{Revision: 1, AsOf: asOf, Open: []*span.Trace{{}}}},
-		"no spans":     {reason: "a withdrawal is said as one", batch: &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{good, {ID: good.ID}}}},
-		"foreign span": {reason: "it belongs elsewhere", batch: &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{good, foreign}}},
+		"no revision": {reason: "it could not be ordered", batch: &store.Batch{AsOf: asOf}},
+		"no time":     {reason: "open spans would have no length", batch: &store.Batch{Revision: 1}},
+		"no trace ID": {
+			reason: "it could not be found",
+			batch:  &store.Batch{Revision: 1, AsOf: asOf, Open: []*span.Trace{{}}},
+		},
+		"no spans": {
+			reason: "a withdrawal is said as one",
+			batch:  &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{good, {ID: good.ID}}},
+		},
+		"foreign span": {
+			reason: "it belongs elsewhere",
+			batch:  &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{good, foreign}},
+		},
 	}
 	s := open(t)
 	for name, tc := range cases {

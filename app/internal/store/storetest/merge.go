@@ -36,19 +36,55 @@ func testVersions(t *testing.T, open Open) {
 		want        *span.Trace
 		open        bool
 	}{
-		"open, then richer": {reason: "the newer version counts", first: opens(poor), then: opens(rich), want: rich, open: true},
-		"open, then poorer": {reason: "what is no longer told was wrong", first: opens(rich), then: opens(poor), want: poor, open: true},
+		"open, then richer": {
+			reason: "the newer version counts",
+			first:  opens(poor),
+			then:   opens(rich),
+			want:   rich,
+			open:   true,
+		},
+		"open, then poorer": {
+			reason: "what is no longer told was wrong",
+			first:  opens(rich),
+			then:   opens(poor),
+			want:   poor,
+			open:   true,
+		},
 		"open, then finished": {
 			reason: "a finished trace replaces the open one", first: opens(rich), then: finishes(done), want: done,
 		},
-		"finished, then open": {reason: "a finished trace does not open again", first: finishes(done), then: opens(rich), want: done},
-		"finished twice": {
-			reason: "no span is lost, and the first version of each counts", first: finishes(done), then: finishes(other), want: &both,
+		"finished, then open": {
+			reason: "a finished trace does not open again",
+			first:  finishes(done),
+			then:   opens(rich),
+			want:   done,
 		},
-		"open, then withdrawn":     {reason: "it was none", first: opens(rich), then: withdraws(done.ID)},
-		"withdrawn, then open":     {reason: "it is one again", first: withdraws(done.ID), then: opens(rich), want: rich, open: true},
-		"withdrawn, then finished": {reason: "it is one again", first: withdraws(done.ID), then: finishes(done), want: done},
-		"finished, then withdrawn": {reason: "what is finished stays", first: finishes(done), then: withdraws(done.ID), want: done},
+		"finished twice": {
+			reason: "no span is lost, and the first version of each counts",
+			first:  finishes(done),
+			then:   finishes(other),
+			want:   &both,
+		},
+		"open, then withdrawn": {reason: "it was none", first: opens(rich), then: withdraws(done.ID)},
+		"withdrawn, then open": {
+			reason: "it is one again",
+			first:  withdraws(done.ID),
+			then:   opens(rich),
+			want:   rich,
+			open:   true,
+		},
+		"withdrawn, then finished": {
+			reason: "it is one again",
+			first:  withdraws(done.ID),
+			then:   finishes(done),
+			want:   done,
+		},
+		"finished, then withdrawn": {
+			reason: "what is finished stays",
+			first:  finishes(done),
+			then:   withdraws(done.ID),
+			want:   done,
+		},
 	}
 	for name, tc := range cases {
 		one, two := batch(1), batch(2)
@@ -65,7 +101,8 @@ func testVersions(t *testing.T, open Open) {
 				}
 				got, err := s.Trace(t.Context(), done.ID)
 				if tc.want == nil {
-					if !errors.Is(err, store.ErrNotFound) || stats(t, s).Traces != 0 || len(list(t, s, store.Query{})) != 0 {
+					if !errors.Is(err, store.ErrNotFound) || stats(t, s).Traces != 0 ||
+						len(list(t, s, store.Query{})) != 0 {
 						t.Errorf("still there: %v, %v", got, err)
 					}
 					return

@@ -19,10 +19,18 @@ func testWrites(t *testing.T, open Open) {
 	s, b := open(t), batch(1)
 	apply := spantest.Apply()
 	rs := apply.Spans[3]
-	rs.Events = append(rs.Events, span.Event{Time: spantest.At(70).Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyVerb.String("update"), span.KeyPart.String("ownership"), span.KeyRV.Int(12), span.KeyTimeEnd.String("object"),
-		span.KeyKind.String("Pod"), span.KeyName.String("adopted"), span.KeyUID.String("uid-adopted"),
-	}})
+	rs.Events = append(
+		rs.Events,
+		span.Event{Time: spantest.At(70).Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
+			span.KeyVerb.String("update"),
+			span.KeyPart.String("ownership"),
+			span.KeyRV.Int(12),
+			span.KeyTimeEnd.String("object"),
+			span.KeyKind.String("Pod"),
+			span.KeyName.String("adopted"),
+			span.KeyUID.String("uid-adopted"),
+		}},
+	)
 	b.Finished = []*span.Trace{apply, change(1, 2), change(2, 2)}
 	put(t, s, b)
 
@@ -51,7 +59,8 @@ func testWrites(t *testing.T, open Open) {
 		}
 	}
 	adopted := object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "adopted", UID: "uid-adopted"}
-	if w := want[slices.IndexFunc(want, func(w store.Write) bool { return w.Part == "ownership" })]; w.Object != adopted || w.Source != span.TimeObject {
+	if w := want[slices.IndexFunc(want, func(w store.Write) bool { return w.Part == "ownership" })]; w.Object != adopted ||
+		w.Source != span.TimeObject {
 		t.Errorf("the write to another object is %+v", w)
 	}
 	for name, tc := range map[string]struct {

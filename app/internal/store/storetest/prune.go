@@ -29,7 +29,11 @@ func testPruneByAge(t *testing.T, open Open) {
 	if left := names(list(t, s, store.Query{})); left != "5 4 3 " {
 		t.Errorf("left %q", left)
 	}
-	if after := stats(t, s); after.Traces != 4 || after.Open != 1 || after.Spans != 8 || after.Writes != 4 || after.Revision != 1 {
+	if after := stats(
+		t,
+		s,
+	); after.Traces != 4 || after.Open != 1 || after.Spans != 8 || after.Writes != 4 ||
+		after.Revision != 1 {
 		t.Errorf("stats are %+v", after)
 	}
 	writes, err := s.Writes(t.Context(), store.WriteQuery{})

@@ -92,7 +92,13 @@ func (r *replay) recording(t *testing.T, path string) {
 func (r *replay) look(t *testing.T, now time.Time) {
 	t.Helper()
 	r.revision++
-	b := &store.Batch{Revision: r.revision, AsOf: now, Finished: r.engine.Take(now), Amendments: r.engine.Amendments(), Open: r.engine.Traces(now)}
+	b := &store.Batch{
+		Revision:   r.revision,
+		AsOf:       now,
+		Finished:   r.engine.Take(now),
+		Amendments: r.engine.Amendments(),
+		Open:       r.engine.Traces(now),
+	}
 	was := r.open
 	r.open = map[trace.TraceID]bool{}
 	for _, tr := range b.Open {

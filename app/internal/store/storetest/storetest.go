@@ -97,13 +97,32 @@ func change(n, spans int) *span.Trace {
 	b := spantest.New(name)
 	at := n * 1000
 	ref := spantest.Ref("apps", "Deployment", name)
-	root := b.Add(nil, "reconcile Deployment", "deployment-controller", ref, at, at+100*spans, span.KeyActor.String("kubectl"))
+	root := b.Add(
+		nil,
+		"reconcile Deployment",
+		"deployment-controller",
+		ref,
+		at,
+		at+100*spans,
+		span.KeyActor.String("kubectl"),
+	)
 	root.Outcome = span.Converged
 	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyVerb.String("update"), span.KeyPart.String("desired"), span.KeyRV.Int(1000 + n), span.KeyActor.String("kubectl"),
+		span.KeyVerb.String("update"),
+		span.KeyPart.String("desired"),
+		span.KeyRV.Int(1000 + n),
+		span.KeyActor.String("kubectl"),
 	}}}
 	for i := 1; i < spans; i++ {
-		pod := b.Add(root, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", name+"-"+number(i)), at+i, at+100*i, span.KeyNode.String("node-1"))
+		pod := b.Add(
+			root,
+			"reconcile Pod",
+			"kubelet",
+			spantest.Ref("", "Pod", name+"-"+number(i)),
+			at+i,
+			at+100*i,
+			span.KeyNode.String("node-1"),
+		)
 		pod.Outcome = span.Converged
 	}
 	return b.Trace
@@ -144,8 +163,15 @@ func without(t *span.Trace, n int) *span.Trace {
 func amendment(t *span.Trace, key string) *span.Trace {
 	root := t.Root()
 	s := &span.Span{
-		TraceID: t.ID, ID: span.DeriveID(t.ID, "amend", key), Parent: root.ID, Name: "amend", Service: root.Service, Object: root.Object,
-		Start: root.End, End: root.End, Events: []span.Event{{Time: root.End.Time, Name: key}},
+		TraceID: t.ID,
+		ID:      span.DeriveID(t.ID, "amend", key),
+		Parent:  root.ID,
+		Name:    "amend",
+		Service: root.Service,
+		Object:  root.Object,
+		Start:   root.End,
+		End:     root.End,
+		Events:  []span.Event{{Time: root.End.Time, Name: key}},
 	}
 	return &span.Trace{ID: t.ID, Spans: []*span.Span{s}}
 }

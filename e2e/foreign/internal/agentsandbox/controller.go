@@ -21,8 +21,13 @@ func Run(t testing.TB, dir, kubeconfig, endpoint string) {
 	t.Helper()
 	call := program.Call{
 		Path: filepath.Join(dir, controller),
-		Args: []string{"--extensions", "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"},
-		Env:  []string{"KUBECONFIG=" + kubeconfig},
+		Args: []string{
+			"--extensions",
+			"--leader-elect=false",
+			"--metrics-bind-address=0",
+			"--health-probe-bind-address=0",
+		},
+		Env: []string{"KUBECONFIG=" + kubeconfig},
 	}
 	if endpoint != "" {
 		call.Args = append(call.Args, "--enable-tracing")

@@ -78,7 +78,9 @@ func TestChildAWrites(t *testing.T) {
 			reason: "what somebody else adds stays",
 			child:  func(c *demov1alpha1.ChildA) { c.Spec.Image = "web:2" },
 			deployment: func(d *appsv1.Deployment) {
-				d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "side", Image: "side:1"}}, d.Spec.Template.Spec.Containers...)
+				d.Spec.Template.Spec.Containers = append(
+					[]corev1.Container{{Name: "side", Image: "side:1"}},
+					d.Spec.Template.Spec.Containers...)
 			},
 			want:       []string{"update Deployment"},
 			containers: []corev1.Container{{Name: "side", Image: "side:1"}, {Name: "main", Image: "web:2"}},
@@ -104,8 +106,11 @@ func TestChildAWrites(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-				Namespace: key.Namespace, Name: key.Name,
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(newChildA(), demov1alpha1.GroupVersion.WithKind("ChildA"))},
+				Namespace: key.Namespace,
+				Name:      key.Name,
+				OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(newChildA(), demov1alpha1.GroupVersion.WithKind("ChildA")),
+				},
 			}}
 			setDeployment(deployment, newChildA())
 			if tc.deployment != nil {

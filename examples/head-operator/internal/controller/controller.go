@@ -20,6 +20,12 @@ import (
 // logWrite says what was done to a child, if anything was.
 func logWrite(ctx context.Context, child client.Object, result controllerutil.OperationResult) {
 	if result != controllerutil.OperationResultNone {
-		log.FromContext(ctx).Info("child "+string(result), "child", client.ObjectKeyFromObject(child), "resourceVersion", child.GetResourceVersion())
+		log.FromContext(ctx).Info(
+			"child "+string(result),
+			"child",
+			client.ObjectKeyFromObject(child),
+			"resourceVersion",
+			child.GetResourceVersion(),
+		)
 	}
 }

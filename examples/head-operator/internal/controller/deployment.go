@@ -29,7 +29,10 @@ func setDeployment(d *appsv1.Deployment, child *demov1alpha1.ChildA) {
 	for key, value := range labels(child) {
 		metav1.SetMetaDataLabel(&template.ObjectMeta, key, value)
 	}
-	container := slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == containerName })
+	container := slices.IndexFunc(
+		template.Spec.Containers,
+		func(c corev1.Container) bool { return c.Name == containerName },
+	)
 	if container < 0 {
 		container = len(template.Spec.Containers)
 		template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: containerName})

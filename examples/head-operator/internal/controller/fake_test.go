@@ -59,7 +59,11 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 			SubResourceUpdate: func(ctx context.Context, in client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 				if c.conflict {
 					c.conflict = false
-					return apierrors.NewConflict(schema.GroupResource{Resource: "anything"}, obj.GetName(), errors.New("somebody was faster"))
+					return apierrors.NewConflict(
+						schema.GroupResource{Resource: "anything"},
+						obj.GetName(),
+						errors.New("somebody was faster"),
+					)
 				}
 				note("update "+sub+" of", obj)
 				return in.SubResource(sub).Update(ctx, obj, opts...)

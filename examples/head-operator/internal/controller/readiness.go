@@ -38,7 +38,8 @@ func deploymentReadiness(d *appsv1.Deployment) readiness {
 		return progressing("Deployment %s has not been seen by its controller", d.Name)
 	}
 	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == demov1alpha1.ReasonFailed {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse &&
+			c.Reason == demov1alpha1.ReasonFailed {
 			return readiness{metav1.ConditionFalse, demov1alpha1.ReasonFailed, c.Message}
 		}
 	}

@@ -56,7 +56,11 @@ func TestDeploymentReadiness(t *testing.T) {
 					Reason: "ProgressDeadlineExceeded", Message: "ReplicaSet web-1 has timed out progressing.",
 				}}
 			},
-			want: readiness{metav1.ConditionFalse, demov1alpha1.ReasonFailed, "ReplicaSet web-1 has timed out progressing."},
+			want: readiness{
+				metav1.ConditionFalse,
+				demov1alpha1.ReasonFailed,
+				"ReplicaSet web-1 has timed out progressing.",
+			},
 		},
 		"Deleted": {
 			reason: "what is ready and going is not ready",
@@ -69,7 +73,12 @@ func TestDeploymentReadiness(t *testing.T) {
 			d := &appsv1.Deployment{
 				ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 3},
 				Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)},
-				Status:     appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2},
+				Status: appsv1.DeploymentStatus{
+					ObservedGeneration: 3,
+					Replicas:           2,
+					UpdatedReplicas:    2,
+					AvailableReplicas:  2,
+				},
 			}
 			tc.change(d)
 			if diff := cmp.Diff(tc.want, deploymentReadiness(d), cmp.AllowUnexported(readiness{})); diff != "" {

@@ -90,18 +90,24 @@ func apply(ctx context.Context, c client.Client, manifest []byte) (string, error
 }
 
 func awaitEstablished(ctx context.Context, c client.Client, name string) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := c.Get(ctx, client.ObjectKey{Name: name}, &crd); err != nil {
-			return false, err
-		}
-		for _, condition := range crd.Status.Conditions {
-			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
-				return true, nil
+	return wait.PollUntilContextTimeout(
+		ctx,
+		100*time.Millisecond,
+		patience,
+		true,
+		func(ctx context.Context) (bool, error) {
+			var crd apiextensionsv1.CustomResourceDefinition
+			if err := c.Get(ctx, client.ObjectKey{Name: name}, &crd); err != nil {
+				return false, err
 			}
-		}
-		return false, nil
-	})
+			for _, condition := range crd.Status.Conditions {
+				if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+					return true, nil
+				}
+			}
+			return false, nil
+		},
+	)
 }
 
 // parseBase accepts https://HOST:PORT and nothing after it.
@@ -110,7 +116,8 @@ func parseBase(base string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the webhook's URL: %w", err)
 	}
-	if u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil {
 		return nil, fmt.Errorf("the webhook's URL must be https://HOST:PORT, not %q", base)
 	}
 	return u, nil

@@ -31,7 +31,10 @@ type HeadDefaulter struct{}
 // SetupWithManager serves the webhook from the manager's webhook server.
 func (d HeadDefaulter) SetupWithManager(mgr ctrl.Manager) {
 	// The kit's line: a new Head gets a context, if its author gave it none.
-	mgr.GetWebhookServer().Register(HeadPath, operator.Webhook(mgr, admission.WithDefaulter(mgr.GetScheme(), d), operator.GivingContexts()))
+	mgr.GetWebhookServer().Register(
+		HeadPath,
+		operator.Webhook(mgr, admission.WithDefaulter(mgr.GetScheme(), d), operator.GivingContexts()),
+	)
 }
 
 // Default implements admission.Defaulter.
