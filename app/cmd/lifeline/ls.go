@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/ask"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 type lsFlags struct {
 	*common
 	serverFlags
-	list run.List
+	list ask.List
 }
 
 func newLs(streams genericiooptions.IOStreams) *cobra.Command {
@@ -57,8 +58,8 @@ asked.`,
 	f.serverFlags.add(cmd, f.common)
 	f.addConfig(cmd)
 	f.addEverywhere(flags)
-	flags.StringVarP(&f.list.Output, "output", "o", run.OutputTable,
-		"how to print: "+strings.Join(run.ListOutputs(), ", "))
+	flags.StringVarP(&f.list.Output, "output", "o", cli.OutputTable,
+		"how to print: "+strings.Join(ask.ListOutputs(), ", "))
 	flags.StringVar(&f.list.Since, "since", "",
 		"only what began after this time, or that long ago: 90m, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.list.Until, "until", "", "only what began before this time, or longer ago than that")
@@ -70,7 +71,7 @@ asked.`,
 	flags.IntVar(&f.list.Limit, "limit", defaultLimit, "how many to list at most; 0 for all")
 	flags.BoolVar(&f.list.Whole, "no-trunc", false, "print whole trace IDs, and cut nothing to the terminal's width")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(run.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
+		cobra.FixedCompletions(ask.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
 	for _, flag := range []string{"since", "until", "slow"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
 			cobra.FixedCompletions([]string{"10s", "10m", "1h", "24h"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -79,7 +80,7 @@ asked.`,
 	return cmd
 }
 
-func (f *lsFlags) complete(cmd *cobra.Command, args []string) (*run.List, error) {
+func (f *lsFlags) complete(cmd *cobra.Command, args []string) (*ask.List, error) {
 	l := f.list
 	if len(args) > 0 {
 		l.Name = args[0]

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 )
 
 func main() {
@@ -44,15 +44,15 @@ func (e *exit) Error() string {
 // codeOf prints the remaining message, in one line, and returns the exit code.
 func codeOf(err error, streams genericiooptions.IOStreams) int {
 	if err == nil {
-		return run.CodeOK
+		return cli.CodeOK
 	}
-	code := run.CodeError
+	code := cli.CodeError
 	var e *exit
 	if errors.As(err, &e) {
 		code, err = e.code, e.err
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(streams.ErrOut, "lifeline: %s\n", run.OneLine(suggested(err)))
+		_, _ = fmt.Fprintf(streams.ErrOut, "lifeline: %s\n", cli.OneLine(suggested(err)))
 	}
 	return code
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/recording"
 )
 
 func newRecord(streams genericiooptions.IOStreams) *cobra.Command {
@@ -26,7 +26,7 @@ container arguments and no environment.`,
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), &run.Record{
+			return execute(cmd.Context(), &recording.Record{
 				Options: o, File: args[0], Namespaces: f.namespaces(o), For: duration,
 			})
 		},
@@ -50,7 +50,7 @@ func newReplay(streams genericiooptions.IOStreams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), &run.Replay{Options: o, File: args[0], OTLP: otlp})
+			return execute(cmd.Context(), &recording.Replay{Options: o, File: args[0], OTLP: otlp})
 		},
 	}
 	f.addOutput(cmd.Flags())

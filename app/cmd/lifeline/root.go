@@ -17,7 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
@@ -83,7 +83,7 @@ func newCommon(streams genericiooptions.IOStreams) *common {
 }
 
 func (c *common) addOutput(flags *pflag.FlagSet) {
-	flags.StringVarP(&c.output, "output", "o", run.OutputTree, "how to print: "+strings.Join(run.Outputs(), ", "))
+	flags.StringVarP(&c.output, "output", "o", cli.OutputTree, "how to print: "+strings.Join(cli.Outputs(), ", "))
 	flags.BoolVar(&c.full, "full", false,
 		"show every span; nothing is folded")
 }
@@ -94,7 +94,7 @@ func (c *common) addEverywhere(flags *pflag.FlagSet) {
 
 func completeOutput(cmd *cobra.Command) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(run.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+		cobra.FixedCompletions(cli.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addConfig adds kubectl's flags, with completion from the kubeconfig.
@@ -116,10 +116,10 @@ func (c *common) addConfig(cmd *cobra.Command) {
 }
 
 // options converts the flags of every command.
-func (c *common) options() (run.Options, error) {
-	o := run.Options{Streams: c.streams, Output: c.output, Full: c.full, Version: buildVersion()}
+func (c *common) options() (cli.Options, error) {
+	o := cli.Options{Streams: c.streams, Output: c.output, Full: c.full, Version: buildVersion()}
 	if c.output != "" {
-		if err := run.CheckOutput(c.output); err != nil {
+		if err := cli.CheckOutput(c.output); err != nil {
 			return o, err
 		}
 	}
@@ -127,7 +127,7 @@ func (c *common) options() (run.Options, error) {
 }
 
 // connected returns options with the kubeconfig.
-func (c *common) connected() (run.Options, error) {
+func (c *common) connected() (cli.Options, error) {
 	o, err := c.options()
 	if err != nil {
 		return o, err
@@ -139,7 +139,7 @@ func (c *common) connected() (run.Options, error) {
 }
 
 // namespaces returns the selected namespaces; nil for all.
-func (c *common) namespaces(o run.Options) []string {
+func (c *common) namespaces(o cli.Options) []string {
 	if c.everywhere {
 		return nil
 	}
@@ -153,11 +153,11 @@ type runner interface {
 
 func execute(ctx context.Context, r runner) error {
 	code, err := r.Run(ctx)
-	if code == run.CodeOK && err == nil {
+	if code == cli.CodeOK && err == nil {
 		return nil
 	}
-	if code == run.CodeOK {
-		code = run.CodeError
+	if code == cli.CodeOK {
+		code = cli.CodeError
 	}
 	return &exit{code: code, err: err}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
@@ -38,13 +38,13 @@ func (s *serverFlags) addDirect(cmd *cobra.Command) {
 }
 
 // choice returns the flags' values.
-func (s *serverFlags) choice(cmd *cobra.Command) run.Server {
-	return run.Server{URL: s.url, Named: cmd.Flags().Changed("server"), Direct: s.direct}
+func (s *serverFlags) choice(cmd *cobra.Command) cli.Server {
+	return cli.Server{URL: s.url, Named: cmd.Flags().Changed("server"), Direct: s.direct}
 }
 
 // maybeConnected is connected for commands that can work with a server alone: without a kubeconfig
 // the options have none.
-func (c *common) maybeConnected() (run.Options, error) {
+func (c *common) maybeConnected() (cli.Options, error) {
 	o, err := c.connected()
 	if errors.Is(err, proxy.ErrNoConfig) {
 		return o, nil
@@ -56,7 +56,7 @@ func (c *common) maybeConnected() (run.Options, error) {
 }
 
 // namespace returns the selected namespace; empty for all, or if none is given.
-func (c *common) namespace(o run.Options) string {
+func (c *common) namespace(o cli.Options) string {
 	switch {
 	case c.everywhere:
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/ask"
 )
 
 // traceFlags are the flags of lifeline trace.
@@ -56,11 +56,11 @@ Exit codes: 0 if a trace was printed, whatever it shows; 1 if there is none.`,
 	return cmd
 }
 
-func (f *traceFlags) complete(cmd *cobra.Command, name string) (*run.Trace, error) {
+func (f *traceFlags) complete(cmd *cobra.Command, name string) (*ask.Trace, error) {
 	o, err := f.maybeConnected()
 	if err != nil {
 		return nil, err
 	}
-	t := &run.Trace{Options: o, Server: f.choice(cmd), Name: name, Namespace: f.namespace(o), All: f.all}
+	t := &ask.Trace{Options: o, Server: f.choice(cmd), Name: name, Namespace: f.namespace(o), All: f.all}
 	return t, t.Validate()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kube-lifeline/lifeline/app/internal/run"
+	"github.com/kube-lifeline/lifeline/app/internal/ask"
 )
 
 // watchFlags are the flags of lifeline watch.
@@ -58,12 +58,12 @@ Exit codes: 0 at the end of --for; 130 if you pressed Ctrl-C; 1 for an error.`,
 	return cmd
 }
 
-func (f *watchFlags) complete(cmd *cobra.Command, args []string) (*run.Watch, error) {
+func (f *watchFlags) complete(cmd *cobra.Command, args []string) (*ask.Watch, error) {
 	o, err := f.maybeConnected()
 	if err != nil {
 		return nil, err
 	}
-	w := &run.Watch{Options: o, Server: f.choice(cmd), Names: args, Record: f.record, OTLP: f.otlp, For: f.duration}
+	w := &ask.Watch{Options: o, Server: f.choice(cmd), Names: args, Record: f.record, OTLP: f.otlp, For: f.duration}
 	if namespace := f.namespace(o); namespace != "" {
 		w.Namespaces = []string{namespace}
 	}

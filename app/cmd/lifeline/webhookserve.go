@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/run"
 	"github.com/kube-lifeline/lifeline/app/internal/serve"
 )
 
@@ -109,7 +109,7 @@ func untilSignal(ctx context.Context, o serve.Options, serves func(context.Conte
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	if err := serves(ctx, o); err != nil {
-		return &exit{code: run.CodeError, err: err}
+		return &exit{code: cli.CodeError, err: err}
 	}
 	return nil
 }

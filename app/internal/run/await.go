@@ -5,18 +5,14 @@ package run
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// lookEvery is the interval of checks of the engine, and drawEvery the minimum interval of redraws.
 const (
-	lookEvery = 100 * time.Millisecond
-	drawEvery = 200 * time.Millisecond
 	// lostAfter is how long a failure must last before the wait ends.
 	lostAfter = time.Second
 	// quiesce bounds the wait for responses that the command did not wait for.
@@ -26,7 +22,7 @@ const (
 // await feeds the engine until the command has ended and its effects have settled. The timeout or
 // an interrupt also ends it.
 func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run *observation.Run) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pipeline.LookEvery)
 	defer ticker.Stop()
 	x.last = run
 	var deadline <-chan time.Time
@@ -34,8 +30,8 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 	complete := false
 	for {
 		select {
-		case o := <-x.in:
-			x.observe(o)
+		case o := <-x.In:
+			x.Observe(o)
 		case <-exited:
 			exited = nil
 			x.ended(run)
@@ -54,19 +50,19 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 		case <-synced:
 			synced, complete = nil, true
 		case <-deadline:
-			x.drain()
+			x.Drain()
 			return
 		case s := <-signals:
 			if x.interrupted || exited == nil {
 				x.interrupted = true
 				x.child.kill()
-				x.drain()
+				x.Drain()
 				return
 			}
 			x.interrupted = true
 			x.child.pass(s)
 		case <-ticker.C:
-			x.drain()
+			x.Drain()
 			if x.look(exited == nil, complete) {
 				return
 			}
@@ -90,38 +86,38 @@ func (x *execution) ending(ctx context.Context) <-chan struct{} {
 
 // ended records the command's end.
 func (x *execution) ended(run *observation.Run) {
-	x.drain()
+	x.Drain()
 	end := *run
 	end.End = x.child.end
 	end.ExitCode = x.child.code
 	x.code = x.child.code
 	x.last = &end
-	x.observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
+	x.Observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
 }
 
 // look draws the progress and reports whether the effects have settled. It must not disturb a
 // command that writes to the same terminal.
 func (x *execution) look(ended, complete bool) bool {
-	now := x.now()
-	if now.Before(x.nextLook) {
+	now := x.Time()
+	if now.Before(x.NextLook) {
 		return false
 	}
 	defer func() {
 		// Deriving a big trace takes long: leave time for observations.
-		x.nextLook = now.Add(4 * x.now().Sub(now))
+		x.NextLook = now.Add(4 * x.Time().Sub(now))
 	}()
 	id := x.root.TraceID()
-	if ended && complete && x.engine.Settled(id, now) {
+	if ended && complete && x.Engine.Settled(id, now) {
 		x.settled = true
 		return true
 	}
-	if x.proxy.Writes() == 0 || now.Sub(x.lastDraw) < drawEvery {
+	if x.proxy.Writes() == 0 || now.Sub(x.LastDraw) < pipeline.DrawEvery {
 		return false
 	}
-	x.lastDraw = now
-	traces := x.engine.Related(id, now)
-	if ended || !x.screen.terminal {
-		_ = x.view.Draw(traces, now)
+	x.LastDraw = now
+	traces := x.Engine.Related(id, now)
+	if ended || !x.Screen.Terminal {
+		_ = x.View.Draw(traces, now)
 	}
 	if !ended || !complete || !givenUp(traces) {
 		x.lost = time.Time{}
@@ -152,24 +148,13 @@ func givenUp(traces []*span.Trace) bool {
 	return failed
 }
 
-// interrupts returns the signals that end the run. During it, the terminal's Ctrl-C also reaches
-// the command, in the same process group.
-func (c *Command) interrupts() (<-chan os.Signal, func()) {
-	if c.Signals != nil {
-		return c.Signals, func() {}
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	return signals, func() { signal.Stop(signals) }
-}
-
 // synced returns a channel that closes when all followed resources have been listed once.
 func (f *followers) synced() <-chan struct{} {
 	done := make(chan struct{})
 	watchers := f.all()
 	f.waits.Go(func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(f.ctx, syncPatience)
+		ctx, cancel := context.WithTimeout(f.ctx, pipeline.SyncPatience)
 		defer cancel()
 		for _, w := range watchers {
 			_ = w.Synced(ctx) // the watcher has warned of missing lists

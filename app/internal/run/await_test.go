@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
@@ -34,7 +35,7 @@ func TestInterruptHeardOfWithTheEnd(t *testing.T) {
 		signals <- syscall.SIGINT
 		x := &execution{
 			Command:  &Command{},
-			pipeline: &pipeline{engine: lifecycle.New(lifecycle.Options{})},
+			Pipeline: &pipeline.Pipeline{Engine: lifecycle.New(lifecycle.Options{})},
 			proxy:    &proxy.Proxy{},
 			child:    c,
 		}

@@ -5,21 +5,18 @@ package run
 import (
 	"context"
 	"sync"
-	"time"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// syncPatience bounds the wait for the first lists after the command's end.
-const syncPatience = 30 * time.Second
-
 // followers watch the parts of the clusters that the command wrote to.
 type followers struct {
 	ctx      context.Context
-	pipeline *pipeline
+	pipeline *pipeline.Pipeline
 	// config returns the client configuration of an upstream.
 	config func(upstream string) *rest.Config
 
@@ -48,9 +45,9 @@ func (f *followers) of(upstream string) *watch.Watcher {
 	if cfg == nil {
 		return nil // the command used another credential; there is none for a watch
 	}
-	w, err := f.pipeline.watcher(cfg)
+	w, err := f.pipeline.Watcher(cfg)
 	if err != nil {
-		f.pipeline.say("%v", err)
+		f.pipeline.Say("%v", err)
 	}
 	f.watchers[upstream] = w
 	return w

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
 )
 
 // asCommand makes the test binary the command that lifeline runs.
@@ -66,7 +68,7 @@ func create(kind, name string) error {
 	}
 	resp, err := client.Post(cfg.Host+"/api/v1/namespaces/shop/"+strings.ToLower(
 		kind,
-	)+"s", "application/json", strings.NewReader(objectJSON(kind, name)))
+	)+"s", "application/json", strings.NewReader(clitest.ObjectJSON(kind, name)))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 )
 
 // child is the command while it runs. Its code and end are valid once exited is closed.
@@ -30,15 +32,15 @@ func lookUp(name string) (path string, code int, err error) {
 	case err == nil:
 		return path, 0, nil
 	case errors.Is(err, exec.ErrDot):
-		return "", CodeNotFound, fmt.Errorf(
+		return "", cli.CodeNotFound, fmt.Errorf(
 			"cannot run %q: it is in the current directory, which PATH may not name; use ./%s", name, name,
 		)
 	case errors.Is(err, syscall.EISDIR):
-		return "", CodeNotRunnable, fmt.Errorf("cannot run %q: it is a directory", name)
+		return "", cli.CodeNotRunnable, fmt.Errorf("cannot run %q: it is a directory", name)
 	case errors.Is(err, fs.ErrPermission):
-		return "", CodeNotRunnable, fmt.Errorf("cannot run %q: it is not executable", name)
+		return "", cli.CodeNotRunnable, fmt.Errorf("cannot run %q: it is not executable", name)
 	}
-	return "", CodeNotFound, fmt.Errorf("cannot run %q: there is no such command", name)
+	return "", cli.CodeNotFound, fmt.Errorf("cannot run %q: there is no such command", name)
 }
 
 // start runs the command with the given streams. Where the system supports it, the command gets

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 )
 
 // signalBase is the shells' offset between a signal's number and its exit code.
@@ -17,13 +19,13 @@ const signalBase = 128
 // codeOf returns the exit code that a shell would return.
 func codeOf(state *os.ProcessState, err error) int {
 	if state == nil {
-		return CodeError
+		return cli.CodeError
 	}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return signalBase + int(status.Signal())
 	}
 	if state.ExitCode() == 0 && err != nil {
-		return CodeError // its output could not be passed on
+		return cli.CodeError // its output could not be passed on
 	}
 	return state.ExitCode()
 }

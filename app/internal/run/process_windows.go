@@ -2,12 +2,16 @@
 
 package run
 
-import "os"
+import (
+	"os"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+)
 
 // codeOf returns the command's exit code.
 func codeOf(state *os.ProcessState, err error) int {
 	if state == nil || state.ExitCode() == 0 && err != nil {
-		return CodeError
+		return cli.CodeError
 	}
 	return state.ExitCode()
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run drives the pipeline of each command that observes a cluster. It starts the sources,
-// feeds the engine from one goroutine and shows the progress. Then it prints, records and exports
-// the result.
+// Package run traces one command: it runs the command behind a proxy, follows the effects of its
+// writes until they have settled, and prints, records and exports the trace.
 //
 // Package lifecycle defines changes and when they have settled; package render draws them.
 package run
@@ -15,28 +14,19 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/commandline"
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Lifeline's own exit codes. The traced command's failure code takes precedence.
-const (
-	CodeOK          = 0
-	CodeError       = 1
-	CodeUnsettled   = 3
-	CodeFailed      = 4
-	CodeNotRunnable = 126
-	CodeNotFound    = 127
-	CodeInterrupted = 130
-)
-
 // Command is one traced command: `lifeline run -- CMD…`.
 type Command struct {
-	Options
+	cli.Options
 	// Args are the command and its arguments; at least one.
 	Args []string
 	// Timeout bounds the wait for the effects of the command to settle, from its end on.
@@ -53,7 +43,7 @@ type Command struct {
 // execution is a running Command.
 type execution struct {
 	*Command
-	*pipeline
+	*pipeline.Pipeline
 	root      trace.SpanContext
 	parent    string
 	proxy     *proxy.Proxy
@@ -78,43 +68,43 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return code, err
 	}
-	signals, release := c.interrupts()
+	signals, release := cli.Interrupts(c.Signals)
 	defer release()
 	x := &execution{Command: c}
-	x.root, x.parent = newRoot(c.env("TRACEPARENT"), c.env("TRACESTATE"))
+	x.root, x.parent = newRoot(c.Env("TRACEPARENT"), c.Env("TRACESTATE"))
 	args := readArgs(c.Args)
 	for _, note := range args.notes {
-		c.say("%s", note)
+		c.Say("%s", note)
 	}
-	identity := identify(ctx, c.Kubeconfig.Current())
+	identity := pipeline.Identify(ctx, c.Kubeconfig.Current())
 	dir, err := newTempDir()
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	defer dir.remove()
 	cluster := <-identity
-	x.pipeline, err = newPipeline(ctx, c.Options, cluster, c.Record, c.OTLP)
+	x.Pipeline, err = pipeline.New(ctx, c.Options, cluster, c.Record, c.OTLP)
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	defer func() { err = errors.Join(err, x.pipeline.close()) }()
-	x.followers = &followers{ctx: ctx, pipeline: x.pipeline}
+	defer func() { err = errors.Join(err, x.Pipeline.Close()) }()
+	x.followers = &followers{ctx: ctx, pipeline: x.Pipeline}
 	x.proxy, err = proxy.Start(proxy.Options{
-		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.now,
-		Emit: x.emit, Wrote: x.followers.wrote, Warn: func(text string) { x.say("%s", text) },
+		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
+		Emit: x.Emit, Wrote: x.followers.wrote, Warn: func(text string) { x.Say("%s", text) },
 	})
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	x.followers.config = x.proxy.REST
 	defer func() {
-		x.stop()
+		x.Stop()
 		x.followers.close()
 		err = errors.Join(err, x.proxy.Close())
 	}()
 	config := filepath.Join(dir.path, "config")
 	if err := x.proxy.WriteKubeconfig(config); err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	return x.execute(ctx, path, config, signals)
 }
@@ -122,14 +112,14 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 func (x *execution) execute(ctx context.Context, path, kubeconfig string, signals <-chan os.Signal) (int, error) {
 	run := observation.Run{
 		TraceParent: traceParent(x.root), Parent: x.parent,
-		Command: span.Bound(commandline.Text(x.Args)), Start: x.now(),
+		Command: span.Bound(commandline.Text(x.Args)), Start: x.Time(),
 	}
-	x.observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
+	x.Observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
 	var err error
-	x.child, err = start(path, x.Args, x.streams(), append(x.environ(),
-		"KUBECONFIG="+kubeconfig, "TRACEPARENT="+run.TraceParent), x.now)
+	x.child, err = start(path, x.Args, x.streams(), append(x.Environment(),
+		"KUBECONFIG="+kubeconfig, "TRACEPARENT="+run.TraceParent), x.Time)
 	if err != nil {
-		return CodeNotRunnable, err
+		return cli.CodeNotRunnable, err
 	}
 	x.await(signals, x.ending(ctx), &run)
 	return x.finish()
@@ -137,26 +127,26 @@ func (x *execution) execute(ctx context.Context, path, kubeconfig string, signal
 
 // finish prints and exports the result.
 func (x *execution) finish() (int, error) {
-	now := x.now()
+	now := x.Time()
 	// The second observation makes a recording end at the printed moment.
-	x.observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
-	traces := x.engine.Related(x.root.TraceID(), now)
-	if !x.screen.terminal {
-		_ = x.view.Draw(traces, now) // the changes since the last look
+	x.Observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
+	traces := x.Engine.Related(x.root.TraceID(), now)
+	if !x.Screen.Terminal {
+		_ = x.View.Draw(traces, now) // the changes since the last look
 	}
-	x.view.Close() //nolint:errcheck // a terminal that is gone
+	x.View.Close() //nolint:errcheck // a terminal that is gone
 	changed := x.changed(traces)
 	if !changed {
 		x.explainSilence()
 	}
 	code := x.verdict(traces)
 	var err error
-	if changed || x.machine() {
-		err = x.print(traces, now)
+	if changed || x.Machine() {
+		err = x.Print(traces, now)
 	}
-	x.export(traces, now)
+	x.Export(traces, now)
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	return code, nil
 }
@@ -164,18 +154,22 @@ func (x *execution) finish() (int, error) {
 // verdict returns the exit code, and prints the reason if the code is lifeline's own.
 func (x *execution) verdict(traces []*span.Trace) int {
 	if x.interrupted {
-		return CodeInterrupted
+		return cli.CodeInterrupted
 	}
-	own := CodeOK
+	own := cli.CodeOK
 	for _, t := range traces {
 		if t.Outcome == span.Failed {
-			x.say("failed: %s", first(t.Reason, "see the trace"))
-			own = CodeFailed
+			x.Say("failed: %s", cli.First(t.Reason, "see the trace"))
+			own = cli.CodeFailed
 		}
 	}
-	if !x.settled && own == CodeOK {
-		x.say("not settled within %s: %s", x.Timeout, first(unfinishedReason(traces), "the cluster has not said more"))
-		own = CodeUnsettled
+	if !x.settled && own == cli.CodeOK {
+		x.Say(
+			"not settled within %s: %s",
+			x.Timeout,
+			cli.First(unfinishedReason(traces), "the cluster has not said more"),
+		)
+		own = cli.CodeUnsettled
 	}
 	if x.code != 0 {
 		return x.code
@@ -202,15 +196,21 @@ func (x *execution) changed(traces []*span.Trace) bool {
 func (x *execution) explainSilence() {
 	switch {
 	case x.proxy.Unchanged()+x.proxy.Writes() > 0:
-		x.say("nothing changed: what was written was there already")
+		x.Say("nothing changed: what was written was there already")
 	case x.code != 0: // the command has printed why
 	case x.proxy.Requests() == 0:
-		x.say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
+		x.Say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
 	default:
-		x.say("nothing changed: the command wrote nothing")
+		x.Say("nothing changed: the command wrote nothing")
 	}
 }
 
-func newEngine(cluster string) *lifecycle.Engine {
-	return lifecycle.New(lifecycle.Options{Cluster: cluster})
+// streams returns the streams of the command. Where standard output must be a single document, the
+// command's output goes to standard error.
+func (c *Command) streams() genericiooptions.IOStreams {
+	streams := c.Streams
+	if c.Machine() {
+		streams.Out = streams.ErrOut
+	}
+	return streams
 }

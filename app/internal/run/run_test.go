@@ -3,44 +3,21 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
+	"github.com/kube-lifeline/lifeline/app/internal/recording"
 )
-
-// output is a buffer that signals when a text has been written.
-type output struct {
-	mu   sync.Mutex
-	buf  bytes.Buffer
-	text string
-	told chan struct{}
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, err := o.buf.Write(p)
-	if o.told != nil && strings.Contains(o.buf.String(), o.text) {
-		close(o.told)
-		o.told = nil
-	}
-	return n, err
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
 
 // ran is the result of a command.
 type ran struct {
@@ -52,14 +29,14 @@ type ran struct {
 // runCommand runs the test binary as the command, under lifeline.
 func runCommand(t *testing.T, change func(*Command), args ...string) ran {
 	t.Helper()
-	var out, log output
+	var out, log clitest.Output
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	c := &Command{
-		Options: Options{
-			Kubeconfig: newFakeAPI(t).kubeconfig(t),
+		Options: cli.Options{
+			Kubeconfig: clitest.New(t).Kubeconfig(t),
 			Streams:    genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &log},
-			Output:     OutputTree,
+			Output:     cli.OutputTree,
 			Environ:    append(os.Environ(), asCommand+"=1"),
 		},
 		Args:    append([]string{os.Args[0]}, args...),
@@ -101,7 +78,7 @@ func TestRun(t *testing.T) {
 			c.Timeout = 300 * time.Millisecond
 		}, []string{"create=Pod/p"}, 3, "", []string{"reconcile Pod p"}, []string{"not settled within 300ms: Pod p"}},
 		"Table": {"another form", func(c *Command) {
-			c.Output = OutputTable
+			c.Output = cli.OutputTable
 		}, []string{"create=ConfigMap/a"}, 0, "", []string{"COMPONENT", "ConfigMap shop/a"}, nil},
 		"NotFound": {"as a shell would", func(c *Command) {
 			c.Args = []string{"no-such-command"}
@@ -148,7 +125,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestJSONIsOneDocument(t *testing.T) {
-	r := runCommand(t, func(c *Command) { c.Output = OutputJSON }, "create=ConfigMap/a")
+	r := runCommand(t, func(c *Command) { c.Output = cli.OutputJSON }, "create=ConfigMap/a")
 	doc, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces([]byte(r.out))
 	if err != nil {
 		t.Fatalf("%v in %s", err, r.out)
@@ -164,7 +141,7 @@ func TestJSONIsOneDocument(t *testing.T) {
 func TestTraceParentOfTheEnvironment(t *testing.T) {
 	const outer = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	r := runCommand(t, func(c *Command) {
-		c.Output = OutputJSON
+		c.Output = cli.OutputJSON
 		c.Environ = append(c.Environ, "TRACEPARENT="+outer)
 	}, "show=TRACEPARENT", "create=ConfigMap/a")
 	if !strings.Contains(
@@ -202,23 +179,23 @@ func TestInterrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			signals := make(chan os.Signal, 2)
 			r := runCommand(t, func(c *Command) {
-				told := make(chan struct{})
-				c.Streams.Out = &output{text: tc.ready, told: told}
+				out := clitest.WaitFor(tc.ready)
+				c.Streams.Out = out
 				c.Signals = signals
 				go func() {
-					<-told
+					<-out.Seen
 					for range tc.times {
 						signals <- syscall.SIGTERM
 					}
 				}()
 				t.Cleanup(func() {
-					if out := c.Streams.Out.(*output).String(); !strings.Contains(out, tc.out) {
+					if out := out.String(); !strings.Contains(out, tc.out) {
 						t.Errorf("%s: standard output lacks %q:\n%s", tc.reason, tc.out, out)
 					}
 				})
 			}, tc.args...)
-			if r.code != CodeInterrupted || r.err != nil {
-				t.Errorf("%s: code %d, %v, want %d\n%s", tc.reason, r.code, r.err, CodeInterrupted, r.log)
+			if r.code != cli.CodeInterrupted || r.err != nil {
+				t.Errorf("%s: code %d, %v, want %d\n%s", tc.reason, r.code, r.err, cli.CodeInterrupted, r.log)
 			}
 		})
 	}
@@ -226,16 +203,17 @@ func TestInterrupt(t *testing.T) {
 
 func TestReplayPrintsWhatRunPrinted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "run.jsonl.gz")
-	live := runCommand(t, func(c *Command) { c.Output, c.Record = OutputJSON, file }, "create=ConfigMap/a")
+	live := runCommand(t, func(c *Command) { c.Output, c.Record = cli.OutputJSON, file }, "create=ConfigMap/a")
 	if live.err != nil {
 		t.Fatal(live.err)
 	}
-	var out, log output
-	r := &Replay{
-		File: file, Options: Options{Output: OutputJSON, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}},
+	var out, log clitest.Output
+	r := &recording.Replay{
+		File:    file,
+		Options: cli.Options{Output: cli.OutputJSON, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}},
 	}
 	code, err := r.Run(context.Background())
-	if code != CodeOK || err != nil {
+	if code != cli.CodeOK || err != nil {
 		t.Fatalf("code %d, %v", code, err)
 	}
 	if out.String() != live.out {
@@ -255,12 +233,13 @@ func TestReplayOfDamage(t *testing.T) {
 	if err := os.WriteFile(file, whole[:len(whole)-10], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, log output
-	r := &Replay{
-		File: file, Options: Options{Output: OutputTree, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}},
+	var out, log clitest.Output
+	r := &recording.Replay{
+		File:    file,
+		Options: cli.Options{Output: cli.OutputTree, Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &log}},
 	}
 	code, err := r.Run(context.Background())
-	if code != CodeError || err == nil || !strings.Contains(err.Error(), file+", line ") {
+	if code != cli.CodeError || err == nil || !strings.Contains(err.Error(), file+", line ") {
 		t.Errorf("code %d, %v, want an error that names file and line", code, err)
 	}
 	if !strings.Contains(out.String(), "create ConfigMap a") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package cli
 
 import (
 	"context"
@@ -21,6 +21,8 @@ const (
 	probePatience = 300 * time.Millisecond
 	// askPatience bounds the wait for a named server.
 	askPatience = 10 * time.Second
+	// identityPatience bounds the request for the identity of the kubeconfig's cluster.
+	identityPatience = 3 * time.Second
 )
 
 // EnvServer is the environment variable with a server's URL or NoServer.
@@ -40,21 +42,21 @@ type Server struct {
 	Direct bool
 }
 
-// session is a server that responded. Close releases its connection.
-type session struct {
+// Session is a server that responded, with its description. Close releases its connection.
+type Session struct {
 	*client.Client
-	info api.Info
+	About api.Info
 }
 
-// server returns the selected server; nil if there is none. It also returns nil, with a message,
+// Connect returns the selected server; nil if there is none. It also returns nil, with a message,
 // for a local server of another cluster. An unreachable named server is an error.
-func (o *Options) server(ctx context.Context, s Server) (*session, error) {
+func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
 	url, origin := s.URL, "--server"
 	switch {
 	case s.Direct, s.Named && url == "":
 		return nil, nil
 	case !s.Named:
-		url, origin = o.env(EnvServer), EnvServer
+		url, origin = o.Env(EnvServer), EnvServer
 	}
 	switch url {
 	case NoServer:
@@ -67,10 +69,10 @@ func (o *Options) server(ctx context.Context, s Server) (*session, error) {
 	switch {
 	case errors.As(err, &other):
 		return nil, fmt.Errorf("the server that %s names watches cluster %s, and your kubeconfig is for %s: choose "+
-			"its context with --context, or ask no server with --server \"\"", origin, shown(other.watched),
-			shown(other.meant))
+			"its context with --context, or ask no server with --server \"\"", origin, Shown(other.watched),
+			Shown(other.meant))
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%s did not answer within %s", shown(url), askPatience)
+		err = fmt.Errorf("%s did not answer within %s", Shown(url), askPatience)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask the server that %s names: %w", origin, err)
@@ -80,7 +82,7 @@ func (o *Options) server(ctx context.Context, s Server) (*session, error) {
 
 // FindServer returns the server that commands use; nil if there is none. The caller closes it.
 func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, error) {
-	found, err := o.server(ctx, s)
+	found, err := o.Connect(ctx, s)
 	if found == nil {
 		return nil, err
 	}
@@ -88,13 +90,13 @@ func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, err
 }
 
 // localServer looks for an unnamed server on this machine.
-func (o *Options) localServer(ctx context.Context, url string) (*session, error) {
+func (o *Options) localServer(ctx context.Context, url string) (*Session, error) {
 	found, err := o.find(ctx, url, probePatience)
 	var other *otherClusterError
 	if errors.As(err, &other) {
-		o.say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", shown(
+		o.Say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", Shown(
 			other.server,
-		), shown(other.watched), shown(other.meant))
+		), Shown(other.watched), Shown(other.meant))
 	}
 	if err != nil {
 		return nil, nil //nolint:nilerr // most machines have none
@@ -112,7 +114,7 @@ func (e *otherClusterError) Error() string {
 
 // find connects to a server. It returns an otherClusterError for a server of another cluster, and
 // prints a message if the cluster is uncertain.
-func (o *Options) find(ctx context.Context, url string, patience time.Duration) (*session, error) {
+func (o *Options) find(ctx context.Context, url string, patience time.Duration) (*Session, error) {
 	found, err := reach(ctx, url, patience)
 	if err != nil {
 		return nil, err
@@ -120,18 +122,18 @@ func (o *Options) find(ctx context.Context, url string, patience time.Duration) 
 	other, err := o.otherCluster(ctx, found)
 	switch {
 	case err != nil:
-		o.say("cannot tell whether the server at %s watches the cluster of your kubeconfig: %s", shown(
+		o.Say("cannot tell whether the server at %s watches the cluster of your kubeconfig: %s", Shown(
 			found.Server(),
-		), shown(err.Error()))
+		), Shown(err.Error()))
 	case other != "":
 		found.Close()
-		return nil, &otherClusterError{server: found.Server(), watched: found.info.Cluster, meant: other}
+		return nil, &otherClusterError{server: found.Server(), watched: found.About.Cluster, meant: other}
 	}
 	return found, nil
 }
 
 // reach requests a server's information.
-func reach(ctx context.Context, url string, patience time.Duration) (*session, error) {
+func reach(ctx context.Context, url string, patience time.Duration) (*Session, error) {
 	c, err := client.New(url)
 	if err != nil {
 		return nil, err
@@ -143,16 +145,16 @@ func reach(ctx context.Context, url string, patience time.Duration) (*session, e
 		c.Close()
 		return nil, err
 	}
-	return &session{Client: c, info: *info}, nil
+	return &Session{Client: c, About: *info}, nil
 }
 
 // otherCluster returns the kubeconfig's cluster if the server watches another one. An error means
 // that the comparison is impossible.
-func (o *Options) otherCluster(ctx context.Context, s *session) (string, error) {
+func (o *Options) otherCluster(ctx context.Context, s *Session) (string, error) {
 	if o.Kubeconfig == nil {
 		return "", nil // there is no other that could be meant
 	}
-	if s.info.Cluster == "" {
+	if s.About.Cluster == "" {
 		return "", errors.New("the server does not say which cluster it watches")
 	}
 	ctx, cancel := context.WithTimeout(ctx, identityPatience)
@@ -161,9 +163,9 @@ func (o *Options) otherCluster(ctx context.Context, s *session) (string, error) 
 	switch {
 	case err != nil:
 		return "", err
-	case id == s.info.Cluster:
+	case id == s.About.Cluster:
 		return "", nil
-	case strings.HasPrefix(id, addressIdentity) != strings.HasPrefix(s.info.Cluster, addressIdentity):
+	case strings.HasPrefix(id, addressIdentity) != strings.HasPrefix(s.About.Cluster, addressIdentity):
 		return "", errors.New("its namespace kube-system, whose UID names it, may not be read by you or by the server")
 	}
 	return id, nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"context"
@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -49,16 +51,16 @@ func (s *seen) find(is func(*observation.State) bool) *observation.State {
 }
 
 // relatives reads the target, its owners, its dependants and all their Events.
-func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*family, error) {
+func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.Target) (*family, error) {
 	s := &seen{states: map[types.UID]*observation.State{}}
 	cfg := rest.CopyConfig(t.Kubeconfig.Current())
-	cfg.UserAgent = userAgent(t.Version)
-	w, err := watch.New(watch.Config{REST: cfg, Now: t.Now, Emit: s.add, Warn: p.say})
+	cfg.UserAgent = t.UserAgent()
+	w, err := watch.New(watch.Config{REST: cfg, Now: t.Now, Emit: s.add, Warn: p.Say})
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	namespace := target.ref(t.Namespace).Namespace
+	namespace := target.Ref(t.Namespace).Namespace
 	read := func(gvr schema.GroupVersionResource, namespace string) error {
 		w.Follow(ctx, gvr, namespace, 0)
 		return w.Synced(ctx)
@@ -81,9 +83,9 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*fam
 		if at = s.find(func(o *observation.State) bool { return o.UID == owner.UID }); at == nil {
 			gvr, namespaced, err := t.resource(owner.Kind)
 			if err != nil {
-				p.say("cannot read %s %s, which owns it: %s", shown(
+				p.Say("cannot read %s %s, which owns it: %s", cli.Shown(
 					owner.Kind.String(),
-				), shown(owner.Name), shown(err.Error()))
+				), cli.Shown(owner.Name), cli.Shown(err.Error()))
 				break
 			}
 			above := namespace
@@ -92,7 +94,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*fam
 			}
 			if err := read(gvr, above); err != nil {
 				return nil, fmt.Errorf(
-					"cannot read %s %s, which owns it: %w", shown(owner.Kind.String()), shown(owner.Name), err,
+					"cannot read %s %s, which owns it: %w", cli.Shown(owner.Kind.String()), cli.Shown(owner.Name), err,
 				)
 			}
 			at = s.find(func(o *observation.State) bool { return o.UID == owner.UID })
@@ -108,7 +110,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline, target Target) (*fam
 
 // resource returns the API resource of a kind.
 func (t *Trace) resource(kind object.Kind) (gvr schema.GroupVersionResource, namespaced bool, err error) {
-	target, err := t.mapped(schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String(), "")
+	target, err := t.Mapped(schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String(), "")
 	return target.Resource, target.Namespaced, err
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -22,34 +23,34 @@ func TestListGolden(t *testing.T) {
 		output string
 		list   List
 	}{
-		"ls":          {"all, newest first", OutputTable, List{}},
+		"ls":          {"all, newest first", cli.OutputTable, List{}},
 		"ls-wide":     {"times, IDs and reasons whole", OutputWide, List{}},
-		"ls-no-trunc": {"whole IDs", OutputTable, List{Whole: true, Limit: 2}},
-		"ls-json":     {"as the API has it, nothing a terminal would act upon", OutputJSON, List{Since: "31m"}},
-		"ls-limit":    {"that there is more is said", OutputTable, List{Limit: 2}},
-		"ls-failed":   {"only what failed", OutputTable, List{Failed: true}},
-		"ls-open":     {"only what is open", OutputTable, List{Open: true}},
-		"ls-slow":     {"only what took long", OutputTable, List{Slow: 12300 * time.Millisecond}},
-		"ls-time":     {"between two times", OutputTable, List{Since: "2026-03-01T12:15:00Z", Until: "29m"}},
+		"ls-no-trunc": {"whole IDs", cli.OutputTable, List{Whole: true, Limit: 2}},
+		"ls-json":     {"as the API has it, nothing a terminal would act upon", cli.OutputJSON, List{Since: "31m"}},
+		"ls-limit":    {"that there is more is said", cli.OutputTable, List{Limit: 2}},
+		"ls-failed":   {"only what failed", cli.OutputTable, List{Failed: true}},
+		"ls-open":     {"only what is open", cli.OutputTable, List{Open: true}},
+		"ls-slow":     {"only what took long", cli.OutputTable, List{Slow: 12300 * time.Millisecond}},
+		"ls-time":     {"between two times", cli.OutputTable, List{Since: "2026-03-01T12:15:00Z", Until: "29m"}},
 		"ls-object": {
-			"only what touches it", OutputTable, List{Name: "po/web-6cf-k2", Namespaces: []string{"default"}},
+			"only what touches it", cli.OutputTable, List{Name: "po/web-6cf-k2", Namespaces: []string{"default"}},
 		},
-		"ls-namespace": {"nothing is no error", OutputTable, List{Namespaces: []string{"shop"}}},
+		"ls-namespace": {"nothing is no error", cli.OutputTable, List{Namespaces: []string{"shop"}}},
 		"ls-nothing": {
-			"nothing of an object", OutputTable, List{Name: "Certificate.cert-manager.io/none", Since: "10m"},
+			"nothing of an object", cli.OutputTable, List{Name: "Certificate.cert-manager.io/none", Since: "10m"},
 		},
-		"ls-json-none": {"an empty list, not null", OutputJSON, List{Name: "cm/none"}},
+		"ls-json-none": {"an empty list, not null", cli.OutputJSON, List{Name: "cm/none"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := tc.list
 			var out, log *outputText
 			l.Options, out, log = asking(tc.output)
-			l.Server = Server{URL: server.URL, Named: true}
+			l.Server = cli.Server{URL: server.URL, Named: true}
 			if err := l.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if code, err := l.Run(context.Background()); code != CodeOK || err != nil {
+			if code, err := l.Run(context.Background()); code != cli.CodeOK || err != nil {
 				t.Fatalf("%s: code %d, %v", tc.reason, code, err)
 			}
 			golden(t, name, tc.reason, server.URL, out, log)
@@ -78,9 +79,9 @@ func TestListFollowsPages(t *testing.T) {
 	}{{
 		0, many + len(finished()) + 1, false,
 	}, {pageLength, pageLength, true}, {pageLength + 1, pageLength + 1, true}, {many + 7, many + 7, false}} {
-		o, out, log := asking(OutputJSON)
-		l := List{Options: o, Server: Server{URL: server.URL, Named: true}, Limit: tc.limit}
-		if code, err := l.Run(context.Background()); code != CodeOK || err != nil {
+		o, out, log := asking(cli.OutputJSON)
+		l := List{Options: o, Server: cli.Server{URL: server.URL, Named: true}, Limit: tc.limit}
+		if code, err := l.Run(context.Background()); code != cli.CodeOK || err != nil {
 			t.Fatalf("limit %d: code %d, %v", tc.limit, code, err)
 		}
 		var page api.Page
@@ -103,7 +104,9 @@ func TestListRefuses(t *testing.T) {
 		want   string
 	}{
 		"Output": {
-			"", List{Options: Options{Output: OutputTree}}, `unknown output "tree": known are table, wide, json`,
+			"",
+			List{Options: cli.Options{Output: cli.OutputTree}},
+			`unknown output "tree": known are table, wide, json`,
 		},
 		"Since": {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
 		"Until": {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
@@ -115,7 +118,7 @@ func TestListRefuses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.list.Output == "" {
-				tc.list.Output = OutputTable
+				tc.list.Output = cli.OutputTable
 			}
 			if err := tc.list.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.want)
@@ -130,21 +133,21 @@ func TestListNeedsAServer(t *testing.T) {
 		list   List
 		want   string
 	}{
-		"None": {"how to start one", List{Server: Server{Named: true}}, `start one with "lifeline serve"`},
+		"None": {"how to start one", List{Server: cli.Server{Named: true}}, `start one with "lifeline serve"`},
 		"Down": {"one that was named is tried", List{
-			Server: Server{URL: "http://127.0.0.1:1", Named: true},
+			Server: cli.Server{URL: "http://127.0.0.1:1", Named: true},
 		}, "cannot ask the server that --server names"},
 		"Unknown": {"a kind that cannot be found out", List{Name: "frob/x"}, "cannot list traces of frob/x"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, out, _ := asking(OutputTable)
+			o, out, _ := asking(cli.OutputTable)
 			tc.list.Options = o
 			if !tc.list.Server.Named {
-				tc.list.Server = Server{URL: serve(t, "cluster-1").URL, Named: true}
+				tc.list.Server = cli.Server{URL: serve(t, "cluster-1").URL, Named: true}
 			}
 			code, err := tc.list.Run(context.Background())
-			if code != CodeError || err == nil || !strings.Contains(err.Error(), tc.want) {
+			if code != cli.CodeError || err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: code %d, %v, want %q", tc.reason, code, err, tc.want)
 			}
 			if out.Len() > 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"cmp"
@@ -15,7 +15,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -25,7 +27,7 @@ const maxPrinted = 4096
 // stream shows the events of a server, as Watch.follow shows observations.
 type stream struct {
 	*Watch
-	p    *pipeline
+	p    *pipeline.Pipeline
 	open map[trace.TraceID]*span.Trace
 	// printed are the recently printed traces, before the older ones.
 	printed, before map[trace.TraceID]bool
@@ -38,12 +40,12 @@ type told struct {
 }
 
 // ask shows the server's events until the user ends it.
-func (w *Watch) ask(ctx context.Context, server *session, signals <-chan os.Signal) (int, error) {
+func (w *Watch) ask(ctx context.Context, server *cli.Session, signals <-chan os.Signal) (int, error) {
 	if err := w.resolve(false); err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	x := &stream{Watch: w, p: newDisplay(
-		w.Options, server.info.Cluster,
+	x := &stream{Watch: w, p: pipeline.NewDisplay(
+		w.Options, server.About.Cluster,
 	), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan told)
@@ -65,37 +67,37 @@ func listen(ctx context.Context, c *client.Client, wish object.Ref, out chan<- t
 	}
 }
 
-func (x *stream) follow(server *session, events <-chan told, signals <-chan os.Signal) (int, error) {
-	ticker := time.NewTicker(drawEvery)
+func (x *stream) follow(server *cli.Session, events <-chan told, signals <-chan os.Signal) (int, error) {
+	ticker := time.NewTicker(pipeline.DrawEvery)
 	defer ticker.Stop()
-	enough, stop := after(x.For)
+	enough, stop := pipeline.After(x.For)
 	defer stop()
 	greeted := false
 	for {
 		select {
 		case t := <-events:
 			if t.err != nil {
-				_ = x.p.view.Close()
-				return CodeError, fmt.Errorf("cannot watch by the server at %s: %w", server.Server(), t.err)
+				_ = x.p.View.Close()
+				return cli.CodeError, fmt.Errorf("cannot watch by the server at %s: %w", server.Server(), t.err)
 			}
 			switch {
 			case t.event.Synced && greeted:
-				x.p.say("the connection to %s was lost, and is there again", shown(server.Server()))
+				x.p.Say("the connection to %s was lost, and is there again", cli.Shown(server.Server()))
 			case t.event.Synced:
 				greeted = true
-				x.p.say("watching %s by the server at %s; Ctrl-C ends it", x.what(), shown(server.Server()))
+				x.p.Say("watching %s by the server at %s; Ctrl-C ends it", x.what(), cli.Shown(server.Server()))
 			}
 			if err := x.take(t.event); err != nil {
-				return CodeError, err
+				return cli.CodeError, err
 			}
 		case <-ticker.C:
-			if err := x.p.view.Draw(x.stillOpen(), x.now()); err != nil {
-				return CodeError, err
+			if err := x.p.View.Draw(x.stillOpen(), x.Time()); err != nil {
+				return cli.CodeError, err
 			}
 		case <-enough:
-			return CodeOK, x.leave()
+			return cli.CodeOK, x.leave()
 		case <-signals:
-			return CodeInterrupted, x.leave()
+			return cli.CodeInterrupted, x.leave()
 		}
 	}
 }
@@ -123,7 +125,7 @@ func (x *stream) take(e client.Event) error {
 	if len(ended) == 0 {
 		return nil
 	}
-	return x.p.printAbove(ended, x.now())
+	return x.p.PrintAbove(ended, x.Time())
 }
 
 // stillOpen returns the wanted open traces in order of their start.
@@ -145,12 +147,12 @@ func begin(t *span.Trace) time.Time {
 
 // leave prints the open traces.
 func (x *stream) leave() error {
-	_ = x.p.view.Close()
+	_ = x.p.View.Close()
 	rest := x.stillOpen()
 	if len(rest) == 0 {
 		return nil
 	}
-	return x.p.print(rest, x.now())
+	return x.p.Print(rest, x.Time())
 }
 
 // wish returns the filter for the server: the namespace, and the object if there is only one.
@@ -160,7 +162,7 @@ func (w *Watch) wish() object.Ref {
 		namespace = w.Namespaces[0]
 	}
 	if len(w.targets) == 1 {
-		return w.targets[0].ref(namespace)
+		return w.targets[0].Ref(namespace)
 	}
 	for _, t := range w.targets {
 		if !t.Namespaced { // it is in no namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"context"
@@ -14,21 +14,12 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
-
-// waiter is an output buffer for tests to wait on.
-type waiter struct {
-	output
-	seen chan struct{}
-}
-
-func waitFor(text string) *waiter {
-	w := &waiter{output: output{text: text}, seen: make(chan struct{})}
-	w.told = w.seen
-	return w
-}
 
 func TestWatchByServer(t *testing.T) {
 	change := spantest.New("change")
@@ -80,20 +71,20 @@ func TestWatchByServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, "cluster-1")
 			server.hub.Publish(tc.begin)
-			out, log := waitFor(tc.out[0]), waitFor("Ctrl-C ends it")
+			out, log := clitest.WaitFor(tc.out[0]), clitest.WaitFor("Ctrl-C ends it")
 			signals := make(chan os.Signal, 1)
 			w := tc.watch
-			w.Options, _, _ = asking(OutputTree)
+			w.Options, _, _ = asking(cli.OutputTree)
 			w.Streams = genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: log}
-			w.Server, w.Signals = Server{URL: server.URL, Named: true}, signals
+			w.Server, w.Signals = cli.Server{URL: server.URL, Named: true}, signals
 			go func() {
-				<-log.seen
+				<-log.Seen
 				server.hub.Publish(tc.then)
-				<-out.seen
+				<-out.Seen
 				signals <- syscall.SIGINT
 			}()
 			code, err := w.Run(context.Background())
-			if code != CodeInterrupted || err != nil {
+			if code != cli.CodeInterrupted || err != nil {
 				t.Fatalf("%s: code %d, %v\n%s", tc.reason, code, err, log)
 			}
 			for _, want := range append(tc.out, tc.left...) {
@@ -117,11 +108,11 @@ func TestWatchByServer(t *testing.T) {
 
 func TestWatchByServerThatEnds(t *testing.T) {
 	server := serve(t, "cluster-1")
-	log := waitFor("Ctrl-C ends it")
-	w := Watch{Server: Server{URL: server.URL, Named: true}, Names: []string{"frob/x"}}
-	w.Options, _, _ = asking(OutputTree)
+	log := clitest.WaitFor("Ctrl-C ends it")
+	w := Watch{Server: cli.Server{URL: server.URL, Named: true}, Names: []string{"frob/x"}}
+	w.Options, _, _ = asking(cli.OutputTree)
 	w.Streams.ErrOut = log
-	if code, err := w.Run(context.Background()); code != CodeError || err == nil || !strings.Contains(
+	if code, err := w.Run(context.Background()); code != cli.CodeError || err == nil || !strings.Contains(
 		err.Error(), "cannot watch frob/x",
 	) {
 		t.Errorf("code %d, %v", code, err)
@@ -129,10 +120,10 @@ func TestWatchByServerThatEnds(t *testing.T) {
 }
 
 func TestWatchRemembersFewOfThePrinted(t *testing.T) {
-	o, out, _ := asking(OutputTable)
+	o, out, _ := asking(cli.OutputTable)
 	x := &stream{Watch: &Watch{
 		Options: o,
-	}, p: newDisplay(o, ""), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
+	}, p: pipeline.NewDisplay(o, ""), open: map[trace.TraceID]*span.Trace{}, printed: map[trace.TraceID]bool{}}
 	for i := range 3 * maxPrinted {
 		b := spantest.New(strings.Repeat("x", i%7) + string(rune(i)))
 		b.Deployment(nil, 0, 1)
@@ -154,15 +145,17 @@ func TestWatchRefuses(t *testing.T) {
 	}{
 		"Name": {"", Watch{Names: []string{"web"}}, `"web" is not KIND/NAME`},
 		"Record": {
-			"", Watch{Record: "f", Server: Server{URL: "http://x", Named: true}}, "--record sees the cluster itself",
+			"",
+			Watch{Record: "f", Server: cli.Server{URL: "http://x", Named: true}},
+			"--record sees the cluster itself",
 		},
 		"OTLP": {"", Watch{
-			OTLP: "http://o", Server: Server{URL: "http://x", Named: true},
+			OTLP: "http://o", Server: cli.Server{URL: "http://x", Named: true},
 		}, "--otlp does not go with --server"},
 		"Direct": {"a server that is not asked does not matter", Watch{
-			Record: "f", Server: Server{URL: "http://x", Named: true, Direct: true},
+			Record: "f", Server: cli.Server{URL: "http://x", Named: true, Direct: true},
 		}, ""},
-		"Empty": {"", Watch{Record: "f", Server: Server{Named: true}}, ""},
+		"Empty": {"", Watch{Record: "f", Server: cli.Server{Named: true}}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

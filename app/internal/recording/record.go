@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+// Package recording writes and prints recordings: `lifeline record` and `lifeline replay`.
+package recording
 
 import (
 	"context"
@@ -8,7 +9,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -17,7 +20,7 @@ const sayEvery = 10 * time.Second
 
 // Record writes the observations of a cluster to a file: `lifeline record FILE`.
 type Record struct {
-	Options
+	cli.Options
 	File       string
 	Namespaces []string
 	For        time.Duration
@@ -28,50 +31,50 @@ type Record struct {
 func (r *Record) Run(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	signals, release := (&Command{Signals: r.Signals}).interrupts()
+	signals, release := cli.Interrupts(r.Signals)
 	defer release()
-	p, watcher, err := observe(ctx, r.Options, "", "")
+	p, watcher, err := pipeline.Watching(ctx, r.Options, "", "")
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	defer func() { err = errors.Join(err, end(p, watcher)) }()
-	file, err := observation.Create(r.File, observation.Header{Cluster: p.cluster, Started: r.now()})
+	defer func() { err = errors.Join(err, pipeline.End(p, watcher)) }()
+	file, err := observation.Create(r.File, observation.Header{Cluster: p.Cluster, Started: r.Time()})
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if err := watcher.Watch(ctx, watch.Scope{Namespaces: r.Namespaces}); err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	listed, stop := listed(ctx, watcher)
+	listed, stop := pipeline.Synced(ctx, watcher)
 	defer stop()
 	n, err := r.write(p, file, listed, signals)
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	p.say("recorded %d observations to %s", n, r.File)
-	return CodeOK, nil
+	p.Say("recorded %d observations to %s", n, r.File)
+	return cli.CodeOK, nil
 }
 
 func (r *Record) write(
-	p *pipeline, file *observation.File, listed <-chan struct{}, signals <-chan os.Signal,
+	p *pipeline.Pipeline, file *observation.File, listed <-chan struct{}, signals <-chan os.Signal,
 ) (n int, err error) {
-	enough, stop := after(r.For)
+	enough, stop := pipeline.After(r.For)
 	defer stop()
 	ticker := time.NewTicker(sayEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case o := <-p.in:
+		case o := <-p.In:
 			if err := file.Write(o); err != nil {
 				return n, err
 			}
 			n++
 		case <-listed:
 			listed = nil
-			p.say("recording to %s; Ctrl-C ends it", r.File)
+			p.Say("recording to %s; Ctrl-C ends it", r.File)
 		case <-ticker.C:
-			p.say("%d observations so far", n)
+			p.Say("%d observations so far", n)
 			if err := file.Flush(); err != nil {
 				return n, err
 			}
@@ -84,10 +87,10 @@ func (r *Record) write(
 }
 
 // rest writes the observations still in the queue.
-func (r *Record) rest(p *pipeline, file *observation.File, n int) (int, error) {
+func (r *Record) rest(p *pipeline.Pipeline, file *observation.File, n int) (int, error) {
 	for {
 		select {
-		case o := <-p.in:
+		case o := <-p.In:
 			if err := file.Write(o); err != nil {
 				return n, err
 			}

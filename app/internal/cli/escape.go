@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package cli
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 )
 
-// shown returns text from a cluster or a server in a form safe for a message: bounded and escaped.
-func shown(text string) string { return render.Escape(object.Bound(text)) }
+// Shown returns text from a cluster or a server in a form safe for a message: bounded and escaped.
+func Shown(text string) string { return render.Escape(object.Bound(text)) }
 
 // OneLine returns an error's text on one line and escaped.
 func OneLine(err error) string {
@@ -24,8 +24,8 @@ func OneLine(err error) string {
 	return render.Escape(strings.Join(lines, "; "))
 }
 
-// writeJSON writes v as one line of JSON without terminal control characters.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes v as one line of JSON without terminal control characters.
+func WriteJSON(w io.Writer, v any) error {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
 	enc.SetEscapeHTML(false)

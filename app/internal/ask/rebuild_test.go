@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"slices"
@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -97,15 +99,15 @@ func count(in []string, text string) int {
 }
 
 func TestTraceWithoutServer(t *testing.T) {
-	cluster := newFakeAPI(t)
-	cluster.store(
+	cluster := clitest.New(t)
+	cluster.Store(
 		"p",
 		"Pod",
 		`{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Gone","name":"g","uid":"uid-g","controller":true}]},
 		"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}}`,
 	)
-	cluster.store("other", "Pod", `{"metadata":{},"status":{"phase":"Pending"}}`)
-	cluster.store("c", "ConfigMap", `{"metadata":{}}`)
+	cluster.Store("other", "Pod", `{"metadata":{},"status":{"phase":"Pending"}}`)
+	cluster.Store("c", "ConfigMap", `{"metadata":{}}`)
 	kinds := meta.NewDefaultRESTMapper(nil)
 	for _, kind := range []string{"Pod", "ConfigMap", "Service"} {
 		kinds.Add(schema.GroupVersionKind{Version: "v1", Kind: kind}, meta.RESTScopeNamespace)
@@ -113,38 +115,39 @@ func TestTraceWithoutServer(t *testing.T) {
 	empty := serve(t, "cluster-1")
 	cases := map[string]struct {
 		reason, name, output string
-		server               Server
+		server               cli.Server
 		out, log             []string
 		err                  string
 	}{
-		"Tree": {"the first line says what it is", "pod/p", OutputTree, Server{Direct: true}, []string{
+		"Tree": {"the first line says what it is", "pod/p", cli.OutputTree, cli.Server{Direct: true}, []string{
 			"^" + rebuiltMark, "reconcile Pod shop/p",
 		}, []string{"cannot read Gone.example.com g, which owns it"}, ""},
-		"JSON": {"a document has nothing else in it", "pod/p", OutputJSON, Server{Direct: true}, []string{
+		"JSON": {"a document has nothing else in it", "pod/p", cli.OutputJSON, cli.Server{Direct: true}, []string{
 			`^{"resourceSpans"`, `"lifeline.time.source.start","value":{"stringValue":"object"}`,
 		}, []string{rebuiltMark}, ""},
-		"Server": {"a server that does not know it", "pod/p", OutputTree, Server{
+		"Server": {"a server that does not know it", "pod/p", cli.OutputTree, cli.Server{
 			URL: empty.URL, Named: true,
 		}, []string{"^" + rebuiltMark}, []string{"has no trace of Pod p in namespace shop"}, ""},
-		"None": {"there is none", "pod/none", OutputTree, Server{
+		"None": {"there is none", "pod/none", cli.OutputTree, cli.Server{
 			Direct: true,
 		}, nil, nil, "there is no Pod none in namespace shop, as far as you may read"},
-		"Silent": {"nobody reconciles it", "configmap/c", OutputTree, Server{
+		"Silent": {"nobody reconciles it", "configmap/c", cli.OutputTree, cli.Server{
 			Direct: true,
 		}, nil, nil, "no history can be rebuilt from ConfigMap c in namespace shop: "},
-		"Kind": {"the cluster has no such kind", "frob/x", OutputTree, Server{
+		"Kind": {"the cluster has no such kind", "frob/x", cli.OutputTree, cli.Server{
 			Direct: true,
 		}, nil, nil, "cannot trace frob/x: the cluster has no kind"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o, out, log := asking(tc.output)
-			o.Kubeconfig, o.Mapper = cluster.kubeconfig(t), func() (meta.RESTMapper, error) { return kinds, nil }
+			o.Kubeconfig, o.Mapper = cluster.Kubeconfig(t), func() (meta.RESTMapper, error) { return kinds, nil }
 			c := Trace{Options: o, Server: tc.server, Name: tc.name, Namespace: "shop"}
 			code, err := c.Run(t.Context())
-			if (code != CodeOK) != (tc.err != "") || (err != nil) != (tc.err != "") || err != nil && !strings.Contains(
-				err.Error(), tc.err,
-			) {
+			if (code != cli.CodeOK) != (tc.err != "") || (err != nil) != (tc.err != "") ||
+				err != nil && !strings.Contains(
+					err.Error(), tc.err,
+				) {
 				t.Fatalf("%s: code %d, %v, want %q", tc.reason, code, err, tc.err)
 			}
 			for _, want := range tc.out {

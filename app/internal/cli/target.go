@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package cli
 
 import (
 	"errors"
@@ -24,10 +24,10 @@ type Target struct {
 }
 
 // String returns the target's name in messages: "Deployment web".
-func (t Target) String() string { return shown(t.Kind.Kind) + " " + shown(t.Name) }
+func (t Target) String() string { return Shown(t.Kind.Kind) + " " + Shown(t.Name) }
 
-// ref returns the target's identity for a server.
-func (t Target) ref(namespace string) object.Ref {
+// Ref returns the target's identity for a server.
+func (t Target) Ref(namespace string) object.Ref {
 	ref := object.Ref{Kind: object.Kind{Group: t.Kind.Group, Kind: t.Kind.Kind}, Name: t.Name}
 	if t.Namespaced {
 		ref.Namespace = namespace
@@ -47,16 +47,16 @@ func CheckTarget(arg string) error {
 	return nil
 }
 
-// target resolves KIND/NAME by kind, resource or short name, with or without version and group.
+// Target resolves KIND/NAME by kind, resource or short name, with or without version and group.
 // Without strict, it falls back when the cluster is unavailable or lacks the kind. Then it accepts
 // Kubernetes' own kinds, and any other kind written exactly: Certificate.cert-manager.io. Its
 // errors contain only the reason.
-func (o *Options) target(arg string, strict bool) (Target, error) {
+func (o *Options) Target(arg string, strict bool) (Target, error) {
 	if err := CheckTarget(arg); err != nil {
 		return Target{}, err
 	}
 	kind, name, _ := strings.Cut(arg, "/")
-	target, err := o.mapped(kind, name)
+	target, err := o.Mapped(kind, name)
 	if err == nil {
 		return target, nil
 	}
@@ -71,8 +71,8 @@ func (o *Options) target(arg string, strict bool) (Target, error) {
 	return Target{}, err
 }
 
-// mapped resolves the kind by the cluster's discovery.
-func (o *Options) mapped(kind, name string) (Target, error) {
+// Mapped resolves the kind by the cluster's discovery.
+func (o *Options) Mapped(kind, name string) (Target, error) {
 	if o.Mapper == nil {
 		return Target{}, errors.New("there is no cluster to ask for its kinds")
 	}

@@ -1,14 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package cli
 
 import (
+	"io"
+	"path/filepath"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
 )
+
+// serve starts a server that watches a cluster, and returns its URL.
+func serve(t *testing.T, cluster string) *httptest.Server {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lifeline.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	handler, err := api.New(api.Options{
+		Store: s, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
+		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, Leading: true} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		handler.Close()
+		server.Close()
+	})
+	return server
+}
+
+// asking returns a client's options, and its standard error.
+func asking() (Options, *strings.Builder) {
+	log := &strings.Builder{}
+	return Options{
+		Streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: log},
+		Output:  OutputTable,
+		Environ: []string{},
+	}, log
+}
 
 func TestWhichServer(t *testing.T) {
 	ours, other, unnamed, hashed := serve(t, "cluster-1"), serve(t, "cluster-2\x1b"), serve(t, ""), serve(
@@ -16,7 +60,7 @@ func TestWhichServer(t *testing.T) {
 	)
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
-	cluster := newFakeAPI(t)
+	cluster := clitest.New(t)
 	cases := map[string]struct {
 		reason string
 		server Server
@@ -63,14 +107,14 @@ func TestWhichServer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, _, log := asking(OutputTable)
+			o, log := asking()
 			if !tc.nobody {
-				o.Kubeconfig = cluster.kubeconfig(t)
+				o.Kubeconfig = cluster.Kubeconfig(t)
 			}
 			if tc.env != "" {
 				o.Environ = append(o.Environ, EnvServer+"="+tc.env)
 			}
-			got, err := o.server(context.Background(), tc.server)
+			got, err := o.Connect(context.Background(), tc.server)
 			check(t, tc.reason, got, err, log.String(), tc.want, tc.log, tc.err)
 		})
 	}
@@ -86,9 +130,9 @@ func TestLocalServer(t *testing.T) {
 		}
 	}))
 	t.Cleanup(func() { close(stop); slow.Close() })
-	cluster := newFakeAPI(t)
-	down := newFakeAPI(t)
-	unreachable := down.kubeconfig(t)
+	cluster := clitest.New(t)
+	down := clitest.New(t)
+	unreachable := down.Kubeconfig(t)
 	down.Close()
 	cases := map[string]struct {
 		reason    string
@@ -109,8 +153,8 @@ func TestLocalServer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, _, log := asking(OutputTable)
-			o.Kubeconfig = cluster.kubeconfig(t)
+			o, log := asking()
+			o.Kubeconfig = cluster.Kubeconfig(t)
 			if tc.down {
 				o.Kubeconfig = unreachable
 			}
@@ -120,7 +164,7 @@ func TestLocalServer(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, reason string, got *session, err error, log, want, wantLog, wantErr string) {
+func check(t *testing.T, reason string, got *Session, err error, log, want, wantLog, wantErr string) {
 	t.Helper()
 	server := ""
 	if got != nil {

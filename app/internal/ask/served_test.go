@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"flag"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -99,9 +100,9 @@ func shift(t *span.Trace, minutes int) *span.Trace {
 }
 
 // asking returns a client's options and its output buffers.
-func asking(output string) (o Options, out, log *outputText) {
+func asking(output string) (o cli.Options, out, log *outputText) {
 	out, log = &outputText{}, &outputText{}
-	return Options{
+	return cli.Options{
 		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: log},
 		Output:  output,
 		Now:     func() time.Time { return asked },

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package recording
 
 import (
 	"context"
 	"errors"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/replay"
 )
 
 // Replay feeds a recording to the engine and prints the traces in it: `lifeline
 // replay FILE`.
 type Replay struct {
-	Options
+	cli.Options
 	File string
 	// OTLP is the same as in Command.
 	OTLP string
@@ -25,32 +27,32 @@ type Replay struct {
 func (r *Replay) Run(ctx context.Context) (code int, err error) {
 	file, err := observation.Open(r.File)
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	defer file.Close() // only read
-	p, err := newPipeline(ctx, r.Options, file.Header().Cluster, "", r.OTLP)
+	p, err := pipeline.New(ctx, r.Options, file.Header().Cluster, "", r.OTLP)
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	result, damage := replay.Traces(ctx, file.Reader)
 	if ctx.Err() != nil {
-		return CodeInterrupted, damage
+		return cli.CodeInterrupted, damage
 	}
 	if err := r.print(p, result); err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	if damage != nil {
-		return CodeError, damage
+		return cli.CodeError, damage
 	}
-	return CodeOK, nil
+	return cli.CodeOK, nil
 }
 
-func (r *Replay) print(p *pipeline, result replay.Result) error {
-	if len(result.Traces) == 0 && !r.machine() {
-		p.say("%s holds no change", r.File)
+func (r *Replay) print(p *pipeline.Pipeline, result replay.Result) error {
+	if len(result.Traces) == 0 && !r.Machine() {
+		p.Say("%s holds no change", r.File)
 		return nil
 	}
-	p.export(result.Traces, result.End)
-	return p.print(result.Traces, result.End)
+	p.Export(result.Traces, result.End)
+	return p.Print(result.Traces, result.End)
 }

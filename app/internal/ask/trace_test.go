@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -21,25 +22,25 @@ func TestTraceGolden(t *testing.T) {
 		output string
 		trace  Trace
 	}{
-		"trace-id": {"the beginning of an ID", OutputTree, Trace{Name: "4BF92F35"}},
-		"trace-object": {"the newest that began with it, though others are newer", OutputTree, Trace{
+		"trace-id": {"the beginning of an ID", cli.OutputTree, Trace{Name: "4BF92F35"}},
+		"trace-object": {"the newest that began with it, though others are newer", cli.OutputTree, Trace{
 			Name: "deploy/web", Namespace: "default",
 		}},
-		"trace-all":     {"the others are listed", OutputTree, Trace{Name: "deployment.apps/web", All: true}},
-		"trace-touched": {"none began with it", OutputTree, Trace{Name: "rs/web-6cf"}},
-		"trace-only":    {"there are no others", OutputTree, Trace{Name: "pod/web-6cf-p2"}},
-		"trace-table":   {"", OutputTable, Trace{Name: "pod/web-6cf-k2"}},
+		"trace-all":     {"the others are listed", cli.OutputTree, Trace{Name: "deployment.apps/web", All: true}},
+		"trace-touched": {"none began with it", cli.OutputTree, Trace{Name: "rs/web-6cf"}},
+		"trace-only":    {"there are no others", cli.OutputTree, Trace{Name: "pod/web-6cf-p2"}},
+		"trace-table":   {"", cli.OutputTable, Trace{Name: "pod/web-6cf-k2"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := tc.trace
 			var out, log *outputText
 			c.Options, out, log = asking(tc.output)
-			c.Server = Server{URL: server.URL, Named: true}
+			c.Server = cli.Server{URL: server.URL, Named: true}
 			if err := c.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if code, err := c.Run(context.Background()); code != CodeOK || err != nil {
+			if code, err := c.Run(context.Background()); code != cli.CodeOK || err != nil {
 				t.Fatalf("%s: code %d, %v", tc.reason, code, err)
 			}
 			golden(t, name, tc.reason, server.URL, out, log)
@@ -51,9 +52,9 @@ func TestTraceGolden(t *testing.T) {
 func TestTraceJSONIsThatOfTheTrace(t *testing.T) {
 	server := serve(t, "cluster-1")
 	for _, want := range []*span.Trace{spantest.Apply(), shift(spantest.Unschedulable(), 40)} {
-		o, out, _ := asking(OutputJSON)
-		c := Trace{Options: o, Server: Server{URL: server.URL, Named: true}, Name: want.ID.String()}
-		if code, err := c.Run(context.Background()); code != CodeOK || err != nil {
+		o, out, _ := asking(cli.OutputJSON)
+		c := Trace{Options: o, Server: cli.Server{URL: server.URL, Named: true}, Name: want.ID.String()}
+		if code, err := c.Run(context.Background()); code != cli.CodeOK || err != nil {
 			t.Fatalf("code %d, %v", code, err)
 		}
 		insight.Mark(want, asked)
@@ -71,10 +72,10 @@ func TestTraceJSONIsThatOfTheTrace(t *testing.T) {
 
 func TestTraceOfHostileTexts(t *testing.T) {
 	server := serve(t, "cluster-1")
-	for _, output := range []string{OutputTree, OutputTable} {
+	for _, output := range []string{cli.OutputTree, cli.OutputTable} {
 		o, out, log := asking(output)
-		c := Trace{Options: o, Server: Server{URL: server.URL, Named: true}, Name: spantest.Hostile().ID.String()}
-		if code, err := c.Run(context.Background()); code != CodeOK || err != nil {
+		c := Trace{Options: o, Server: cli.Server{URL: server.URL, Named: true}, Name: spantest.Hostile().ID.String()}
+		if code, err := c.Run(context.Background()); code != cli.CodeOK || err != nil {
 			t.Fatalf("code %d, %v", code, err)
 		}
 		if out.Len() == 0 || strings.ContainsAny(out.String()+log.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
@@ -85,7 +86,7 @@ func TestTraceOfHostileTexts(t *testing.T) {
 
 func TestTraceFails(t *testing.T) {
 	server := serve(t, "cluster-1")
-	asks := Server{URL: server.URL, Named: true}
+	asks := cli.Server{URL: server.URL, Named: true}
 	cases := map[string]struct {
 		reason string
 		trace  Trace
@@ -95,25 +96,27 @@ func TestTraceFails(t *testing.T) {
 			Name: "00000000ffff", Server: asks,
 		}, "cannot get trace 00000000ffff"},
 		"NoServer": {"IDs are known to servers only", Trace{
-			Name: "4bf92f35", Server: Server{Named: true},
+			Name: "4bf92f35", Server: cli.Server{Named: true},
 		}, "there is no server to look up a trace ID"},
 		"NoTrace": {"no cluster to rebuild it from", Trace{
 			Name: "cm/none", Namespace: "default", Server: asks,
 		}, "has no trace of ConfigMap none in namespace default"},
 		"NoKind": {"", Trace{Name: "frob/x", Server: asks}, "cannot trace frob/x"},
 		"NoKubeconfig": {
-			"neither server nor cluster", Trace{Name: "pod/x", Server: Server{Named: true}}, "there is no kubeconfig",
+			"neither server nor cluster",
+			Trace{Name: "pod/x", Server: cli.Server{Named: true}},
+			"there is no kubeconfig",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out *outputText
-			tc.trace.Options, out, _ = asking(OutputTree)
+			tc.trace.Options, out, _ = asking(cli.OutputTree)
 			if err := tc.trace.Validate(); err != nil {
 				t.Fatal(err)
 			}
 			code, err := tc.trace.Run(context.Background())
-			if code != CodeError || err == nil || !strings.Contains(err.Error(), tc.want) {
+			if code != cli.CodeError || err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: code %d, %v, want %q", tc.reason, code, err, tc.want)
 			}
 			if out.Len() > 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -16,23 +17,23 @@ import (
 // print writes the list in the selected format, as of asOf.
 func (l *List) print(found []api.Summary, asOf time.Time) error {
 	out := l.Streams.Out
-	if l.Output == OutputJSON {
+	if l.Output == cli.OutputJSON {
 		if found == nil {
 			found = []api.Summary{}
 		}
-		return writeJSON(out, api.Page{Traces: found})
+		return cli.WriteJSON(out, api.Page{Traces: found})
 	}
-	return render.List(out, summaries(found, asOf), l.listOptions(newScreen(out, l.environ())))
+	return render.List(out, summaries(found, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
 }
 
-func (l *List) listOptions(s screen) render.ListOptions {
+func (l *List) listOptions(s cli.Screen) render.ListOptions {
 	o := render.ListOptions{Wide: l.Output == OutputWide, Whole: l.Whole}
 	if len(l.Namespaces) == 1 {
 		o.Namespace = l.Namespaces[0]
 	}
-	o.Now, o.Color = l.now(), s.color
-	if s.terminal {
-		o.Width, _ = s.size()
+	o.Now, o.Color = l.Time(), s.Color
+	if s.Terminal {
+		o.Width, _ = s.Size()
 	}
 	return o
 }
@@ -41,10 +42,10 @@ func (l *List) listOptions(s screen) render.ListOptions {
 func (l *List) nothing() string {
 	text := "no traces"
 	if l.Name != "" {
-		text += " that touch " + shown(l.Name)
+		text += " that touch " + cli.Shown(l.Name)
 	}
 	if len(l.Namespaces) > 0 {
-		text += " in namespace " + shown(strings.Join(l.Namespaces, ","))
+		text += " in namespace " + cli.Shown(strings.Join(l.Namespaces, ","))
 	}
 	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Slow > 0 {
 		text += " match"

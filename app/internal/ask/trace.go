@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -25,8 +27,8 @@ const (
 
 // Trace prints one trace: `lifeline trace`.
 type Trace struct {
-	Options
-	Server Server
+	cli.Options
+	Server cli.Server
 	// Name is KIND/NAME, a trace ID or its prefix.
 	Name string
 	// Namespace is the object's namespace, if its kind is namespaced.
@@ -43,7 +45,7 @@ func (t *Trace) Validate() error {
 	if isTraceID(t.Name) {
 		return nil
 	}
-	return CheckTarget(t.Name)
+	return cli.CheckTarget(t.Name)
 }
 
 // isTraceID reports whether text is a trace ID or its prefix.
@@ -57,13 +59,13 @@ func isTraceID(text string) bool {
 // object and its relatives.
 func (t *Trace) Run(ctx context.Context) (code int, err error) {
 	if err := t.run(ctx); err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
-	return CodeOK, nil
+	return cli.CodeOK, nil
 }
 
 func (t *Trace) run(ctx context.Context) error {
-	server, err := t.server(ctx, t.Server)
+	server, err := t.Connect(ctx, t.Server)
 	if err != nil {
 		return err
 	}
@@ -73,14 +75,14 @@ func (t *Trace) run(ctx context.Context) error {
 	if isTraceID(t.Name) {
 		if server == nil {
 			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name "+
-				"one with --server or %s, or give KIND/NAME", EnvServer)
+				"one with --server or %s, or give KIND/NAME", cli.EnvServer)
 		}
 		return t.fetch(ctx, server, strings.ToLower(t.Name))
 	}
 	if server == nil {
 		return t.rebuild(ctx)
 	}
-	target, err := t.target(t.Name, false)
+	target, err := t.Target(t.Name, false)
 	if err != nil {
 		return fmt.Errorf("cannot trace %s: %w", t.Name, err)
 	}
@@ -91,32 +93,32 @@ func (t *Trace) run(ctx context.Context) error {
 	if t.Kubeconfig == nil {
 		return fmt.Errorf("the server at %s has no trace of %s", server.Server(), t.where(target))
 	}
-	t.say("the server at %s has no trace of %s", shown(server.Server()), t.where(target))
+	t.Say("the server at %s has no trace of %s", cli.Shown(server.Server()), t.where(target))
 	return t.rebuild(ctx)
 }
 
 // where returns the target with its namespace.
-func (t *Trace) where(target Target) string {
+func (t *Trace) where(target cli.Target) string {
 	if target.Namespaced && t.Namespace != "" {
-		return target.String() + " in namespace " + shown(t.Namespace)
+		return target.String() + " in namespace " + cli.Shown(t.Namespace)
 	}
 	return target.String()
 }
 
 // fetch prints the trace with that ID.
-func (t *Trace) fetch(ctx context.Context, server *session, id string) error {
+func (t *Trace) fetch(ctx context.Context, server *cli.Session, id string) error {
 	doc, err := server.Trace(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cannot get trace %s: %w", id, err)
 	}
-	now := later(doc.Summary.AsOf, server.info.AsOf)
-	p := newDisplay(t.Options, server.info.Cluster)
-	return errors.Join(p.print([]*span.Trace{doc.Trace}, now), p.view.Close())
+	now := later(doc.Summary.AsOf, server.About.AsOf)
+	p := pipeline.NewDisplay(t.Options, server.About.Cluster)
+	return errors.Join(p.Print([]*span.Trace{doc.Trace}, now), p.View.Close())
 }
 
 // find prints the target's best trace, if there is one, and reports the others.
-func (t *Trace) find(ctx context.Context, server *session, target Target) (bool, error) {
-	touching, more, err := collect(ctx, server.Client, client.Query{Object: target.ref(t.Namespace)}, lookBack)
+func (t *Trace) find(ctx context.Context, server *cli.Session, target cli.Target) (bool, error) {
+	touching, more, err := collect(ctx, server.Client, client.Query{Object: target.Ref(t.Namespace)}, lookBack)
 	if err != nil {
 		return false, fmt.Errorf("cannot look for traces of %s: %w", t.where(target), err)
 	}
@@ -132,7 +134,7 @@ func (t *Trace) find(ctx context.Context, server *session, target Target) (bool,
 
 // best returns the index of the newest trace that began with the target, or else of the newest
 // trace.
-func (t *Trace) best(touching []api.Summary, target Target) int {
+func (t *Trace) best(touching []api.Summary, target cli.Target) int {
 	for i, s := range touching {
 		if o := s.Object; o != nil && o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name {
 			return i
@@ -142,7 +144,7 @@ func (t *Trace) best(touching []api.Summary, target Target) int {
 }
 
 // others reports the traces that were not printed.
-func (t *Trace) others(server *session, touching []api.Summary, best int, more bool, target Target) error {
+func (t *Trace) others(server *cli.Session, touching []api.Summary, best int, more bool, target cli.Target) error {
 	newer, older := touching[:best], touching[best+1:]
 	n := len(newer) + len(older)
 	if n == 0 {
@@ -151,26 +153,26 @@ func (t *Trace) others(server *session, touching []api.Summary, best int, more b
 	if !t.All {
 		hint, them := "", "them"
 		if len(newer) > 0 {
-			hint = fmt.Sprintf(", the newest %.*s", minPrefix, shown(newer[0].TraceID))
+			hint = fmt.Sprintf(", the newest %.*s", minPrefix, cli.Shown(newer[0].TraceID))
 		}
 		if n == 1 && !more {
 			hint, them = strings.Replace(hint, "the newest ", "", 1), "it"
 		}
-		t.say("%s%s: --all lists %s", touch(target, n, more), hint, them)
+		t.Say("%s%s: --all lists %s", touch(target, n, more), hint, them)
 		return nil
 	}
-	t.say("%s:", touch(target, n, more))
+	t.Say("%s:", touch(target, n, more))
 	out := t.Streams.ErrOut
-	s := newScreen(out, t.environ())
+	s := cli.NewScreen(out, t.Environment())
 	l := List{Options: t.Options}
-	l.Output = OutputTable
+	l.Output = cli.OutputTable
 	return render.List(
-		out, summaries(append(newer[:len(newer):len(newer)], older...), server.info.AsOf), l.listOptions(s),
+		out, summaries(append(newer[:len(newer):len(newer)], older...), server.About.AsOf), l.listOptions(s),
 	)
 }
 
 // touch returns the number of the target's other traces as text.
-func touch(target Target, n int, more bool) string {
+func touch(target cli.Target, n int, more bool) string {
 	switch {
 	case more:
 		return fmt.Sprintf("more than %d other traces touch %s", n, target)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+// Package clitest has an API server for tests. It stores objects and runs no controllers.
+package clitest
 
 import (
 	"encoding/json"
@@ -21,8 +22,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
-// fakeAPI stores, lists and watches ConfigMaps and Pods. It runs no controllers.
-type fakeAPI struct {
+// API stores, lists and watches ConfigMaps and Pods. It runs no controllers.
+type API struct {
 	*httptest.Server
 
 	mu      sync.Mutex
@@ -51,9 +52,10 @@ func onlyMetadata(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
 }
 
-func newFakeAPI(t *testing.T) *fakeAPI {
+// New starts the server for the duration of a test. Its cluster is "cluster-1".
+func New(t *testing.T) *API {
 	t.Helper()
-	f := &fakeAPI{version: 100, changed: make(chan struct{})}
+	f := &API{version: 100, changed: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/namespaces/kube-system", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
@@ -86,7 +88,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	return f
 }
 
-func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
+func (f *API) create(w http.ResponseWriter, r *http.Request) {
 	var o map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -117,8 +119,8 @@ func (f *fakeAPI) create(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, o)
 }
 
-// store adds an existing object in namespace shop.
-func (f *fakeAPI) store(name, kind, text string) {
+// Store adds an existing object in namespace shop.
+func (f *API) Store(name, kind, text string) {
 	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		panic(err)
@@ -133,7 +135,7 @@ func (f *fakeAPI) store(name, kind, text string) {
 	f.objects = append(f.objects, stored{"/api/v1/namespaces/shop/" + strings.ToLower(kind) + "s", f.version, o})
 }
 
-func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
+func (f *API) list(w http.ResponseWriter, r *http.Request) {
 	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	if r.URL.Query().Get("watch") != "" {
 		f.watch(w, r, since)
@@ -160,7 +162,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
 	}, "items": items})
 }
 
-func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, since int) {
+func (f *API) watch(w http.ResponseWriter, r *http.Request, since int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	for {
@@ -189,8 +191,8 @@ func answer(w http.ResponseWriter, code int, o any) {
 	_ = json.NewEncoder(w).Encode(o)
 }
 
-// kubeconfig returns the user's kubeconfig, for the fake API server.
-func (f *fakeAPI) kubeconfig(t *testing.T) *proxy.Kubeconfig {
+// Kubeconfig returns the user's kubeconfig, for the fake API server.
+func (f *API) Kubeconfig(t *testing.T) *proxy.Kubeconfig {
 	t.Helper()
 	raw := clientcmdapi.NewConfig()
 	raw.Clusters["c"] = &clientcmdapi.Cluster{
@@ -207,8 +209,8 @@ func (f *fakeAPI) kubeconfig(t *testing.T) *proxy.Kubeconfig {
 	return k
 }
 
-// objectJSON is the JSON of an object that a command creates.
-func objectJSON(kind, name string) string {
+// ObjectJSON is the JSON of an object that a command creates.
+func ObjectJSON(kind, name string) string {
 	spec := ""
 	if strings.EqualFold(kind, "Pod") {
 		spec = `,"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}`

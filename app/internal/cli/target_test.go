@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package cli
 
 import (
 	"errors"
@@ -63,7 +63,7 @@ func TestTarget(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := (&Options{Mapper: tc.mapper}).target(tc.arg, tc.strict)
+			got, err := (&Options{Mapper: tc.mapper}).Target(tc.arg, tc.strict)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
@@ -76,7 +76,7 @@ func TestTarget(t *testing.T) {
 
 func TestTargetRef(t *testing.T) {
 	node := Target{Kind: schema.GroupKind{Kind: "Node"}, Name: "n1"}
-	if got := node.ref("shop").String(); got != "Node n1" {
+	if got := node.Ref("shop").String(); got != "Node n1" {
 		t.Errorf("got %q: a Node is in no namespace", got)
 	}
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+// Package ask prints traces: those of a server (ls, trace, watch), those of the cluster itself
+// (watch), and those rebuilt from the present state of an object (trace).
+package ask
 
 import (
 	"context"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -22,12 +25,12 @@ const OutputWide = "wide"
 const pageLength = 500
 
 // ListOutputs returns the output formats of a list, the default first.
-func ListOutputs() []string { return []string{OutputTable, OutputWide, OutputJSON} }
+func ListOutputs() []string { return []string{cli.OutputTable, OutputWide, cli.OutputJSON} }
 
 // List prints the traces of a server, newest first: `lifeline ls`.
 type List struct {
-	Options
-	Server Server
+	cli.Options
+	Server cli.Server
 	// Namespaces limits the list to traces that touch an object in this namespace; nil means every
 	// namespace. More than one is an error.
 	Namespaces []string
@@ -53,7 +56,7 @@ func (l *List) Validate() error {
 		if _, err := time.ParseDuration(l.Name); err == nil {
 			return fmt.Errorf("%q is not KIND/NAME; how slow is slow is said by --slow=%s", l.Name, l.Name)
 		}
-		if err := CheckTarget(l.Name); err != nil {
+		if err := cli.CheckTarget(l.Name); err != nil {
 			return err
 		}
 	}
@@ -84,33 +87,33 @@ func checkMoment(flag, text string) error {
 
 // Run prints the list. It returns an error without a server.
 func (l *List) Run(ctx context.Context) (code int, err error) {
-	server, err := l.server(ctx, l.Server)
+	server, err := l.Connect(ctx, l.Server)
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	if server == nil {
-		return CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline "+
-			"serve\", or name one with --server or %s", EnvServer)
+		return cli.CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline "+
+			"serve\", or name one with --server or %s", cli.EnvServer)
 	}
 	defer server.Close()
 	q, err := l.query()
 	if err != nil {
-		return CodeError, err
+		return cli.CodeError, err
 	}
 	found, more, err := collect(ctx, server.Client, q, l.Limit)
 	if err != nil {
-		return CodeError, fmt.Errorf("cannot list traces: %w", err)
+		return cli.CodeError, fmt.Errorf("cannot list traces: %w", err)
 	}
 	if len(found) == 0 {
-		l.say("%s", l.nothing())
+		l.Say("%s", l.nothing())
 	}
-	if err := l.print(found, server.info.AsOf); err != nil {
-		return CodeError, fmt.Errorf("cannot print the list: %w", err)
+	if err := l.print(found, server.About.AsOf); err != nil {
+		return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
 	}
 	if more {
-		l.say("these are the newest %d; --limit shows more", len(found))
+		l.Say("these are the newest %d; --limit shows more", len(found))
 	}
-	return CodeOK, nil
+	return cli.CodeOK, nil
 }
 
 func (l *List) query() (client.Query, error) {
@@ -123,11 +126,11 @@ func (l *List) query() (client.Query, error) {
 	if l.Name == "" {
 		return q, nil
 	}
-	target, err := l.target(l.Name, false)
+	target, err := l.Target(l.Name, false)
 	if err != nil {
 		return q, fmt.Errorf("cannot list traces of %s: %w", l.Name, err)
 	}
-	q.Object = target.ref(namespace)
+	q.Object = target.Ref(namespace)
 	return q, nil
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package ask
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -18,20 +20,20 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	if t.Kubeconfig == nil {
 		return proxy.ErrNoConfig
 	}
-	target, err := t.target(t.Name, true)
+	target, err := t.Target(t.Name, true)
 	if err != nil {
 		return fmt.Errorf("cannot trace %s: %w", t.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, rebuildPatience)
 	defer cancel()
-	p := newDisplay(t.Options, <-identify(ctx, t.Kubeconfig.Current()))
-	defer p.view.Close()
+	p := pipeline.NewDisplay(t.Options, <-pipeline.Identify(ctx, t.Kubeconfig.Current()))
+	defer p.View.Close()
 	seen, err := t.relatives(ctx, p, target)
 	if err != nil {
 		return err
 	}
-	now := t.now()
-	rebuilt := rebuild(p.cluster, seen, now)
+	now := t.Time()
+	rebuilt := rebuild(p.Cluster, seen, now)
 	if len(rebuilt) == 0 {
 		return fmt.Errorf(
 			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
@@ -39,13 +41,13 @@ func (t *Trace) rebuild(ctx context.Context) error {
 		)
 	}
 	mark := t.Streams.ErrOut
-	if t.Output == OutputTree {
+	if t.Output == cli.OutputTree {
 		mark = t.Streams.Out
 	}
 	if _, err := fmt.Fprintln(mark, rebuiltMark); err != nil {
 		return fmt.Errorf("cannot print the trace: %w", err)
 	}
-	return p.print(rebuilt, now)
+	return p.Print(rebuilt, now)
 }
 
 // rebuiltMark is the notice about the limited reliability of such a trace.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package cli
 
 import (
 	"io"
@@ -10,27 +10,28 @@ import (
 	"golang.org/x/term"
 )
 
-// screen describes an output stream: whether it is a terminal, and its colors.
-type screen struct {
-	terminal bool
-	color    bool
+// Screen describes an output stream: whether it is a terminal, and its colors.
+type Screen struct {
+	Terminal bool
+	Color    bool
 	fd       int
 }
 
-func newScreen(w io.Writer, environ []string) screen {
+// NewScreen describes w; environ is the environment.
+func NewScreen(w io.Writer, environ []string) Screen {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return screen{}
+		return Screen{}
 	}
 	kind := lookEnv(environ, "TERM")
 	if kind == "dumb" {
-		return screen{}
+		return Screen{}
 	}
-	return screen{terminal: true, color: lookEnv(environ, "NO_COLOR") == "", fd: int(file.Fd())}
+	return Screen{Terminal: true, Color: lookEnv(environ, "NO_COLOR") == "", fd: int(file.Fd())}
 }
 
-// size returns the terminal's width and height.
-func (s screen) size() (width, height int) {
+// Size returns the terminal's width and height.
+func (s Screen) Size() (width, height int) {
 	width, height, err := term.GetSize(s.fd)
 	if err != nil || width <= 0 || height <= 0 {
 		return 80, 24
@@ -49,4 +50,5 @@ func lookEnv(environ []string, name string) string {
 	return value
 }
 
-func (o *Options) env(name string) string { return lookEnv(o.environ(), name) }
+// Env returns the value of an environment variable.
+func (o *Options) Env(name string) string { return lookEnv(o.Environment(), name) }
