@@ -63,11 +63,14 @@ func TestWatchOutlivesTheServer(t *testing.T) {
 	apply(t, deployment(ns, "during", "v1", 1, "pull: 4s"))
 	tree.AwaitStderr(t, "sandbox during-")
 	s.Kill(t)
+	for _, w := range both {
+		w.AwaitStderr(t, "lost the connection to http://"+s.APIAddress()+"; trying again")
+	}
 	apply(t, deployment(ns, "down", "v1", 1))
 	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/down", "--timeout=4m")
 	s.Start(t)
 	for _, w := range both {
-		w.AwaitStderr(t, "the connection to http://"+s.APIAddress()+" was lost, and is there again")
+		w.AwaitStderr(t, "connected to http://"+s.APIAddress()+" again")
 		w.AwaitStdout(t, "during")
 	}
 	apply(t, deployment(ns, "after", "v1", 1))

@@ -81,8 +81,12 @@ func (x *stream) follow(server *cli.Session, events <-chan told, signals <-chan 
 				return cli.CodeError, fmt.Errorf("cannot watch by the server at %s: %w", server.Server(), t.err)
 			}
 			switch {
+			case t.event.Lost != nil:
+				x.p.Say("lost the connection to %s; trying again (%s)",
+					cli.Shown(server.Server()), cli.OneLine(t.event.Lost))
+				continue
 			case t.event.Synced && greeted:
-				x.p.Say("the connection to %s was lost, and is there again", cli.Shown(server.Server()))
+				x.p.Say("connected to %s again", cli.Shown(server.Server()))
 			case t.event.Synced:
 				greeted = true
 				x.p.Say("watching %s by the server at %s; Ctrl-C ends it", x.what(), cli.Shown(server.Server()))

@@ -59,12 +59,12 @@ func TestWatchByServer(t *testing.T) {
 		"Named": {
 			"only what the object is part of", Watch{Names: []string{"rs/web-6cf"}},
 			nil, []api.Update{{Trace: rollout, AsOf: asked}, {Trace: gone, AsOf: asked}},
-			[]string{"kubectl apply"}, nil, []string{"converged in 0.10s", "100ms   trace"},
+			[]string{"kubectl apply"}, nil, []string{"converged in 0.10s", "converged in 100ms"},
 		},
 		"Several": {
 			"any of several", Watch{Names: []string{"rs/web-6cf", "node/n"}},
 			nil, []api.Update{{Trace: rollout, AsOf: asked}, {Trace: gone, AsOf: asked}},
-			[]string{"kubectl apply"}, nil, []string{"100ms   trace"},
+			[]string{"kubectl apply"}, nil, []string{"converged in 100ms"},
 		},
 	}
 	for name, tc := range cases {

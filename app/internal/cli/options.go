@@ -16,7 +16,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
-// Lifeline's own exit codes. The traced command's failure code takes precedence.
+// Lifeline's own exit codes. After an interrupt the code is CodeInterrupted; otherwise the
+// failure code of the traced command takes precedence.
 const (
 	CodeOK          = 0
 	CodeError       = 1

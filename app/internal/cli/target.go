@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -33,6 +34,15 @@ func (t Target) Ref(namespace string) object.Ref {
 		ref.Namespace = namespace
 	}
 	return ref
+}
+
+// Argument returns an object as KIND/NAME, as the commands accept it.
+func Argument(o object.Ref) string {
+	name := strings.ToLower(o.Kind.Kind)
+	if kind.Of(o.Group, o.Kind.Kind).Resource == "" && o.Group != "" {
+		name = o.Kind.Kind + "." + o.Group
+	}
+	return Shown(name) + "/" + Shown(o.Name)
 }
 
 // Mapper returns the kinds of a cluster.

@@ -21,6 +21,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
+// DefaultSettle is the default of Options.Settle.
+const DefaultSettle = 2 * time.Second
+
 // Options says what an Engine works for. The zero value works.
 type Options struct {
 	// Cluster identifies the cluster; it is part of every derived trace ID.
@@ -28,7 +31,7 @@ type Options struct {
 	// Settle is how long a trace must have been quiet, after its last span
 	// has ended, before it counts as settled (rule L9): a kubelet looks at its
 	// containers once a second, so a crash right after the start shows in that
-	// time. Default 2 s.
+	// time. Default DefaultSettle.
 	Settle time.Duration
 	// Quiet is how long an object is still held to be reconciled whose kind
 	// does not say when it has converged (no observedGeneration): what its
@@ -77,7 +80,7 @@ type Engine struct {
 // New returns an Engine that has seen nothing.
 func New(opts Options) *Engine {
 	if opts.Settle <= 0 {
-		opts.Settle = 2 * time.Second
+		opts.Settle = DefaultSettle
 	}
 	if opts.Quiet <= 0 {
 		opts.Quiet = 3 * time.Second

@@ -91,7 +91,9 @@ func New(ctx context.Context, o cli.Options, cluster, record, otlp string) (*Pip
 func NewDisplay(o cli.Options, cluster string) *Pipeline {
 	p := &Pipeline{Options: o, Cluster: cluster, Screen: cli.NewScreen(o.Streams.ErrOut, o.Environment())}
 	if p.Screen.Terminal {
-		p.View = render.NewLive(o.Streams.ErrOut, p.Screen.Size, render.Options{Color: p.Screen.Color})
+		p.View = render.NewLive(o.Streams.ErrOut, p.Screen.Size, render.Options{
+			Color: p.Screen.Color, Settle: lifecycle.DefaultSettle,
+		})
 	} else {
 		p.View = render.NewPlain(o.Streams.ErrOut, render.Options{})
 	}

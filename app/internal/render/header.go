@@ -4,6 +4,7 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -11,13 +12,19 @@ import (
 )
 
 // header returns the line above a tree, or several lines in a narrow terminal. It has the change,
-// the actor or the exit code, the outcome, and the trace ID.
+// the actor or the exit code, the outcome, the start, and the trace ID.
 func header(t *span.Trace, o Options) []line {
 	title := piece{"empty trace", bold}
-	var by, verdict piece
+	var by, verdict, watching, when piece
 	if root := t.Root(); root != nil {
 		title.text = what(root, object.Ref{}, root.Object.Namespace != "")
 		verdict = verdictOf(t, root, o)
+		if o.Settle > 0 && t.Outcome == span.Converged {
+			watching = piece{fmt.Sprintf("watching %s for crashes", o.Settle), dim}
+		}
+		if !root.Start.IsZero() {
+			when = piece{root.Start.In(o.Now.Location()).Format("2006-01-02 15:04:05 MST"), dim}
+		}
 		if actor := escape(insight.Attribute(root, span.KeyActor)); actor != "" {
 			by = piece{"by " + actor, plain}
 		}
@@ -25,8 +32,23 @@ func header(t *span.Trace, o Options) []line {
 			by = piece{"exit code " + escape(code), red}
 		}
 	}
-	pieces := []piece{title, by, verdict, {"trace " + t.ID.String(), dim}}
+	pieces := []piece{title, by, verdict, watching, when, {"trace " + t.ID.String(), dim}}
 	return flow(pieces, o.width())
+}
+
+// summaryLine returns a trace as one line: the change, the outcome, and the start of the trace ID.
+func summaryLine(t *span.Trace, o Options) line {
+	root := t.Root()
+	if root == nil {
+		return line{{"empty trace", dim}}
+	}
+	id := piece{"  trace " + t.ID.String()[:8], dim}
+	verdict := verdictOf(t, root, o)
+	title := what(root, object.Ref{}, root.Object.Namespace != "")
+	title = squeeze(title, max(minWidth, o.width()/2))
+	room := o.width() - cells(title) - 2 - cells(id.text)
+	verdict.text = cut(verdict.text, max(minWidth, room))
+	return line{{title, plain}, {"  ", plain}, verdict, id}.clip(o.width())
 }
 
 // verdictOf returns the outcome and duration of a trace.

@@ -5,6 +5,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,8 +25,9 @@ const (
 // Live redraws trees in place on a terminal: each drawing replaces the last. All other output to
 // the terminal must be written through it.
 //
-// A tree taller than the screen is reduced to open and failed spans. Live is safe for concurrent
-// use.
+// The newest trace comes first. Traces without progress for a minute are one line each, below the
+// others. Trees taller than the screen are reduced to open and failed spans. Live is safe for
+// concurrent use.
 type Live struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -128,20 +130,65 @@ func clearDown(rows int) string {
 	return strings.Repeat(clearRest+"\n", rows) + up(rows)
 }
 
+// stuckAfter is the time without progress after which a trace is one line.
+const stuckAfter = time.Minute
+
+// split returns the traces to draw as trees, and those to draw as one line; both newest first. The
+// newest of all is a tree.
+func (l *Live) split() (trees, stuck []*span.Trace) {
+	sorted := slices.Clone(l.traces)
+	slices.SortStableFunc(sorted, func(a, b *span.Trace) int { return start(b).Compare(start(a)) })
+	for i, t := range sorted {
+		if i > 0 && l.o.Now.Sub(progress(t)) >= stuckAfter {
+			stuck = append(stuck, t)
+		} else {
+			trees = append(trees, t)
+		}
+	}
+	return trees, stuck
+}
+
+func start(t *span.Trace) time.Time {
+	if root := t.Root(); root != nil {
+		return root.Start.Time
+	}
+	return time.Time{}
+}
+
+// progress returns the time of the last start or end of a span.
+func progress(t *span.Trace) time.Time {
+	var last time.Time
+	for _, s := range t.Spans {
+		for _, at := range []time.Time{s.Start.Time, s.End.Time} {
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last
+}
+
 // frame draws all traces over the previous drawing's rows above the cursor. It leaves one line of
 // the screen for the cursor. No line fills the screen's width, because some terminals wrap at the
 // last cell.
 func (l *Live) frame(width, height, before int) string {
 	o := l.o
 	o.Width = max(width-1, minWidth)
+	newest, stuck := l.split()
 	var lines []line
 	for d := unlimited; d <= countEnded; d++ {
 		lines = lines[:0]
-		for i, t := range l.traces {
+		for i, t := range newest {
 			if i > 0 {
 				lines = append(lines, nil)
 			}
 			lines = append(lines, treeLines(t, o, d)...)
+		}
+		if len(stuck) > 0 && len(lines) > 0 {
+			lines = append(lines, nil)
+		}
+		for _, t := range stuck {
+			lines = append(lines, summaryLine(t, o))
 		}
 		if len(lines) < height {
 			break

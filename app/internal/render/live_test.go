@@ -244,6 +244,36 @@ func TestLiveFitsTheScreen(t *testing.T) {
 	}
 }
 
+func TestLiveNewestFirst(t *testing.T) {
+	stuck, older := spantest.Unschedulable(), spantest.CrashLoop()
+	fresh := spantest.New("fresh")
+	fresh.Deployment(nil, 95_000, 0)
+	fresh.Trace.Outcome = span.Unfinished
+	s := newScreen(t, 100, 40)
+	l := NewLive(s, s.size, Options{})
+	draw(t, l, 100, stuck, older, fresh.Trace)
+	got := strings.Split(s.text(), "\n")
+	if !strings.HasPrefix(got[0], "reconcile Deployment default/web") {
+		t.Errorf("the newest trace is not the first:\n%s", s.text())
+	}
+	if n := len(got); n < 4 || got[n-3] != "" || !strings.HasPrefix(got[n-2], "kubectl apply -f web.yaml  ") ||
+		!strings.HasPrefix(got[n-1], "kubectl apply -f web.yaml  ") {
+		t.Errorf("traces without progress are not one line each:\n%s", s.text())
+	}
+	draw(t, l, 100, stuck)
+	if got := s.text(); strings.Count(got, "\n") < 5 {
+		t.Errorf("a single trace without progress is not a tree:\n%s", got)
+	}
+}
+
+func TestLiveWatchesForCrashes(t *testing.T) {
+	s := newScreen(t, 160, 40)
+	draw(t, NewLive(s, s.size, Options{Settle: 2 * time.Second}), 5, spantest.Apply())
+	if got := s.text(); !strings.Contains(got, "converged in 4.21s   watching 2s for crashes   2026-03-01") {
+		t.Errorf("the reason for the wait is missing:\n%s", got)
+	}
+}
+
 func TestPlainTellsEachSpanOnce(t *testing.T) {
 	var out strings.Builder
 	p := NewPlain(&out, Options{})

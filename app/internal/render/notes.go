@@ -16,43 +16,40 @@ import (
 // maxNotes limits the event notes of one span.
 const maxNotes = 3
 
-// Attributes of events, as the engine sets them.
-const ()
-
-// annotate sets the notes of n and its descendants, and adds their texts to told. It does not
-// repeat a text, and a span that waits for its children leaves the reason to them. It reports
-// whether it added any note.
-func (n *node) annotate(told map[string]bool) (tells bool) {
+// annotate sets the notes of n and its descendants, and adds their texts to shown. It does not
+// repeat a cause: a parent keeps the part of its reason in front of it if it failed, and nothing if
+// it only waits. full keeps events that repeat each other. It reports whether it added any note.
+func (n *node) annotate(shown reasons, full bool) (notes bool) {
 	for _, c := range n.children {
-		if c.annotate(told) {
-			tells = true
+		if c.annotate(shown, full) {
+			notes = true
 		}
 	}
 	if n.span == nil {
-		return tells
+		return notes
 	}
 	s := n.span
 	reason := escape(s.Message)
-	n.notes = eventNotes(s.Events, reason)
 	stillWaiting := s.Open() || s.Outcome == span.Unfinished
-	if reason == "" || told[reason] || tells && stillWaiting && s.Status != span.StatusError {
-		return tells
-	}
-	told[reason] = true
+	head, repeated := shown.repeats(reason)
+	n.notes = eventNotes(s.Events, reason, shown, full)
 	switch {
+	case head == "", stillWaiting && s.Status != span.StatusError && (repeated || notes):
+		return notes
 	case stillWaiting:
-		n.notes = append(n.notes, piece{"waiting: " + reason, yellow})
+		n.notes = append(n.notes, piece{"waiting: " + head, yellow})
 	case failed(s):
-		n.notes = append(n.notes, piece{"failed: " + reason, red})
+		n.notes = append(n.notes, piece{"failed: " + head, red})
 	default:
-		n.notes = append(n.notes, piece{reason, dim})
+		n.notes = append(n.notes, piece{head, dim})
 	}
+	shown.show(reason)
 	return true
 }
 
 // eventNotes returns notes for the relevant events, once for repeated ones. It omits those that
-// repeat the span's reason.
-func eventNotes(events []span.Event, reason string) []piece {
+// repeat the span's reason or one in shown.
+func eventNotes(events []span.Event, reason string, shown reasons, full bool) []piece {
 	var texts []string
 	count := map[string]int{}
 	for _, e := range events {
@@ -61,6 +58,9 @@ func eventNotes(events []span.Event, reason string) []piece {
 		}
 		text := eventText(e)
 		if reason != "" && strings.HasSuffix(text, reason) {
+			continue
+		}
+		if _, repeated := shown.repeats(text); repeated && count[text] == 0 {
 			continue
 		}
 		if count[text] == 0 {
@@ -78,6 +78,9 @@ func eventNotes(events []span.Event, reason string) []piece {
 		if i == maxNotes && len(texts) > maxNotes+1 {
 			notes = append(notes, piece{fmt.Sprintf("… %d more events", len(texts)-i), dim})
 			break
+		}
+		if !full {
+			shown.show(text)
 		}
 		if c := count[text]; c > 1 {
 			text += fmt.Sprintf(" ×%d", c)

@@ -17,7 +17,8 @@ import (
 )
 
 // Plain writes traces to an output that cannot redraw: one line for each ended span, and one for
-// each change of a trace's pending condition. It replaces Live and is safe for concurrent use.
+// each change of a trace's pending condition. The cause of several failures is written once in a
+// trace. Plain replaces Live and is safe for concurrent use.
 type Plain struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -27,11 +28,15 @@ type Plain struct {
 	begin   time.Time
 	told    map[trace.SpanID]bool
 	waiting map[trace.TraceID]string
+	shown   map[trace.TraceID]reasons
 }
 
 // NewPlain returns an empty Plain. Of o it uses Color.
 func NewPlain(w io.Writer, o Options) *Plain {
-	return &Plain{w: w, o: o, told: map[trace.SpanID]bool{}, waiting: map[trace.TraceID]string{}}
+	return &Plain{
+		w: w, o: o, told: map[trace.SpanID]bool{}, waiting: map[trace.TraceID]string{},
+		shown: map[trace.TraceID]reasons{},
+	}
 }
 
 // Draw writes the changes in traces since the last call.
@@ -41,16 +46,24 @@ func (p *Plain) Draw(traces []*span.Trace, now time.Time) error {
 	var out bytes.Buffer
 	for _, t := range traces {
 		qualified := manyNamespaces(t)
+		shown := p.shown[t.ID]
+		if shown == nil {
+			shown = reasons{}
+			p.shown[t.ID] = shown
+		}
 		for _, s := range p.news(t) {
 			if p.begin.IsZero() {
 				p.begin = t.Spans[0].Start.Time
 			}
-			fmt.Fprintln(&out, p.line(s, qualified, now).string(p.o.Color))
+			fmt.Fprintln(&out, p.line(s, shown, qualified, now).string(p.o.Color))
 		}
 		reason := escape(t.Reason)
 		if t.Outcome == span.Unfinished && reason != "" && p.waiting[t.ID] != reason {
 			p.waiting[t.ID] = reason
-			fmt.Fprintln(&out, line{{"waiting: " + reason, yellow}}.string(p.o.Color))
+			if _, repeated := shown.repeats(reason); !repeated {
+				shown.show(reason)
+				fmt.Fprintln(&out, line{{"waiting: " + reason, yellow}}.string(p.o.Color))
+			}
 		}
 	}
 	if out.Len() == 0 {
@@ -85,7 +98,7 @@ func (p *Plain) news(t *span.Trace) []*span.Span {
 }
 
 // line renders an ended span, with times relative to the first trace's start.
-func (p *Plain) line(s *span.Span, qualified bool, now time.Time) line {
+func (p *Plain) line(s *span.Span, shown reasons, qualified bool, now time.Time) line {
 	l := line{
 		{pad("+"+brief(max(0, s.End.Sub(p.begin))), 7), dim},
 		{" " + what(s, object.Ref{}, qualified), plain},
@@ -95,8 +108,10 @@ func (p *Plain) line(s *span.Span, qualified bool, now time.Time) line {
 	if m := mark(s, false); m.text != "" {
 		l = append(l, piece{"  " + m.text, m.style})
 	}
-	if s.Message != "" {
-		l = append(l, piece{": " + escape(s.Message), plain})
+	reason := escape(s.Message)
+	if head, _ := shown.repeats(reason); head != "" {
+		l = append(l, piece{": " + head, plain})
 	}
+	shown.show(reason)
 	return l
 }

@@ -25,12 +25,15 @@ type Options struct {
 	Width int
 	// Color allows ANSI colours. The caller checks NO_COLOR and pipes.
 	Color bool
-	// Now is the end of open spans.
+	// Now is the end of open spans. Its location is that of the printed times.
 	Now time.Time
 	// Cluster is the UID of the cluster, for documents; may be empty.
 	Cluster string
 	// Full draws every span, without folding of similar siblings or foreign spans.
 	Full bool
+	// Settle is the time for which a converged trace is still watched, for the header of a live
+	// drawing; 0 omits it.
+	Settle time.Duration
 }
 
 func (o Options) width() int {

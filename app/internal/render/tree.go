@@ -45,7 +45,7 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 		tree.fold(o.Now)
 	}
 	tree.thin(d)
-	tree.annotate(map[string]bool{})
+	tree.annotate(reasons{}, o.Full)
 	lines := append(header(t, o), healing(t, o)...)
 	path := insight.CriticalPath(t, o.Now)
 	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/commandline"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
@@ -148,7 +149,58 @@ func (x *execution) finish() (int, error) {
 	if err != nil {
 		return cli.CodeError, err
 	}
+	if changed && x.Output == cli.OutputTree {
+		x.sayWhereToLook(traces)
+	}
 	return code, nil
+}
+
+// sayWhereToLook prints the command that shows the change later.
+func (x *execution) sayWhereToLook(traces []*span.Trace) {
+	subject := mainObject(traces[0])
+	if subject.Name == "" {
+		return
+	}
+	ask := "lifeline trace " + cli.Argument(subject)
+	if subject.Namespace != "" && subject.Namespace != x.Kubeconfig.Namespace() {
+		ask += " -n " + cli.Shown(subject.Namespace)
+	}
+	if x.interrupted && traces[0].Outcome == span.Unfinished {
+		x.Say("the change goes on in the cluster; to see it: %s", ask)
+		return
+	}
+	x.Say("to see this change again: %s", ask)
+}
+
+// mainObject returns the object with the most spans below it, among those that the command wrote;
+// the zero value if it wrote none.
+func mainObject(t *span.Trace) object.Ref {
+	root := t.Root()
+	if root == nil {
+		return object.Ref{}
+	}
+	byID := map[trace.SpanID]*span.Span{}
+	for _, s := range t.Spans {
+		byID[s.ID] = s
+	}
+	below := map[*span.Span]int{}
+	var best *span.Span
+	for _, s := range t.Spans {
+		top := s
+		for top.Parent != root.ID && byID[top.Parent] != nil {
+			top = byID[top.Parent]
+		}
+		if top.Parent != root.ID || top.Object.Name == "" {
+			continue
+		}
+		if below[top]++; best == nil || below[top] > below[best] {
+			best = top
+		}
+	}
+	if best == nil {
+		return object.Ref{}
+	}
+	return best.Object
 }
 
 // verdict returns the exit code, and prints the reason if the code is lifeline's own.
@@ -159,7 +211,9 @@ func (x *execution) verdict(traces []*span.Trace) int {
 	own := cli.CodeOK
 	for _, t := range traces {
 		if t.Outcome == span.Failed {
-			x.Say("failed: %s", cli.First(t.Reason, "see the trace"))
+			if !x.treeOnTerminal() { // its header has the reason
+				x.Say("failed: %s", cli.First(t.Reason, "see the trace"))
+			}
 			own = cli.CodeFailed
 		}
 	}
@@ -175,6 +229,11 @@ func (x *execution) verdict(traces []*span.Trace) int {
 		return x.code
 	}
 	return own
+}
+
+// treeOnTerminal reports whether the tree appears on the terminal of the messages.
+func (x *execution) treeOnTerminal() bool {
+	return x.Output == cli.OutputTree && x.Screen.Terminal && cli.NewScreen(x.Streams.Out, x.Environment()).Terminal
 }
 
 func unfinishedReason(traces []*span.Trace) string {

@@ -58,7 +58,7 @@ type Trace struct {
 	Trace *span.Trace
 }
 
-// Event is what Watch yields: one of the three is set.
+// Event is what Watch yields: one of the four is set.
 type Event struct {
 	// Trace is a new version of a trace, as a whole.
 	Trace *Trace
@@ -68,6 +68,8 @@ type Event struct {
 	// Synced: the open traces have all been told; what is new follows. It
 	// comes again after each time that the connection was lost.
 	Synced bool
+	// Lost is the error that ended the connection. Watch connects again.
+	Lost error
 }
 
 // New returns a Client of the server at that URL, or host:port; empty is

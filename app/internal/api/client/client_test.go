@@ -319,6 +319,8 @@ func TestWatch(t *testing.T) {
 		case e.Synced:
 			synced++
 			text = fmt.Sprint("synced ", synced)
+		case e.Lost != nil:
+			text = "lost"
 		}
 		got = append(got, text)
 		if do := then[text]; do != nil {
@@ -333,14 +335,15 @@ func TestWatch(t *testing.T) {
 		"waiting open",
 		"rollout open",
 		"synced 1",
+		"lost",
 		"waiting open",
 		"apply",
 		"withdrawn rollout",
 		"synced 2",
 		"withdrawn waiting",
 	}
-	slices.Sort(want[5:7]) // by their IDs
-	slices.Sort(got[min(5, len(got)):min(7, len(got))])
+	slices.Sort(want[6:8]) // by their IDs
+	slices.Sort(got[min(6, len(got)):min(8, len(got))])
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -32,7 +32,7 @@ const (
 
 // Watch yields every open trace that touches the object, then each new version,
 // until ctx ends or the loop breaks. When the connection is lost it connects
-// again, tells what became of the traces that were open, and goes on; traces
+// again, after an event with the error; it tells what became of the traces that were open, and goes on; traces
 // that began and ended meanwhile are in the list. An error ends it: the first
 // connection fails, the server cannot be reached again for two minutes, or says
 // that trying again is of no use.
@@ -51,7 +51,9 @@ func (c *Client) Watch(ctx context.Context, o object.Ref) iter.Seq2[Event, error
 				yield(Event{}, err)
 				return
 			}
-			w.failures++
+			if w.failures++; w.failures == 1 && !yield(Event{Lost: err}, nil) {
+				return
+			}
 			if !wait(ctx, c.pause) {
 				yield(Event{}, ctx.Err())
 				return
