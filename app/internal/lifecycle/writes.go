@@ -282,7 +282,26 @@ func writer(u, v *version, object bool) string {
 		}
 	}
 	if best < 0 {
-		return ""
+		return scaler(u, v)
 	}
 	return v.Managers[best].Name
+}
+
+// scaler names the managedFields entry of the scale subresource if the replicas changed; otherwise
+// it returns "". Such an entry has no time and stays the same at a second scaling, but it ends when
+// another manager sets the replicas. So it names the last manager that did.
+func scaler(u, v *version) string {
+	if u == nil || u.Workload == nil || v.Workload == nil || u.Workload.Replicas == v.Workload.Replicas {
+		return ""
+	}
+	name := ""
+	for _, m := range v.Managers {
+		if m.Subresource == "scale" {
+			if name != "" {
+				return ""
+			}
+			name = m.Name
+		}
+	}
+	return name
 }
