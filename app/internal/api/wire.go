@@ -20,6 +20,9 @@ type Info struct {
 	Cluster string `json:"cluster"`
 	// AsOf is how far the cluster's story has been stored.
 	AsOf time.Time `json:"asOf"`
+	// WatchingSince is the time since which this process has watched the
+	// cluster; nil if it does not.
+	WatchingSince *time.Time `json:"watchingSince,omitempty"`
 	// Identity is this member's name among replicas, Mode how it works with
 	// them (single, standby or shards), and Leading whether it watches now.
 	Identity string `json:"identity,omitempty"`

@@ -105,7 +105,7 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 		return cli.CodeError, fmt.Errorf("cannot list traces: %w", err)
 	}
 	if len(found) == 0 {
-		l.Say("%s", l.nothing())
+		l.Say("%s", l.nothing(server.About))
 	}
 	if err := l.print(found, server.About.AsOf); err != nil {
 		return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)

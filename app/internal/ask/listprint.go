@@ -3,10 +3,12 @@
 package ask
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
@@ -38,8 +40,8 @@ func (l *List) listOptions(s cli.Screen) render.ListOptions {
 	return o
 }
 
-// nothing returns the message for an empty list.
-func (l *List) nothing() string {
+// nothing returns the message for an empty list of that server.
+func (l *List) nothing(server api.Info) string {
 	text := "no traces"
 	if l.Name != "" {
 		text += " that touch " + cli.Shown(l.Name)
@@ -50,10 +52,27 @@ func (l *List) nothing() string {
 	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Slow > 0 {
 		text += " match"
 	}
+	if since := seenSince(server); !since.IsZero() {
+		text += fmt.Sprintf("; the server has traces since %s (%s ago)",
+			since.In(l.Time().Location()).Format("2006-01-02 15:04:05 MST"),
+			duration.HumanDuration(max(0, l.Time().Sub(since))))
+	}
 	if len(l.Namespaces) > 0 {
 		text += "; -A looks at every namespace"
 	}
 	return text
+}
+
+// seenSince returns the time since which a server has traces: the start of its watches, or its
+// oldest trace.
+func seenSince(server api.Info) time.Time {
+	var since time.Time
+	for _, at := range []*time.Time{server.WatchingSince, server.Stats.Oldest} {
+		if at != nil && (since.IsZero() || at.Before(since)) {
+			since = *at
+		}
+	}
+	return since
 }
 
 // summaries converts a server's summaries for package render. Open traces extend to asOf, because a

@@ -5,6 +5,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
@@ -190,5 +191,9 @@ func (s *server) info() api.Info {
 		Leading:  s.member.leads(),
 	}
 	s.state.set(func(st *state) { i.AsOf = st.asOf })
+	if at := s.member.came.Load(); i.Leading && at != math.MaxInt64 {
+		since := time.Unix(0, at).UTC()
+		i.WatchingSince = &since
+	}
 	return i
 }
