@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,12 +30,13 @@ type lsFlags struct {
 func newLs(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &lsFlags{common: newCommon(streams)}
 	cmd := &cobra.Command{
-		Use:     "ls [KIND/NAME]",
+		Use:     "ls [KIND[/NAME]]",
 		Aliases: []string{"list"},
 		Short:   "List the changes that a server has seen",
 		Long: `List the changes that a server has seen, newest first: when, who did what, how it
-ended and what took longest. With a name, only those that the object took part
-in are listed.
+ended and what took longest. With a kind or a name, only those that such an
+object took part in are listed. Labels (-l) are those of the objects in the
+cluster now.
 
 ` + serverHelp + `
 
@@ -43,8 +45,9 @@ asked.`,
 		Example: `  lifeline ls
   lifeline ls -A --failed --since 24h
   lifeline ls deployment/web --slow=30s -o wide
+  lifeline ls deploy -l app=web --since 1d --sort-by duration
+  lifeline ls --watch
   lifeline ls --open -o json --server http://lifeline.example:7070`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := f.complete(cmd, args)
@@ -61,8 +64,11 @@ asked.`,
 	flags.StringVarP(&f.list.Output, "output", "o", cli.OutputTable,
 		"how to print: "+strings.Join(ask.ListOutputs(), ", "))
 	flags.StringVar(&f.list.Since, "since", "",
-		"only what began after this time, or that long ago: 90m, 2026-03-01T12:00:00Z")
+		"only what began after this time, or that long ago: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.list.Until, "until", "", "only what began before this time, or longer ago than that")
+	flags.StringVarP(&f.list.Selector, "selector", "l", "", "only what touched an object with these labels, as in -l app=web")
+	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
+	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only what failed")
 	flags.BoolVar(&f.list.Open, "open", false, "only what has not ended yet")
 	flags.DurationVar(&f.list.Slow, "slow", 0,
@@ -74,16 +80,20 @@ asked.`,
 		cobra.FixedCompletions(ask.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
 	for _, flag := range []string{"since", "until", "slow"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions([]string{"10s", "10m", "1h", "24h"}, cobra.ShellCompDirectiveNoFileComp)))
+			cobra.FixedCompletions([]string{"10s", "10m", "1h", "1d"}, cobra.ShellCompDirectiveNoFileComp)))
 	}
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort-by",
+		cobra.FixedCompletions(ask.SortOrders(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))
 	return cmd
 }
 
 func (f *lsFlags) complete(cmd *cobra.Command, args []string) (*ask.List, error) {
 	l := f.list
-	if len(args) > 0 {
-		l.Name = args[0]
+	if names := joined(args); len(names) > 1 {
+		return nil, fmt.Errorf("lifeline ls takes one object, KIND/NAME or KIND NAME; there are %d", len(names))
+	} else if len(names) == 1 {
+		l.Name = names[0]
 	}
 	output := l.Output
 	o, err := f.maybeConnected()

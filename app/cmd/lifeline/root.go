@@ -30,7 +30,10 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		Short:         "One trace for everything that a change does in a Kubernetes cluster",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       buildVersion(),
 	}
+	root.SetVersionTemplate("lifeline {{.Version}}\n")
+	groupFlags(root)
 	if strings.HasPrefix(filepath.Base(argv0), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lifeline"}
 	}
@@ -99,7 +102,14 @@ func completeOutput(cmd *cobra.Command) {
 
 // addConfig adds kubectl's flags, with completion from the kubeconfig.
 func (c *common) addConfig(cmd *cobra.Command) {
+	before := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
 	c.config.AddFlags(cmd.Flags())
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !before[f.Name] && f.Name != "namespace" {
+			cobra.CheckErr(cmd.Flags().SetAnnotation(f.Name, ofKubeconfig, []string{"true"}))
+		}
+	})
 	complete := func(flag string, names func(clientcmdapi.Config) []string) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
 			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -160,6 +170,19 @@ func execute(ctx context.Context, r runner) error {
 		code = cli.CodeError
 	}
 	return &exit{code: code, err: err}
+}
+
+// joined returns the objects in args: kubectl's "deploy web" is "deploy/web".
+func joined(args []string) []string {
+	if len(args) == 2 && !strings.Contains(args[0]+args[1], "/") {
+		return []string{args[0] + "/" + args[1]}
+	}
+	return args
+}
+
+// oneObject is one, and accepts an object in two words.
+func oneObject(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error { return one(what)(cmd, joined(args)) }
 }
 
 // one requires exactly one argument, described by what.

@@ -19,7 +19,7 @@ type traceFlags struct {
 func newTrace(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &traceFlags{common: newCommon(streams)}
 	cmd := &cobra.Command{
-		Use:   "trace KIND/NAME | TRACE_ID",
+		Use:   "trace KIND/NAME | KIND NAME | TRACE_ID",
 		Short: "Show how an object came to be as it is, or one trace",
 		Long: `Show the trace of an object's last change, or the one with that ID, of which the
 first 8 digits will do. Of an object, the newest trace that began with it is
@@ -34,13 +34,14 @@ says so.
 
 Exit codes: 0 if a trace was printed, whatever it shows; 1 if there is none.`,
 		Example: `  lifeline trace deployment/web
+  lifeline trace deploy web
   lifeline trace pod/web-7c94b956c7-fh7fl -n shop --all
   lifeline trace 65e16b67 -o json > trace.json
   lifeline trace deployment/web --direct`,
-		Args:              one("an object (KIND/NAME) or a trace ID, as `lifeline ls` lists them"),
+		Args:              oneObject("an object (KIND/NAME) or a trace ID, as `lifeline ls` lists them"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := f.complete(cmd, args[0])
+			t, err := f.complete(cmd, joined(args)[0])
 			if err != nil {
 				return err
 			}

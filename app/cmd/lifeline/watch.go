@@ -38,7 +38,7 @@ Exit codes: 0 at the end of --for; 130 if you pressed Ctrl-C; 1 for an error.`,
   lifeline watch -A --direct --record seen.jsonl.gz`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := f.complete(cmd, args)
+			w, err := f.complete(cmd, joined(args))
 			if err != nil {
 				return err
 			}

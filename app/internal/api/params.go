@@ -18,6 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 // maxValue is how long the value of a parameter may be, in bytes.
@@ -89,7 +90,7 @@ func (p *params) moment(name string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	if back, err := time.ParseDuration(text); err == nil {
+	if back, err := timestamp.ParseAge(text); err == nil {
 		if back < 0 {
 			p.bad(name, "%.80q is in the future: durations count back from now", text)
 		}
@@ -97,7 +98,7 @@ func (p *params) moment(name string) time.Time {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		p.bad(name, `%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m"`, text)
+		p.bad(name, `%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m" or "1d"`, text)
 	}
 	return at
 }

@@ -8,14 +8,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 // OutputWide is a table with more columns.
@@ -25,7 +30,9 @@ const OutputWide = "wide"
 const pageLength = 500
 
 // ListOutputs returns the output formats of a list, the default first.
-func ListOutputs() []string { return []string{cli.OutputTable, OutputWide, cli.OutputJSON} }
+func ListOutputs() []string {
+	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName}
+}
 
 // List prints the traces of a server, newest first: `lifeline ls`.
 type List struct {
@@ -34,8 +41,11 @@ type List struct {
 	// Namespaces limits the list to traces that touch an object in this namespace; nil means every
 	// namespace. More than one is an error.
 	Namespaces []string
-	// Name, KIND/NAME, limits the list to traces that touch that object. It may be empty.
+	// Name, KIND/NAME or KIND, limits the list to traces that touch that object, or one of that
+	// kind. It may be empty.
 	Name string
+	// Selector limits the list to traces that touch an object of the cluster with these labels.
+	Selector string
 	// Since and Until bound the start: RFC 3339, or a duration back from now.
 	Since, Until string
 	Failed, Open bool
@@ -45,6 +55,14 @@ type List struct {
 	Limit int
 	// Whole prints trace IDs and names at full length.
 	Whole bool
+	// SortBy is one of SortOrders; empty means newest first.
+	SortBy string
+	// Watch prints changes after the list, until Signals.
+	Watch bool
+	// Signals receives the user's interrupts; nil means those of the process.
+	Signals <-chan os.Signal
+
+	table *render.GrowingList
 }
 
 // Validate returns an error for invalid options. It sends no request.
@@ -54,9 +72,9 @@ func (l *List) Validate() error {
 	}
 	if l.Name != "" {
 		if _, err := time.ParseDuration(l.Name); err == nil {
-			return fmt.Errorf("%q is not KIND/NAME; how slow is slow is said by --slow=%s", l.Name, l.Name)
+			return fmt.Errorf("%q is not KIND/NAME; the minimum duration is --slow=%s", l.Name, l.Name)
 		}
-		if err := cli.CheckTarget(l.Name); err != nil {
+		if err := cli.CheckTarget(l.Name); err != nil && strings.Contains(l.Name, "/") {
 			return err
 		}
 	}
@@ -66,6 +84,15 @@ func (l *List) Validate() error {
 	if l.Slow < 0 {
 		return fmt.Errorf("--slow %s: it must be more than 0", l.Slow)
 	}
+	if l.SortBy != "" && orders[l.SortBy] == nil {
+		return fmt.Errorf("--sort-by %q: known are %s", l.SortBy, strings.Join(SortOrders(), ", "))
+	}
+	if l.SortBy != "" && l.Watch {
+		return errors.New("--sort-by does not go with --watch: changes come in the order of time")
+	}
+	if err := checkSelector(l.Selector); err != nil {
+		return err
+	}
 	return errors.Join(checkMoment("--since", l.Since), checkMoment("--until", l.Until))
 }
 
@@ -74,14 +101,14 @@ func checkMoment(flag, text string) error {
 	if text == "" {
 		return nil
 	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+	if d, err := timestamp.ParseAge(text); err == nil && d >= 0 {
 		return nil
 	}
 	if _, err := time.Parse(time.RFC3339, text); err == nil {
 		return nil
 	}
 	return fmt.Errorf(
-		"%s %q: it must be a duration back from now, such as 90m, or a time, such as 2026-03-01T12:00:00Z", flag, text,
+		"%s %q: it must be a duration back from now, such as 90m or 1d, or a time, such as 2026-03-01T12:00:00Z", flag, text,
 	)
 }
 
@@ -100,10 +127,21 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return cli.CodeError, err
 	}
-	found, more, err := collect(ctx, server.Client, q, l.Limit)
+	var of []types.UID
+	var found []api.Summary
+	var more bool
+	if l.Selector != "" {
+		if of, err = l.selected(ctx, q.Object); err != nil {
+			return cli.CodeError, err
+		}
+		found, more, err = collectSelected(ctx, server.Client, q, of, l.Limit)
+	} else {
+		found, more, err = collect(ctx, server.Client, q, l.Limit)
+	}
 	if err != nil {
 		return cli.CodeError, fmt.Errorf("cannot list traces: %w", err)
 	}
+	l.sort(found)
 	if len(found) == 0 {
 		l.Say("%s", l.nothing(server.About))
 	}
@@ -112,6 +150,9 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 	}
 	if more {
 		l.Say("these are the newest %d; --limit shows more", len(found))
+	}
+	if l.Watch {
+		return l.follow(ctx, server, q, of, found)
 	}
 	return cli.CodeOK, nil
 }
@@ -126,9 +167,16 @@ func (l *List) query() (client.Query, error) {
 	if l.Name == "" {
 		return q, nil
 	}
-	target, err := l.Target(l.Name, false)
+	named := l.Name
+	if !strings.Contains(named, "/") {
+		named += "/*" // only its kind counts
+	}
+	target, err := l.Target(named, false)
 	if err != nil {
 		return q, fmt.Errorf("cannot list traces of %s: %w", l.Name, err)
+	}
+	if named != l.Name {
+		target.Name = ""
 	}
 	q.Object = target.Ref(namespace)
 	return q, nil

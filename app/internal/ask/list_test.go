@@ -39,6 +39,11 @@ func TestListGolden(t *testing.T) {
 		"ls-nothing": {
 			"nothing of an object", cli.OutputTable, List{Name: "Certificate.cert-manager.io/none", Since: "10m"},
 		},
+		"ls-kind":      {"only what touches one of the kind", cli.OutputTable, List{Name: "deploy"}},
+		"ls-sort":      {"the largest last", cli.OutputTable, List{SortBy: "duration"}},
+		"ls-name":      {"trace IDs for other commands", cli.OutputName, List{Failed: true}},
+		"ls-yaml":      {"the JSON as YAML", cli.OutputYAML, List{Since: "31m"}},
+		"ls-days":      {"days, as in kubectl", cli.OutputTable, List{Since: "1d", Limit: 1}},
 		"ls-json-none": {"an empty list, not null", cli.OutputJSON, List{Name: "cm/none"}},
 	}
 	for name, tc := range cases {
@@ -108,12 +113,15 @@ func TestListRefuses(t *testing.T) {
 			List{Options: cli.Options{Output: cli.OutputTree}},
 			`unknown output "tree": known are table, wide, json`,
 		},
-		"Since": {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
-		"Until": {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
-		"Limit": {"", List{Limit: -1}, "--limit -1"},
-		"Slow":  {"", List{Slow: -1}, "--slow -1ns"},
-		"Name":  {"", List{Name: "web"}, `"web" is not KIND/NAME`},
-		"Split": {"--slow 30s is two arguments", List{Name: "30s"}, "--slow=30s"},
+		"Since":    {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
+		"Until":    {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
+		"Limit":    {"", List{Limit: -1}, "--limit -1"},
+		"Slow":     {"", List{Slow: -1}, "--slow -1ns"},
+		"Name":     {"", List{Name: "deploy/"}, `"deploy/" is not KIND/NAME`},
+		"Order":    {"", List{SortBy: "age"}, `--sort-by "age": known are duration, outcome, spans`},
+		"Ordered":  {"", List{SortBy: "start", Watch: true}, "--sort-by does not go with --watch"},
+		"Selector": {"", List{Selector: "a=b=c"}, `--selector "a=b=c": `},
+		"Split":    {"--slow 30s is two arguments", List{Name: "30s"}, "--slow=30s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

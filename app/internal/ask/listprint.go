@@ -19,13 +19,26 @@ import (
 // print writes the list in the selected format, as of asOf.
 func (l *List) print(found []api.Summary, asOf time.Time) error {
 	out := l.Streams.Out
-	if l.Output == cli.OutputJSON {
-		if found == nil {
-			found = []api.Summary{}
-		}
-		return cli.WriteJSON(out, api.Page{Traces: found})
+	if found == nil {
+		found = []api.Summary{}
 	}
-	return render.List(out, summaries(found, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
+	switch l.Output {
+	case cli.OutputJSON:
+		return cli.WriteJSON(out, api.Page{Traces: found})
+	case cli.OutputYAML:
+		return cli.WriteYAML(out, api.Page{Traces: found})
+	case cli.OutputName:
+		for i := range found {
+			if _, err := fmt.Fprintln(out, cli.Shown(found[i].TraceID)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if l.table == nil {
+		l.table = render.NewGrowingList(out)
+	}
+	return l.table.Add(summaries(found, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
 }
 
 func (l *List) listOptions(s cli.Screen) render.ListOptions {
@@ -45,6 +58,9 @@ func (l *List) nothing(server api.Info) string {
 	text := "no traces"
 	if l.Name != "" {
 		text += " that touch " + cli.Shown(l.Name)
+	}
+	if l.Selector != "" {
+		text += " that touch an object with labels " + cli.Shown(l.Selector)
 	}
 	if len(l.Namespaces) > 0 {
 		text += " in namespace " + cli.Shown(strings.Join(l.Namespaces, ","))

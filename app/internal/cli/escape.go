@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
@@ -45,5 +48,37 @@ func WriteJSON(w io.Writer, v any) error {
 		}
 	}
 	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// quoted is an escaped noncharacter in front of a string. It makes the YAML writer choose double
+// quotes, which allow escapes, and is removed afterwards.
+const quoted = `\uFFFE`
+
+// special matches a JSON string with the escape of a character outside ASCII.
+var special = regexp.MustCompile(`"((?:[^"\\]|\\[^u])*\\u(?:[^"\\]|\\.)*")`)
+
+// WriteYAML writes v as a YAML document after a separator, with the escapes of WriteJSON.
+func WriteYAML(w io.Writer, v any) error {
+	var doc bytes.Buffer
+	if err := WriteJSON(&doc, v); err != nil {
+		return err
+	}
+	text, err := yaml.JSONToYAML(special.ReplaceAll(doc.Bytes(), []byte(`"\uFFFE$1`)))
+	if err != nil {
+		return err
+	}
+	out := bytes.NewBufferString("---\n")
+	for _, r := range strings.ReplaceAll(string(text), quoted, "") {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(out, `\u%04x`, r)
+		default:
+			fmt.Fprintf(out, `\U%08x`, r)
+		}
+	}
+	_, err = w.Write(out.Bytes())
 	return err
 }

@@ -33,10 +33,12 @@ const (
 	OutputTree  = "tree"
 	OutputTable = "table"
 	OutputJSON  = "json"
+	OutputYAML  = "yaml"
+	OutputName  = "name"
 )
 
 // Outputs returns the output formats, the default first.
-func Outputs() []string { return []string{OutputTree, OutputTable, OutputJSON} }
+func Outputs() []string { return []string{OutputTree, OutputTable, OutputJSON, OutputYAML, OutputName} }
 
 // CheckOutput returns an error for an unknown output format.
 func CheckOutput(name string) error {
@@ -53,7 +55,7 @@ type Options struct {
 	// Mapper returns the kinds of the kubeconfig's cluster; nil without a cluster.
 	Mapper  Mapper
 	Streams genericiooptions.IOStreams
-	// Output is tree, table or json. Full draws every span in the final tree.
+	// Output is one of Outputs. Full draws every span in the final tree.
 	Output string
 	Full   bool
 	// Version is the build version in requests to API servers.
@@ -73,7 +75,9 @@ func (o *Options) Time() time.Time {
 }
 
 // Machine reports whether the output is a document for programs, without any other text.
-func (o *Options) Machine() bool { return o.Output == OutputJSON }
+func (o *Options) Machine() bool {
+	return o.Output == OutputJSON || o.Output == OutputYAML || o.Output == OutputName
+}
 
 // Say prints one line for the user before a pipeline exists.
 func (o *Options) Say(format string, args ...any) {

@@ -32,6 +32,11 @@ func (p *Pipeline) PrintTo(out io.Writer, traces []*span.Trace, now time.Time, s
 	case cli.OutputJSON:
 		Mark(traces, now)
 		err = render.JSON(out, traces, o)
+	case cli.OutputYAML:
+		Mark(traces, now)
+		err = render.YAML(out, traces, o)
+	case cli.OutputName:
+		err = render.Names(out, traces)
 	case cli.OutputTable:
 		err = render.Table(out, traces, o)
 	default:

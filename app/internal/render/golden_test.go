@@ -76,7 +76,11 @@ func TestGolden(t *testing.T) {
 			"open spans end now, unfinished", render.JSON, one(spantest.Unschedulable()), render.Options{},
 		},
 		"json-hostile": {"valid UTF-8", render.JSON, one(spantest.Hostile()), render.Options{}},
-		"json-none":    {"an empty document, not an empty object", render.JSON, nil, render.Options{}},
+		"yaml-waiting": {"the same as YAML", render.YAML, one(spantest.Unschedulable()), render.Options{}},
+		"names": {"trace IDs, one a line", func(w io.Writer, traces []*span.Trace, _ render.Options) error {
+			return render.Names(w, traces)
+		}, spantest.Healing(), render.Options{}},
+		"json-none": {"an empty document, not an empty object", render.JSON, nil, render.Options{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -3,12 +3,14 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -35,4 +37,28 @@ func JSON(w io.Writer, traces []*span.Trace, o Options) error {
 	}
 	_, err = w.Write(append(doc, '\n'))
 	return err
+}
+
+// YAML writes the document of JSON as YAML, after a document separator.
+func YAML(w io.Writer, traces []*span.Trace, o Options) error {
+	var doc bytes.Buffer
+	if err := JSON(&doc, traces, o); err != nil {
+		return err
+	}
+	text, err := yaml.JSONToYAML(doc.Bytes())
+	if err != nil {
+		return fmt.Errorf("cannot write traces as YAML: %w", err)
+	}
+	_, err = w.Write(append([]byte("---\n"), text...))
+	return err
+}
+
+// Names writes the trace IDs, one a line.
+func Names(w io.Writer, traces []*span.Trace) error {
+	for _, t := range traces {
+		if _, err := fmt.Fprintln(w, t.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -30,18 +30,36 @@ type ListOptions struct {
 // List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and
 // action, outcome, and the slowest work. It writes nothing for no traces.
 func List(w io.Writer, traces []store.Summary, o ListOptions) error {
+	return NewGrowingList(w).Add(traces, o)
+}
+
+// GrowingList draws lists below each other as one: with one header, and columns that never become
+// narrower. It is not safe for concurrent use.
+type GrowingList struct {
+	w      io.Writer
+	begun  bool
+	widths [numColumns]int
+}
+
+// NewGrowingList returns an empty list on w.
+func NewGrowingList(w io.Writer) *GrowingList { return &GrowingList{w: w} }
+
+// Add draws rows as List does.
+func (l *GrowingList) Add(traces []store.Summary, o ListOptions) error {
 	if len(traces) == 0 {
 		return nil
 	}
 	rows := make([]listRow, 0, len(traces)+1)
-	rows = append(rows, listHeader(o))
+	if !l.begun {
+		rows = append(rows, listHeader(o))
+	}
 	for i := range traces {
 		rows = append(rows, listTrace(&traces[i], o))
 	}
-	widths := fitList(rows, o)
-	out := bufio.NewWriter(w)
+	l.begun, l.widths = true, fitList(rows, l.widths, o)
+	out := bufio.NewWriter(l.w)
 	for _, r := range rows {
-		fmt.Fprintln(out, r.line(widths, o).string(o.Color))
+		fmt.Fprintln(out, r.line(l.widths, o).string(o.Color))
 	}
 	return out.Flush()
 }
@@ -52,11 +70,10 @@ func (o ListOptions) cuts() bool { return o.Width > 0 && !o.whole() }
 // whole reports whether everything has full length.
 func (o ListOptions) whole() bool { return o.Wide || o.Whole }
 
-// fitList sets each column's width to that of its widest cell. In narrow lines, names shrink first,
+// fitList sets each column's width to that of its widest cell, or more where widths has more. In narrow lines, names shrink first,
 // then whole columns go. The slowest work goes before the action becomes unrecognisable, then the
 // actor.
-func fitList(rows []listRow, o ListOptions) [numColumns]int {
-	var widths [numColumns]int
+func fitList(rows []listRow, widths [numColumns]int, o ListOptions) [numColumns]int {
 	for _, r := range rows {
 		for i := range r.columns {
 			widths[i] = max(widths[i], r.width(i))

@@ -13,10 +13,10 @@ func TestReasons(t *testing.T) {
 		head     string
 		repeated bool
 	}{
-		"New":    {reason: "a new cause stays whole", text: pull, head: pull},
-		"Same":   {reason: "nothing is left of a repetition", shown: []string{pull}, text: pull, repeated: true},
-		"Empty":  {reason: "an empty text has no cause", shown: []string{"", pull}, text: ""},
-		"Colon":  {reason: "an empty text before it hides nothing", shown: []string{""}, text: "Pod web: ", head: "Pod web: "},
+		"New":   {reason: "a new cause stays whole", text: pull, head: pull},
+		"Same":  {reason: "nothing is left of a repetition", shown: []string{pull}, text: pull, repeated: true},
+		"Empty": {reason: "an empty text has no cause", shown: []string{"", pull}, text: ""},
+		"Colon": {reason: "an empty text before it hides nothing", shown: []string{""}, text: "Pod web: ", head: "Pod web: "},
 		"Parent": {
 			reason: "the part in front of the cause", shown: []string{pull}, repeated: true,
 			text: "progress deadline exceeded: " + pull, head: "progress deadline exceeded",

@@ -91,6 +91,9 @@ type state struct {
 	// asOf is when what is stored stood so; looked is when the loop was last
 	// alive, by the wall clock.
 	asOf, looked time.Time
+	// watching is the time since which this process watches the cluster; zero
+	// before the first lists are complete.
+	watching time.Time
 	// trouble is why the last look could not be stored, said what was logged
 	// of it.
 	trouble error

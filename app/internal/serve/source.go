@@ -58,6 +58,7 @@ func (s *server) watch(ctx context.Context) error {
 	}
 	s.member.came.CompareAndSwap(math.MaxInt64, s.clock.Now().UnixNano())
 	s.behind.synced.Store(true)
+	s.state.set(func(st *state) { st.watching = s.clock.Now() })
 	s.loop.do(func(r *recorder) { r.orphans.since = s.clock.Now() })
 	// A server that is killed before it has stored how things stood knows
 	// nothing of what changes until it is back: it is ready only then.

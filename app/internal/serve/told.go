@@ -5,7 +5,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
@@ -190,10 +189,11 @@ func (s *server) info() api.Info {
 		Mode:     c.Mode,
 		Leading:  s.member.leads(),
 	}
-	s.state.set(func(st *state) { i.AsOf = st.asOf })
-	if at := s.member.came.Load(); i.Leading && at != math.MaxInt64 {
-		since := time.Unix(0, at).UTC()
-		i.WatchingSince = &since
-	}
+	s.state.set(func(st *state) {
+		if i.AsOf = st.asOf; !st.watching.IsZero() {
+			since := st.watching.UTC()
+			i.WatchingSince = &since
+		}
+	})
 	return i
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// follow prints a row for each trace that begins, ends or changes its outcome, until an interrupt:
+// `lifeline ls --watch`. shown are the entries printed so far.
+func (l *List) follow(ctx context.Context, server *cli.Session, q client.Query, of []types.UID, shown []api.Summary) (int, error) {
+	signals, release := cli.Interrupts(l.Signals)
+	defer release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	states := map[string]string{}
+	for i := range shown {
+		states[shown[i].TraceID] = state(&shown[i])
+	}
+	for e, err := range server.Watch(ctx, q.Object) {
+		switch {
+		case ctx.Err() != nil:
+			return cli.CodeInterrupted, nil
+		case err != nil:
+			return cli.CodeError, fmt.Errorf("cannot watch the server at %s: %w", server.Server(), err)
+		case e.Lost != nil:
+			l.Say("lost the connection to %s; trying again", cli.Shown(server.Server()))
+		case e.Trace != nil && e.Trace.Trace != nil:
+			s := e.Trace.Summary
+			if !l.matches(&s) || !touches(e.Trace.Trace, of) || states[s.TraceID] == state(&s) {
+				continue
+			}
+			states[s.TraceID] = state(&s)
+			if err := l.print([]api.Summary{s}, s.AsOf); err != nil {
+				return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
+			}
+		}
+	}
+	return cli.CodeInterrupted, nil
+}
+
+// state is the part of an entry whose change prints a new row.
+func state(s *api.Summary) string {
+	if s.Open && s.Outcome != span.Failed {
+		return "open"
+	}
+	return fmt.Sprint(s.Open, s.Outcome)
+}
+
+// matches applies the filters that the server's stream lacks.
+func (l *List) matches(s *api.Summary) bool {
+	return (!l.Failed || s.Outcome == span.Failed) && (!l.Open || s.Open) && time.Duration(s.Duration) >= l.Slow
+}
+
+// touches reports whether the trace contains one of the objects; of is nil for any.
+func touches(t *span.Trace, of []types.UID) bool {
+	return of == nil || slices.ContainsFunc(t.Spans, func(s *span.Span) bool {
+		return s.Object != (object.Ref{}) && slices.Contains(of, s.Object.UID)
+	})
+}
