@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// tracked keeps the book of a queue. Each add is noted before the queue hears
-// of it, so that no turn begins before its add is known.
+// tracked records the turns of a queue. It records each add before the queue receives it, so no
+// turn begins before its add is recorded.
 type tracked[T comparable] struct {
 	inner    workqueue.TypedRateLimitingInterface[T]
-	direct   workqueue.TypedInterface[T]    // where an add without delay goes
-	priority priorityqueue.PriorityQueue[T] // inner, if it is one
+	direct   workqueue.TypedInterface[T]    // target of an add without delay
+	priority priorityqueue.PriorityQueue[T] // inner, if it is a priority queue
 	limiter  workqueue.TypedRateLimiter[T]
 	settings
 	book book[T]
