@@ -139,8 +139,8 @@ func TestReadForeign(t *testing.T) {
 		"Tekton": {
 			"a PipelineRun of Tekton's own tests",
 			annotated{
-				"tekton.dev/pipelinerunSpanContext": `{"traceparent":"00-0f57e147e992b304d977436289d10628-` +
-					`73d5909e31793992-01"}`,
+				"tekton.dev/pipelinerunSpanContext": `{"traceparent":` +
+					`"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01"}`,
 			},
 			TektonPipelineRun,
 			"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01",

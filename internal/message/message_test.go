@@ -340,8 +340,11 @@ func TestQuotesOfPrograms(t *testing.T) {
 
 func TestTermination(t *testing.T) {
 	const start = `exec: "x": executable file not found in $PATH: unknown`
-	for reason, want := range map[string]string{"StartError": `exec: "` + Withheld + `": executable file not ` +
-		`found in $PATH: unknown`, "Error": Withheld, "": Withheld} {
+	for reason, want := range map[string]string{
+		"StartError": `exec: "` + Withheld + `": executable file not found in $PATH: unknown`,
+		"Error":      Withheld,
+		"":           Withheld,
+	} {
 		if got := Termination(reason, start); got != want {
 			t.Errorf("%s: got %q, want %q", reason, got, want)
 		}
