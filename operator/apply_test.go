@@ -106,8 +106,8 @@ func TestApplyTakesNothingOver(t *testing.T) {
 			false,
 			"same",
 		},
-		"its own, changed":  {"P1", stamped(note("head", apply, both...)), "2", false, "new"},
-		"nobody's, changed": {"P1", stamped(note("other", apply)), "2", false, "new"},
+		"its own, changed":          {"P1", stamped(note("head", apply, both...)), "2", false, "new"},
+		"without a setter, changed": {"P1", stamped(note("other", apply)), "2", false, "new"},
 		"another's, unchanged": {
 			"sending the context would add a second owner",
 			stamped(note("other", apply, both...)),

@@ -247,7 +247,7 @@ func TestReads(t *testing.T) {
 		want   []string
 	}{
 		"by default": {reason: "reads are off", do: gets, want: []string{"create ConfigMap", "head reconcile"}},
-		"asked for": {
+		"with WithReads": {
 			reason: "a read from an informer has no span",
 			opts:   []operator.Option{operator.WithReads()},
 			do:     gets,

@@ -82,7 +82,7 @@ func TestConverged(t *testing.T) {
 		obj    client.Object
 		want   bool
 	}{
-		"says nothing":           {reason: "no conditions", obj: said(1, 0)},
+		"empty status":           {reason: "no conditions", obj: said(1, 0)},
 		"has no status":          {reason: "the kind has no status", obj: &corev1.ConfigMap{}},
 		"observed, no condition": {reason: "an observed generation is not enough", obj: said(1, 1)},
 		"ready":                  {reason: "Ready is True", obj: said(2, 2, is("Ready", "True", 0)), want: true},

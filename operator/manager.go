@@ -34,7 +34,8 @@ type tracedManager struct {
 // GetAPIReader is like controller-runtime's GetAPIReader.
 func (m *tracedManager) GetAPIReader() client.Reader { return m.reader }
 
-// Config returns a copy of cfg whose write requests carry the trace context of their Go context.
+// Config returns a copy of cfg for traced clients. Their write requests carry the trace context of
+// the request's context.Context.
 func (k *Kit) Config(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(transport.Options{Reads: k.reads, Enabled: func() bool { return k.mode() != Off }}.Wrap)

@@ -121,8 +121,11 @@ func TestSampledFlagSurvives(t *testing.T) {
 			parent: parent(carrying(given(1))),
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
-		"below one that is not": {reason: "the parent decides", parent: parent(carrying(given(1).WithTraceFlags(0)))},
-		"without one":           {reason: "the rate is 0", parent: parent()},
+		"below an unsampled context": {
+			reason: "the parent decides",
+			parent: parent(carrying(given(1).WithTraceFlags(0))),
+		},
+		"without one": {reason: "the rate is 0", parent: parent()},
 		"link mode, sampled": {
 			reason: "the new root follows from a sampled context",
 			opts:   []operator.Option{operator.WithLinks()},
@@ -134,7 +137,7 @@ func TestSampledFlagSurvives(t *testing.T) {
 			opts:   []operator.Option{operator.WithLinks()},
 			parent: parent(carrying(given(1).WithTraceFlags(0))),
 		},
-		"healing of what is sampled": {
+		"healing of a sampled context": {
 			reason: "the new root follows from a sampled context",
 			parent: parent(ready, carrying(given(1))),
 			want:   []string{"create ConfigMap", "head reconcile"},
@@ -173,7 +176,7 @@ func TestPropagate(t *testing.T) {
 			want:   given(1),
 		},
 		"none": {reason: "no context is created", parent: parent()},
-		"one that is past": {
+		"outdated": {
 			reason: "the context does not match the current work",
 			parent: parent(ready, carrying(given(1))),
 		},

@@ -144,12 +144,12 @@ func TestWhichReconcilesLeaveSpans(t *testing.T) {
 			do:     swallows,
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
-		"it exists already": {
+		"already exists": {
 			reason: "an expected failure",
 			server: answers(apierrors.NewAlreadyExists(configMaps, "child")),
 			do:     swallows,
 		},
-		"it is gone already": {
+		"already deleted": {
 			reason: "an expected failure",
 			server: answers(apierrors.NewNotFound(configMaps, "child")),
 			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
@@ -645,8 +645,8 @@ func TestWritesAfterTheReturn(t *testing.T) {
 		do     func(context.Context, client.Client) (reconcile.Result, error)
 		below  trace.SpanID // zero for the reconcile's span
 	}{
-		"of a reconcile that left a span": {reason: "a child of the reconcile's span", do: creates},
-		"of one that did not": {
+		"of a reconcile with a span": {reason: "a child of the reconcile's span", do: creates},
+		"of a reconcile without a span": {
 			reason: "a child of the reconcile's parent",
 			do:     rests,
 			below:  given(1).SpanID(),

@@ -371,14 +371,14 @@ func TestRecalled(t *testing.T) {
 		fresh  bool
 		want   map[string]string
 	}{
-		"what was answered": {
+		"as answered": {
 			reason: "P3f: the writer read the object and wrote it back",
 			kind:   serviceKind,
 			last:   last,
 			sent:   Content{Desired: full},
 			want:   last.Carried,
 		},
-		"what was sent": {
+		"as sent": {
 			reason: "P3d: the writer builds the object again each time",
 			kind:   serviceKind,
 			last:   last,
@@ -413,7 +413,7 @@ func TestRecalled(t *testing.T) {
 			sent:   Content{Desired: other},
 			want:   encoded(spanOf(9)),
 		},
-		"changed, nothing there": {
+		"changed, no context before": {
 			reason: "P1",
 			kind:   serviceKind,
 			last:   Last{Sent: full.Digest()},

@@ -91,7 +91,7 @@ func TestAssertions(t *testing.T) {
 			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t.Context(), t, r, "a", "b", "..", "c") },
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "c") },
 		},
-		"below one that began outside": {
+		"below an outside parent": {
 			reason: "an operator's parent span is outside",
 			make: func(t *testing.T, r *operatortest.Recorder) {
 				spans(outside(1), t, r, "a")

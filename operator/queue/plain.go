@@ -31,7 +31,7 @@ type listener[T comparable] struct {
 	book *book[T]
 }
 
-// Add implements workqueue.Interface. It also receives adds with a delay of 0, which look like the
+// Add implements workqueue.TypedInterface. It also receives adds with a delay of 0, which look like the
 // end of a longer delay. The next turn then counts both.
 func (l *listener[T]) Add(item T) {
 	l.book.fire(item)

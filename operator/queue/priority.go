@@ -15,12 +15,12 @@ type prioritized[T comparable] struct{ *tracked[T] }
 
 var _ priorityqueue.PriorityQueue[string] = (*prioritized[string])(nil)
 
-// AddWithOpts is priorityqueue's.
+// AddWithOpts implements priorityqueue.PriorityQueue.
 func (q *prioritized[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	q.addWithOpts(o, nil, items)
 }
 
-// GetWithPriority is priorityqueue's.
+// GetWithPriority implements priorityqueue.PriorityQueue.
 func (q *prioritized[T]) GetWithPriority() (T, int, bool) { return q.getWithPriority() }
 
 // prioritizedFrom is from for a priority queue.
@@ -28,12 +28,12 @@ type prioritizedFrom[T comparable] struct{ *from[T] }
 
 var _ priorityqueue.PriorityQueue[string] = (*prioritizedFrom[string])(nil)
 
-// AddWithOpts is priorityqueue's.
+// AddWithOpts implements priorityqueue.PriorityQueue.
 func (f *prioritizedFrom[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	f.addWithOpts(o, f.triggers, items)
 }
 
-// GetWithPriority is priorityqueue's.
+// GetWithPriority implements priorityqueue.PriorityQueue.
 func (f *prioritizedFrom[T]) GetWithPriority() (T, int, bool) { return f.getWithPriority() }
 
 func (q *tracked[T]) getWithPriority() (T, int, bool) {

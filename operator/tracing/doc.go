@@ -6,10 +6,10 @@
 // There are four states:
 //
 //   - off: no spans, no connections, no propagation;
-//   - on without a configuration: existing contexts are passed on, with no spans and no connections;
+//   - on without a configuration: existing contexts are passed on, without spans or connections;
 //   - on with a rate of 0 or none: spans only below a sampled parent;
-//   - on with a rate above 0: also spans for that share of new traces. The choice depends on the trace
-//     ID, so every component makes the same one.
+//   - on with a rate above 0: also spans for that share of new traces. The choice depends on the
+//     trace ID, so every component makes the same one.
 //
 // An unreachable collector costs spans, which are counted, but no time. The queue before it is
 // bounded, and no span waits for it.
@@ -28,8 +28,8 @@
 //     makes the connection TLS.
 //   - The protocol is always gRPC, regardless of OTEL_EXPORTER_OTLP_PROTOCOL.
 //
-// OTEL_TRACES_SAMPLER is ignored, because the configuration decides. OTEL_BSP_* set the queue's size
-// and times. OTEL_RESOURCE_ATTRIBUTES adds to the attributes in Options.
+// OTEL_TRACES_SAMPLER is ignored, because the configuration decides. OTEL_BSP_* set the queue's
+// size and times. OTEL_RESOURCE_ATTRIBUTES adds to the attributes in Options.
 //
 // Package operator decides which work becomes a span and which context an object carries.
 package tracing

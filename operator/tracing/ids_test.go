@@ -123,12 +123,12 @@ func TestPlannedSampled(t *testing.T) {
 			want:   true,
 		},
 		"not planned": {reason: "the rate is 0"},
-		"below another": {
+		"below an unsampled parent": {
 			reason: "the parent decides about sampling",
 			parent: remote(0),
 			plan:   planned.Span{Sampled: true},
 		},
-		"below one that is": {
+		"below a sampled parent": {
 			reason: "the parent decides about sampling",
 			parent: remote(trace.FlagsSampled),
 			want:   true,
