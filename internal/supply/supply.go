@@ -24,8 +24,8 @@ type Content struct {
 	Generation int64
 }
 
-// Offer returns the context for a write with a new desired state. It returns an invalid context if
-// there is no parent. child describes the write.
+// Offer returns the context for a write with a new desired state. Without a parent, it returns an
+// invalid context. child describes the write.
 type Offer func(child lifeline.Child) trace.SpanContext
 
 // Rules decides which context an object carries after a write (rule P3). Its decision never causes

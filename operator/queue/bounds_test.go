@@ -161,7 +161,7 @@ func TestShutDown(t *testing.T) {
 }
 
 // TestConcurrent adds and works from many goroutines, in real time. Each add must count in one
-// turn, and a worker must get the data of its own turn.
+// turn, and a worker must get the data of the right turn.
 func TestConcurrent(t *testing.T) {
 	const adders, workers, adds, keys = 4, 4, 2_000, 50
 	for kind, newQueue := range kinds {

@@ -33,7 +33,7 @@ func (t *tracer) Start(
 		ctx, span := t.made.Start(ctx, name, options...)
 		return withoutPlan(ctx), span
 	case operator.Propagate:
-		// A root starts a new trace, so there is no context to pass on.
+		// A root starts a new trace, without a context to pass on.
 		if config := trace.NewSpanStartConfig(options...); !config.NewRoot() {
 			return noop.Tracer{}.Start(ctx, name)
 		}

@@ -116,7 +116,7 @@ func (t *Tracing) Set(ctx context.Context, enabled bool, configuration *tracinga
 	return nil
 }
 
-// change sets the next state and returns the sink that is no longer used.
+// change sets the next state and returns the replaced sink, or nil.
 func (t *Tracing) change(enabled bool, configuration *tracingapi.TracingConfiguration) (*sink, error) {
 	if errs := Validate(configuration, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
