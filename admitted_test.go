@@ -15,7 +15,7 @@ func TestAdmitted(t *testing.T) {
 	got, holds := ClaimOf(sc)
 	if !holds || got.Parent != claim.Parent || got.Admitted != BasisOwner || !IsAdmitted(sc) ||
 		sc.TraceID() != good(t, "").TraceID() {
-		t.Fatalf("it is %v, claim %+v", sc, got)
+		t.Fatalf("Admit returned %v with claim %+v", sc, got)
 	}
 	forged := func(change func(*Claim)) trace.SpanContext {
 		c := got
@@ -26,27 +26,27 @@ func TestAdmitted(t *testing.T) {
 		reason string
 		sc     trace.SpanContext
 	}{
-		"another parent":     {"its span follows from its parent", forged(func(c *Claim) { c.Parent[0]++ })},
-		"another object":     {"and from its object", forged(func(c *Claim) { c.Object++ })},
-		"another basis":      {"and from how it is known", forged(func(c *Claim) { c.Admitted = BasisNone })},
-		"another nonce":      {"and from what tells it apart", forged(func(c *Claim) { c.Nonce++ })},
-		"another generation": {"and from the generation", forged(func(c *Claim) { c.Generation-- })},
-		"another trace":      {"and from its trace", sc.WithTraceID(trace.TraceID{1})},
-		"a chosen span":      {"nobody can choose it", Claimed(sc.WithSpanID(trace.SpanID{1}), got)},
-		"not admitted":       {"it does not say so", forged(func(c *Claim) { c.Admitted = NotAdmitted })},
+		"another parent":     {"the span ID depends on the parent", forged(func(c *Claim) { c.Parent[0]++ })},
+		"another object":     {"the span ID depends on the object", forged(func(c *Claim) { c.Object++ })},
+		"another basis":      {"the span ID depends on the basis", forged(func(c *Claim) { c.Admitted = BasisNone })},
+		"another nonce":      {"the span ID depends on the nonce", forged(func(c *Claim) { c.Nonce++ })},
+		"another generation": {"the span ID depends on the generation", forged(func(c *Claim) { c.Generation-- })},
+		"another trace":      {"the span ID depends on the trace", sc.WithTraceID(trace.TraceID{1})},
+		"a chosen span":      {"a writer cannot choose the span ID", Claimed(sc.WithSpanID(trace.SpanID{1}), got)},
+		"not admitted":       {"the claim has no basis", forged(func(c *Claim) { c.Admitted = NotAdmitted })},
 		"bare":               {"there is no claim", Unclaimed(sc)},
 		"none":               {"there is no context", trace.SpanContext{}},
-		"of none":            {"there was no context", Admit(trace.SpanContext{}, got)},
+		"from none":          {"Admit of an invalid context", Admit(trace.SpanContext{}, got)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if IsAdmitted(c.sc) {
-				t.Errorf("%s: it counts as given at admission", c.reason)
+				t.Errorf("%s: IsAdmitted = true", c.reason)
 			}
 		})
 	}
 	other := got
 	other.Nonce++
 	if again := Admit(good(t, "a=1"), other); again.SpanID() == sc.SpanID() {
-		t.Error("two that differ in the nonce are the same span")
+		t.Error("two claims with different nonces give the same span ID")
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TestAllocations holds what reading and writing cost to what they need:
-// nothing for looking, a slice for a tracestate with one member, one map and
-// its texts for writing.
+// TestAllocations limits the allocations: none for a lookup, a slice for a tracestate with one
+// member, a map and its strings for a write.
 func TestAllocations(t *testing.T) {
 	carrying := func(key, value string) Annotations {
 		obj := Annotations(beside())
@@ -27,17 +26,17 @@ func TestAllocations(t *testing.T) {
 		most   float64
 		run    func()
 	}{
-		"Absent":    {"looking for what is not there", 0, func() { sinkSpan = Extract(&absent) }},
-		"Malformed": {"a value that is no context", 0, func() { sinkSpan = Extract(&malformed) }},
+		"Absent":    {"no context on the object", 0, func() { sinkSpan = Extract(&absent) }},
+		"Malformed": {"a malformed value", 0, func() { sinkSpan = Extract(&malformed) }},
 		"Context":   {"a context alone", 0, func() { sinkSpan = Extract(&bare) }},
-		"Chosen":    {"a convention that was named", 0, func() { sinkSpan = Extract(&later, W3C, KEP5915) }},
+		"Chosen":    {"a given convention", 0, func() { sinkSpan = Extract(&later, W3C, KEP5915) }},
 		"State":     {"a context and a tracestate", 1, func() { sinkSpan = Extract(&both) }},
 		"Inject": {
 			"a context and a tracestate onto six other annotations",
 			5,
 			func() { obj := absent; Inject(ctx, &obj) },
 		},
-		"RemoveNot": {"nothing to take off", 0, func() { Remove(&absent) }},
+		"RemoveNot": {"nothing to remove", 0, func() { Remove(&absent) }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -14,26 +14,25 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// claimKey is the member of a tracestate that holds a Claim.
+// claimKey is the tracestate key of a Claim.
 const claimKey = "lifeline"
 
-// maxTime is the end of the year 9999, beyond which a claim has no time:
-// reckoning with it would overflow.
+// maxTime is the end of the year 9999 in Unix seconds, the latest time in a claim. Arithmetic on
+// later times could overflow.
 const maxTime = 253402300799
 
-// Identity names an object as far as it is known: a UID does not exist before
-// the object does, nor does the name of one that is created with a
-// generateName.
+// Identity identifies an object by its known fields. UID is unknown before the object exists. So is
+// Name if the object is created with a GenerateName.
 type Identity struct {
 	Group, Kind, Namespace, Name, GenerateName, UID string
 }
 
-// ObjectHash is what a claim holds of an Identity: the first 8 bytes of SHA-256
-// of "uid/<UID>", or of "group/kind/namespace/name" as long as there is no UID.
+// ObjectHash identifies an object in a claim. It is the first 8 bytes of SHA-256 of "uid/<UID>".
+// For an object without a UID it is that of "group/kind/namespace/name".
 type ObjectHash uint64
 
-// Hash returns the hash by UID if there is one, by name else, by generateName
-// at last.
+// Hash returns the hash of the UID. Without a UID it uses the name, and without a name the
+// generateName.
 func (id Identity) Hash() ObjectHash {
 	switch {
 	case id.UID != "":
@@ -48,11 +47,10 @@ func (id Identity) named(name string) ObjectHash {
 	return ObjectHash(hash64(id.Group + "/" + id.Kind + "/" + id.Namespace + "/" + name))
 }
 
-// Digest is a short fingerprint of a desired state; 0 is none.
+// Digest is a short fingerprint of a desired state; 0 means none.
 type Digest uint64
 
-// DigestOf returns the digest of a desired state as it is sent, in any form
-// that is the same for the same state.
+// DigestOf returns the digest of a serialized desired state. Equal states must have equal bytes.
 func DigestOf(desired []byte) Digest {
 	sum := sha256.Sum256(desired)
 	return Digest(binary.BigEndian.Uint64(sum[:8]))
@@ -63,41 +61,40 @@ func hash64(s string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// Claim says for what a context was made. It stands beside the context, as
-// member "lifeline" of its tracestate:
+// Claim describes the write that a context was made for. It is stored with the context, as member
+// "lifeline" of the tracestate:
 //
 //	s:<span>;p:<parent span>;o:<object>;d:<digest>;g:<generation>;t:<Unix seconds>;a:<basis><nonce>
 //
-// in lower-case hexadecimal of 16 digits (g and t decimal, the basis a letter);
-// every field but s may be missing. In link mode p is "<trace>-<span>", the trace of 32 digits.
-// Fields that are unknown are ignored, those that are malformed count as
-// missing, and of those that come twice the last counts.
+// Values are 16 lower-case hexadecimal digits, but g and t are decimal and the basis is a letter.
+// Only s is required. In link mode p is "<trace>-<span>", with a trace of 32 digits. Unknown and
+// malformed fields are ignored. Of a repeated field, the last one counts.
 type Claim struct {
-	// Span is the context's own span.
+	// Span is the span ID of the context itself.
 	Span trace.SpanID
-	// Parent is the span below which the context was made; ParentTrace is its
-	// trace if that is another than the context's.
+	// Parent is the parent span of the context. ParentTrace is its trace, if that differs from the
+	// context's.
 	Parent      trace.SpanID
 	ParentTrace trace.TraceID
-	// Object is the object that the context was made for.
+	// Object is the written object.
 	Object ObjectHash
-	// Digest is that of the desired state as it was sent.
+	// Digest is the digest of the desired state in the request.
 	Digest Digest
-	// Generation is that which the write gave the object; 0 if not known.
+	// Generation is the object's generation after the write; 0 if unknown.
 	Generation int64
-	// Time is when the change was made that all this follows from, in whole
-	// seconds, after 1970 and before 10000; zero if not known.
+	// Time is the time of the original change, in whole seconds, after 1970 and before 10000. It is
+	// zero if unknown.
 	Time time.Time
-	// Admitted is set if the context was given at admission, as Admit does;
-	// without it there is no Nonce.
+	// Admitted is the basis of a context from Admit, and NotAdmitted for any other. Nonce is
+	// encoded only with a basis.
 	Admitted Basis
 	Nonce    uint64
 }
 
-// ClaimOf returns the claim beside a context, and whether it holds: its span
-// must be the context's, since another writer may have replaced only the one,
-// and since a span inherits the tracestate of its parent. One that does not
-// hold is returned all the same, for what it says of where it came from.
+// ClaimOf returns the claim in the tracestate of sc, and whether it is valid for sc. A valid claim
+// has the span ID of sc. The IDs differ if another writer replaced only the context, or if a span
+// inherited the tracestate of its parent. An invalid claim is still returned, for information about
+// the origin.
 func ClaimOf(sc trace.SpanContext) (Claim, bool) {
 	if sc.TraceState().Len() == 0 {
 		return Claim{}, false
@@ -110,8 +107,7 @@ func ClaimOf(sc trace.SpanContext) (Claim, bool) {
 	return c, c.Span.IsValid() && c.Span == sc.SpanID()
 }
 
-// Names reports whether the claim was made for this object: by its UID, or by
-// the name under which it was created.
+// Names reports whether the claim was made for this object: by UID, by name or by generateName.
 func (c Claim) Names(id Identity) bool {
 	if c.Object == 0 {
 		return false
@@ -121,7 +117,7 @@ func (c Claim) Names(id Identity) bool {
 		id.GenerateName != "" && c.Object == id.named(id.GenerateName)
 }
 
-// Unclaimed returns sc without the claim beside it.
+// Unclaimed returns sc without its claim.
 func Unclaimed(sc trace.SpanContext) trace.SpanContext {
 	if sc.TraceState().Get(claimKey) == "" {
 		return sc
@@ -129,21 +125,21 @@ func Unclaimed(sc trace.SpanContext) trace.SpanContext {
 	return sc.WithTraceState(sc.TraceState().Delete(claimKey))
 }
 
-// Claimed returns sc with a claim beside it, in place of any other. The claim's
-// Span is set to the context's. An invalid sc is returned as it is.
+// Claimed returns sc with claim c, which replaces an earlier claim. It sets c.Span to the span ID
+// of sc. An invalid sc is returned unchanged.
 func Claimed(sc trace.SpanContext, c Claim) trace.SpanContext {
 	if !sc.IsValid() {
 		return sc
 	}
 	c.Span = sc.SpanID()
 	ts, err := sc.TraceState().Insert(claimKey, c.String())
-	if err != nil { // no claim is as long as W3C allows a member to be
+	if err != nil { // cannot happen: a claim is shorter than W3C's limit
 		return Unclaimed(sc)
 	}
 	return sc.WithTraceState(ts)
 }
 
-// String returns the claim as it stands in a tracestate.
+// String returns the claim in its tracestate format.
 func (c Claim) String() string {
 	b := make([]byte, 0, 128)
 	b = append(b, "s:"...)
@@ -178,8 +174,7 @@ func appendHash(b []byte, field string, v uint64) []byte {
 	return hex.AppendEncode(append(b, field...), binary.BigEndian.AppendUint64(nil, v))
 }
 
-// parseClaim reads a claim; a field that is unknown or malformed counts as
-// missing.
+// parseClaim parses a claim. Unknown and malformed fields count as missing.
 func parseClaim(text string) Claim {
 	var c Claim
 	for field := range strings.SplitSeq(text, ";") {
@@ -207,7 +202,7 @@ func parseClaim(text string) Claim {
 	return c
 }
 
-// parseAdmitted reads "<basis><nonce>"; both are missing if one is malformed.
+// parseAdmitted parses "<basis><nonce>". If either is malformed, both are missing.
 func parseAdmitted(value string) (Basis, uint64) {
 	var nonce [8]byte
 	if len(value) != 1+2*len(nonce) || !unhex(nonce[:], value[1:]) {
@@ -220,8 +215,8 @@ func parseAdmitted(value string) (Basis, uint64) {
 	return NotAdmitted, 0
 }
 
-// parseAbove reads "<span>" or "<trace>-<span>"; both are missing if one is
-// malformed, since a span means nothing in another trace.
+// parseAbove parses "<span>" or "<trace>-<span>". If either ID is malformed, both are missing,
+// because a span ID without its trace is useless.
 func parseAbove(value string) (traceID trace.TraceID, spanID trace.SpanID) {
 	t, s, linked := strings.Cut(value, "-")
 	if !linked {
@@ -236,14 +231,14 @@ func parseAbove(value string) (traceID trace.TraceID, spanID trace.SpanID) {
 	return traceID, spanID
 }
 
-// parseID decodes an ID into dst; a malformed one leaves zeros there.
+// parseID decodes an ID into dst; a malformed ID sets dst to zeros.
 func parseID(dst []byte, value string) {
 	if len(value) != 2*len(dst) || !unhex(dst, value) {
 		clear(dst)
 	}
 }
 
-// parseNumber reads a decimal from 1 to most; 0 is anything else.
+// parseNumber parses a decimal number from 1 to most; it returns 0 for anything else.
 func parseNumber(value string, most int64) int64 {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < 1 || n > most {

@@ -34,27 +34,35 @@ func TestClaimText(t *testing.T) {
 		claim  Claim
 		text   string
 	}{
-		"Full": {"the longest there is", fullClaim, fullText},
-		"Span": {"all but the span may be missing", Claim{Span: span}, "s:00f067aa0ba902b7"},
+		"Full": {"the longest claim", fullClaim, fullText},
+		"Span": {"only the span is required", Claim{Span: span}, "s:00f067aa0ba902b7"},
 		"Parent": {
 			"a parent in the same trace",
 			Claim{Span: span, Parent: trace.SpanID{1}},
 			"s:00f067aa0ba902b7;p:0100000000000000",
 		},
 		"NoParent": {
-			"a trace alone is no parent",
+			"a trace without a span is not a parent",
 			Claim{Span: span, ParentTrace: trace.TraceID{1}},
 			"s:00f067aa0ba902b7",
 		},
-		"Generation": {"there is none below 1", Claim{Span: span, Generation: -1}, "s:00f067aa0ba902b7"},
-		"Past":       {"there is no time before 1970", Claim{Span: span, Time: time.Unix(-1, 0)}, "s:00f067aa0ba902b7"},
-		"Future":     {"nor after 9999", Claim{Span: span, Time: time.Unix(maxTime+1, 0)}, "s:00f067aa0ba902b7"},
+		"Generation": {"generations start at 1", Claim{Span: span, Generation: -1}, "s:00f067aa0ba902b7"},
+		"Past": {
+			"a time before 1970 is dropped",
+			Claim{Span: span, Time: time.Unix(-1, 0)},
+			"s:00f067aa0ba902b7",
+		},
+		"Future": {
+			"a time after 9999 is dropped",
+			Claim{Span: span, Time: time.Unix(maxTime+1, 0)},
+			"s:00f067aa0ba902b7",
+		},
 		"Admitted": {
 			"nonce and basis are one field",
 			Claim{Span: span, Admitted: BasisNone},
 			"s:00f067aa0ba902b7;a:n0000000000000000",
 		},
-		"Nonce": {"what was not admitted has none", Claim{Span: span, Nonce: 5}, "s:00f067aa0ba902b7"},
+		"Nonce": {"a nonce without a basis is dropped", Claim{Span: span, Nonce: 5}, "s:00f067aa0ba902b7"},
 		"Fraction": {
 			"a time is in whole seconds",
 			Claim{Span: span, Time: time.Unix(1, 999)},
@@ -86,28 +94,28 @@ func TestClaimOf(t *testing.T) {
 	}{
 		"Full":    {"all fields", fullText, fullClaim, true},
 		"Missing": {"no claim at all", "", Claim{}, false},
-		"NoSpan":  {"without the span it cannot hold", "g:3", Claim{Generation: 3}, false},
+		"NoSpan":  {"a claim without a span is invalid", "g:3", Claim{Generation: 3}, false},
 		"OtherSpan": {
-			"somebody replaced the context and left the claim",
+			"another writer replaced the context and left the claim",
 			other + ";g:3",
 			Claim{Span: trace.SpanID{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}, Generation: 3},
 			false,
 		},
-		"Unknown":    {"fields to come are ignored", own + ";x:1;y;z:1:2", Claim{Span: fullClaim.Span}, true},
-		"Order":      {"in any order", "g:3;" + own, Claim{Span: fullClaim.Span, Generation: 3}, true},
+		"Unknown":    {"unknown fields are ignored", own + ";x:1;y;z:1:2", Claim{Span: fullClaim.Span}, true},
+		"Order":      {"fields may have any order", "g:3;" + own, Claim{Span: fullClaim.Span, Generation: 3}, true},
 		"Twice":      {"the last counts", other + ";" + own, Claim{Span: fullClaim.Span}, true},
-		"TwiceBad":   {"even if it is malformed", own + ";s:x", Claim{}, false},
+		"TwiceBad":   {"the last counts, even if malformed", own + ";s:x", Claim{}, false},
 		"UpperCase":  {"hexadecimal is lower case", own + ";o:FFFFFFFFFFFFFFFF", Claim{Span: fullClaim.Span}, true},
 		"ShortHash":  {"a hash has 16 digits", own + ";o:ff;d:0", Claim{Span: fullClaim.Span}, true},
 		"LongSpan":   {"a span ID has 16 digits", own + "00", Claim{}, false},
-		"Generation": {"not a number from 1", own + ";g:-1", Claim{Span: fullClaim.Span}, true},
+		"Generation": {"a negative generation", own + ";g:-1", Claim{Span: fullClaim.Span}, true},
 		"Overflow": {
-			"more than there is",
+			"numbers over the limits",
 			own + ";g:9223372036854775808;t:9223372036854775807",
 			Claim{Span: fullClaim.Span},
 			true,
 		},
-		"Time":        {"no time", own + ";t:now", Claim{Span: fullClaim.Span}, true},
+		"Time":        {"a malformed time", own + ";t:now", Claim{Span: fullClaim.Span}, true},
 		"TimeTwice":   {"the last counts", own + ";t:1;t:0", Claim{Span: fullClaim.Span}, true},
 		"ParentTrace": {"a parent needs its trace", own + ";p:zz-0100000000000000", Claim{Span: fullClaim.Span}, true},
 		"ParentSpan": {
@@ -117,16 +125,16 @@ func TestClaimOf(t *testing.T) {
 			true,
 		},
 		"ParentsTwice": {
-			"nothing is left of the first",
+			"the last counts, without the trace of the first",
 			own + ";p:02000000000000000000000000000000-0100000000000000;p:0100000000000000",
 			Claim{Span: fullClaim.Span, Parent: trace.SpanID{1}},
 			true,
 		},
-		"Basis":      {"a basis that is not known", own + ";a:x0000000000000001", Claim{Span: fullClaim.Span}, true},
+		"Basis":      {"an unknown basis", own + ";a:x0000000000000001", Claim{Span: fullClaim.Span}, true},
 		"BasisAlone": {"a basis needs its nonce", own + ";a:n", Claim{Span: fullClaim.Span}, true},
-		"BasisEmpty": {"nothing", own + ";a:", Claim{Span: fullClaim.Span}, true},
-		"BasisNonce": {"no nonce", own + ";a:nzz00000000000001", Claim{Span: fullClaim.Span}, true},
-		"Empty":      {"nothing between", own + ";;;:;", Claim{Span: fullClaim.Span}, true},
+		"BasisEmpty": {"an empty value", own + ";a:", Claim{Span: fullClaim.Span}, true},
+		"BasisNonce": {"a malformed nonce", own + ";a:nzz00000000000001", Claim{Span: fullClaim.Span}, true},
+		"Empty":      {"empty fields", own + ";;;:;", Claim{Span: fullClaim.Span}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -140,14 +148,14 @@ func TestClaimOf(t *testing.T) {
 				t.Errorf("%s:\n got %+v, holds = %v\nwant %+v, holds = %v", tt.reason, got, holds, tt.want, tt.holds)
 			}
 			if bare := Unclaimed(sc); bare.TraceState().Len() != 0 || bare.SpanID() != sc.SpanID() {
-				t.Errorf("%s: without the claim it is %v with tracestate %q", tt.reason, bare, bare.TraceState())
+				t.Errorf("%s: Unclaimed returned %v with tracestate %q", tt.reason, bare, bare.TraceState())
 			}
 		})
 	}
 	t.Run("Copied", func(t *testing.T) {
 		child := Claimed(good(t, ""), fullClaim).WithSpanID(trace.SpanID{9})
 		if _, holds := ClaimOf(child); holds {
-			t.Error("a claim that a span inherited holds for it")
+			t.Error("an inherited claim is valid for the child span")
 		}
 	})
 }
@@ -159,7 +167,7 @@ func TestClaimed(t *testing.T) {
 			t.Errorf("tracestate = %q, want %q", got, want)
 		}
 		if got := Unclaimed(sc).TraceState().String(); got != "a=1,b=2" {
-			t.Errorf("without the claim the tracestate is %q", got)
+			t.Errorf("tracestate after Unclaimed = %q", got)
 		}
 	})
 	t.Run("Full", func(t *testing.T) {
@@ -169,7 +177,7 @@ func TestClaimed(t *testing.T) {
 		}
 		sc := Claimed(good(t, strings.Join(members, ",")), fullClaim)
 		if _, ok := ClaimOf(sc); !ok || sc.TraceState().Len() != 32 {
-			t.Errorf("in a tracestate that was full the claim holds = %v, of %d members", ok, sc.TraceState().Len())
+			t.Errorf("with a full tracestate: claim holds = %v, %d members", ok, sc.TraceState().Len())
 		}
 	})
 	t.Run("Invalid", func(t *testing.T) {
@@ -192,28 +200,28 @@ func TestNames(t *testing.T) {
 		for_, of Identity
 		want     bool
 	}{
-		"Name":         {"by name before it exists", created, created, true},
-		"NameStored":   {"and by name when it does", created, stored, true},
-		"UID":          {"by UID from then on", stored, stored, true},
-		"OtherUID":     {"another of the same name is another", stored, restored, false},
-		"UIDUnknown":   {"a UID cannot be told from a name", stored, created, false},
-		"GenerateName": {"by the prefix if the name is to be generated", generated, generated, true},
-		"Generated":    {"and when it is", generated, named, true},
-		"Namespace":    {"in another namespace it is another", created, elsewhere, false},
-		"Kind":         {"of another kind it is another", created, other, false},
-		"Nothing":      {"nothing names nothing", Identity{}, Identity{}, false},
+		"Name":         {"before creation the claim has the name", created, created, true},
+		"NameStored":   {"the name still matches after creation", created, stored, true},
+		"UID":          {"later claims have the UID", stored, stored, true},
+		"OtherUID":     {"an object recreated with the same name is different", stored, restored, false},
+		"UIDUnknown":   {"a claim with a UID does not match an object without one", stored, created, false},
+		"GenerateName": {"before creation the claim has the generateName", generated, generated, true},
+		"Generated":    {"the generateName still matches after creation", generated, named, true},
+		"Namespace":    {"another namespace means another object", created, elsewhere, false},
+		"Kind":         {"another kind means another object", created, other, false},
+		"Nothing":      {"an empty identity matches no claim", Identity{}, Identity{}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := (Claim{Object: tt.for_.Hash()}).Names(tt.of); got != tt.want {
-				t.Errorf("%s: %v", tt.reason, got)
+				t.Errorf("%s: Names = %v", tt.reason, got)
 			}
 		})
 	}
 	if (Claim{}).Names(created) {
-		t.Error("a claim without an object names one")
+		t.Error("a claim without an object matches one")
 	}
-	// Pinned: other components compare what was written by an older one.
+	// These hashes must not change: a component compares them with hashes from older versions.
 	if got := created.Hash(); got != 0xa26e33523660bc74 {
 		t.Errorf("the hash by name is %#x", uint64(got))
 	}

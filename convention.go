@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// SchemaURL names the version of the names and attributes of Lifeline's spans.
+// SchemaURL identifies the version of the names and attributes of Lifeline's spans.
 const SchemaURL = "https://kube-lifeline.github.io/schemas/1.0.0"
 
 // Annotation keys of the Default convention.
@@ -23,8 +23,8 @@ const (
 	BaggageKey = "trace.kubernetes.io/baggage"
 )
 
-// Bounds of what is read and written, in bytes. W3C asks everybody to carry 512
-// of a tracestate and 8192 of a baggage. A map holds one of each, escaped.
+// Size limits for reading and writing, in bytes. W3C asks for support of at least 512 bytes of
+// tracestate and 8192 bytes of baggage. A JSON map holds one of each, escaped.
 const (
 	maxParent  = 256
 	maxState   = 1024
@@ -32,34 +32,34 @@ const (
 	maxMap     = 2 * (maxState + maxBaggage)
 )
 
-// Convention is a way to write a trace context into annotations: which keys,
-// and in which form. The ones that are known are variables of this package; the
-// zero value reads and writes nothing. Conventions can be compared with ==.
+// Convention is a format of a trace context in annotations: the keys, and the encoding of their
+// values. The known conventions are variables of this package. The zero value reads and writes
+// nothing. Conventions are comparable with ==.
 type Convention struct {
 	name                    string
 	context, state, baggage string
 	form                    form
 }
 
-// form is how the value of a convention's first key is written.
+// form is the encoding of the value under a convention's first key.
 type form uint8
 
 const (
-	// w3cText is a traceparent; tracestate and baggage have keys of their own.
+	// w3cText is a traceparent. Tracestate and baggage have separate keys.
 	w3cText form = iota
-	// jsonMap is a JSON object of the three, as a W3C propagator fills it.
+	// jsonMap is a JSON object with traceparent, tracestate and baggage, as a W3C propagator writes
+	// it.
 	jsonMap
 	// jaegerText is "trace:span:parent:flags" in hexadecimal.
 	jaegerText
 )
 
-// The conventions that are known.
+// The known conventions.
 var (
-	// Default is that of the Kubernetes proposals, as W3C text. The base64
-	// form of an OpenCensus binary context, which early prototypes wrote under
-	// the same key, is read as well.
+	// Default is the convention of the Kubernetes proposals, as W3C text. It also reads the base64
+	// form of an OpenCensus binary context, which early prototypes wrote under the same key.
 	Default = Convention{"default", ContextKey, StateKey, BaggageKey, w3cText}
-	// KEP5915 is that of Kubernetes enhancement 5915 and of OVN-Kubernetes.
+	// KEP5915 is the convention of Kubernetes enhancement proposal 5915 and of OVN-Kubernetes.
 	KEP5915 = Convention{
 		"kep-5915",
 		"tracing.k8s.io/traceparent",
@@ -67,7 +67,7 @@ var (
 		"tracing.k8s.io/baggage",
 		w3cText,
 	}
-	// AzureOperatorTrace is that of Azure's operatortrace library.
+	// AzureOperatorTrace is the convention of Azure's operatortrace library.
 	AzureOperatorTrace = Convention{
 		"azure-operatortrace",
 		"operatortrace.azure.microsoft.com/traceparent",
@@ -75,22 +75,20 @@ var (
 		"",
 		w3cText,
 	}
-	// TektonTaskRun is that of Tekton's TaskRuns.
+	// TektonTaskRun is the convention of Tekton's TaskRuns.
 	TektonTaskRun = Convention{"tekton-taskrun", "tekton.dev/taskrunSpanContext", "", "", jsonMap}
-	// TektonPipelineRun is that of Tekton's PipelineRuns.
+	// TektonPipelineRun is the convention of Tekton's PipelineRuns.
 	TektonPipelineRun = Convention{"tekton-pipelinerun", "tekton.dev/pipelinerunSpanContext", "", "", jsonMap}
-	// AgentSandbox is that of the Kubernetes agent-sandbox project.
+	// AgentSandbox is the convention of the Kubernetes agent-sandbox project.
 	AgentSandbox = Convention{"agent-sandbox", "opentelemetry.io/trace-context", "", "", jsonMap}
-	// W3C is the bare header names as keys, as Keptn, Kuadrant and HyperShift
-	// write them.
+	// W3C uses the plain header names as keys, like Keptn, Kuadrant and HyperShift.
 	W3C = Convention{"w3c", "traceparent", "tracestate", "baggage", w3cText}
-	// Jaeger is Jaeger's own header name as key.
+	// Jaeger uses Jaeger's header name as its key.
 	Jaeger = Convention{"jaeger", "uber-trace-id", "", "", jaegerText}
 )
 
-// known is the order of reading: ours and the standard's first, then those that
-// one project writes for its own kinds, the narrower before the wider, then the
-// keys that anything may have left.
+// known lists the conventions in reading order: first Lifeline's own and the Kubernetes proposal,
+// then those of single projects, the more specific ones first, then the generic keys.
 var known = [...]Convention{
 	Default,
 	KEP5915,
@@ -102,23 +100,21 @@ var known = [...]Convention{
 	Jaeger,
 }
 
-// Conventions returns all conventions that are known, in the order in which
-// they are read.
+// Conventions returns all known conventions, in reading order.
 func Conventions() []Convention { return append([]Convention(nil), known[:]...) }
 
 // String returns the convention's name, for example "kep-5915"; "" for the zero
 // value.
 func (c Convention) String() string { return c.name }
 
-// Owns reports whether the convention writes to this annotation key.
+// Owns reports whether key is one of the convention's annotation keys.
 func (c Convention) Owns(key string) bool {
 	return key != "" && (key == c.context || key == c.state || key == c.baggage)
 }
 
-// Encode returns the annotations that carry sc and b by the convention; nil if
-// sc is invalid. A tracestate that is too long loses its last members, which
-// are the oldest. A baggage that is too long is left out, as is what the
-// convention has no place for.
+// Encode returns the convention's annotations for sc and b; nil if sc is invalid. A tracestate over
+// the limit loses its last, oldest members. A baggage over the limit is left out. The same applies
+// to parts that the convention cannot hold.
 func (c Convention) Encode(sc trace.SpanContext, b baggage.Baggage) map[string]string {
 	if !c.writes(sc) {
 		return nil
@@ -128,12 +124,12 @@ func (c Convention) Encode(sc trace.SpanContext, b baggage.Baggage) map[string]s
 	return m
 }
 
-// writes reports whether there is anything to write.
+// writes reports whether the convention can write sc.
 func (c *Convention) writes(sc trace.SpanContext) bool {
 	return c.context != "" && sc.IsValid()
 }
 
-// write is Encode into a map in which nothing stands by this convention.
+// write is like Encode, but writes into m. m must not contain keys of the convention.
 func (c *Convention) write(m map[string]string, sc trace.SpanContext, b baggage.Baggage) {
 	if c.form == jaegerText {
 		m[c.context] = formatJaeger(sc)
@@ -164,7 +160,7 @@ func shorten(state string) string {
 	return state
 }
 
-// parse reads the value of the convention's first key.
+// parse parses value, the value of the convention's first key.
 func (c *Convention) parse(value string, annotations map[string]string) trace.SpanContext {
 	var state string
 	var sc trace.SpanContext
@@ -193,7 +189,8 @@ func (c *Convention) parse(value string, annotations map[string]string) trace.Sp
 	return sc.WithTraceState(ts)
 }
 
-// bag reads the baggage beside a context; false if there is none worth having.
+// bag returns the baggage of the convention in annotations; false if there is none or it is
+// invalid.
 func (c *Convention) bag(annotations map[string]string) (baggage.Baggage, bool) {
 	var text string
 	switch {

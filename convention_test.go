@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// unsampled is goodParent, not sampled.
+// unsampled is goodParent without the sampled flag.
 var unsampled = strings.TrimSuffix(goodParent, "1") + "0"
 
 func TestConventions(t *testing.T) {
@@ -73,18 +73,18 @@ func TestConventions(t *testing.T) {
 			map[string]string{"traceparent": unsampled}, true, true,
 		},
 		"jaeger": {
-			"there is a place for the IDs and the sampled flag alone", Jaeger,
+			"the form holds only the IDs and the sampled flag", Jaeger,
 			map[string]string{"uber-trace-id": goodTrace + ":" + goodSpan + ":0:1"},
 			map[string]string{"uber-trace-id": goodTrace + ":" + goodSpan + ":0:0"}, false, false,
 		},
 	}
 	if len(tests) != len(Conventions()) {
-		t.Errorf("%d conventions are tested, %d known", len(tests), len(Conventions()))
+		t.Errorf("%d conventions have tests, %d exist", len(tests), len(Conventions()))
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if tt.convention.String() != name {
-				t.Errorf("its name is %q", tt.convention)
+				t.Errorf("String() = %q", tt.convention)
 			}
 			sc := good(t, state)
 			got := tt.convention.Encode(sc, bag(t, members))
@@ -97,33 +97,33 @@ func TestConventions(t *testing.T) {
 			}
 			for key := range got {
 				if !tt.convention.Owns(key) {
-					t.Errorf("it writes %q and does not own it", key)
+					t.Errorf("Owns(%q) = false for a key that Encode writes", key)
 				}
 			}
 			if tt.convention.Owns("") || tt.convention.Owns("app.kubernetes.io/name") {
-				t.Error("it owns keys that it does not write")
+				t.Error("Owns = true for a key that Encode does not write")
 			}
 			if !tt.state {
 				sc = sc.WithTraceState(trace.TraceState{})
 			}
 			ctx := Context(t.Context(), annotated(got), tt.convention)
 			if back := trace.SpanContextFromContext(ctx); !back.Equal(sc) {
-				t.Errorf("it reads %v, having written %v", back, sc)
+				t.Errorf("round trip: got %v, want %v", back, sc)
 			}
 			if b := baggage.FromContext(ctx); (b.String() == members) != tt.baggage {
-				t.Errorf("it reads baggage %q", b)
+				t.Errorf("round trip: baggage = %q", b)
 			}
 			if back := Extract(annotated(bare), tt.convention); !back.IsValid() || back.IsSampled() {
-				t.Errorf("it reads what was not sampled as %v", back)
+				t.Errorf("round trip of an unsampled context: got %v", back)
 			}
 			if m := tt.convention.Encode(trace.SpanContext{}, bag(t, members)); m != nil {
-				t.Errorf("of an invalid context it writes %q", m)
+				t.Errorf("Encode of an invalid context = %q", m)
 			}
 		})
 	}
 }
 
-// TestReadForeign reads what other projects write.
+// TestReadForeign reads contexts in the formats of other projects.
 func TestReadForeign(t *testing.T) {
 	census, err := hex.DecodeString("0000" + goodTrace + "01" + goodSpan + "0201")
 	if err != nil {
@@ -139,14 +139,15 @@ func TestReadForeign(t *testing.T) {
 		"Tekton": {
 			"a PipelineRun of Tekton's own tests",
 			annotated{
-				"tekton.dev/pipelinerunSpanContext": `{"traceparent":"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01"}`,
+				"tekton.dev/pipelinerunSpanContext": `{"traceparent":` +
+					`"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01"}`,
 			},
 			TektonPipelineRun,
 			"00-0f57e147e992b304d977436289d10628-73d5909e31793992-01",
 			"",
 		},
 		"TektonBoth": {
-			"a TaskRun has inherited its PipelineRun's; its own is nearer",
+			"a TaskRun also inherits its PipelineRun's context; its own has priority",
 			annotated{
 				"tekton.dev/pipelinerunSpanContext": `{"traceparent":"` + twinParent + `"}`,
 				"tekton.dev/taskrunSpanContext":     `{"traceparent":"` + goodParent + `"}`,
@@ -154,18 +155,19 @@ func TestReadForeign(t *testing.T) {
 			TektonTaskRun, goodParent, "",
 		},
 		"AgentSandboxPython": {
-			"Python's json.dumps puts blanks between",
+			"Python's json.dumps adds spaces",
 			annotated{"opentelemetry.io/trace-context": `{"traceparent": "` + goodParent + `", "tracestate": "a=1"}`},
 			AgentSandbox, goodParent, "a=1",
 		},
 		"AgentSandboxEmpty": {
-			"its controller without a span writes an empty map",
+			"without a span, the controller writes an empty map",
 			annotated{"opentelemetry.io/trace-context": `{}`}, Convention{}, "", "",
 		},
 		"OtherKeys": {
-			"keys and types of others do no harm",
+			"other keys and types are ignored",
 			annotated{
-				"opentelemetry.io/trace-context": `{"b3":"1-2-1","n":1,"tracestate":7,"l":[{}],"traceparent":"` + goodParent + `"}`,
+				"opentelemetry.io/trace-context": `{"b3":"1-2-1","n":1,"tracestate":7,"l":[{}],` +
+					`"traceparent":"` + goodParent + `"}`,
 			},
 			AgentSandbox,
 			goodParent,
@@ -177,7 +179,7 @@ func TestReadForeign(t *testing.T) {
 			AgentSandbox, goodParent, "a=1",
 		},
 		"Azure": {
-			"the time of writing stands in the tracestate",
+			"the tracestate has the time of the write",
 			annotated{
 				"operatortrace.azure.microsoft.com/traceparent": goodParent,
 				"operatortrace.azure.microsoft.com/tracestate":  "operatortrace_ts=2026-01-01T00:00:00.123456789Z,a=1",
@@ -185,7 +187,7 @@ func TestReadForeign(t *testing.T) {
 			AzureOperatorTrace, goodParent, "operatortrace_ts=2026-01-01T00:00:00.123456789Z,a=1",
 		},
 		"OVN": {
-			"a Pod for OVN-Kubernetes has the one key",
+			"a Pod for OVN-Kubernetes has only the traceparent key",
 			annotated{
 				"tracing.k8s.io/traceparent": goodParent,
 				"k8s.ovn.org/pod-networks":   "{}",
@@ -194,7 +196,7 @@ func TestReadForeign(t *testing.T) {
 			goodParent,
 			"",
 		},
-		"Keptn": {"the bare name", annotated{"traceparent": goodParent, "tracestate": ""}, W3C, goodParent, ""},
+		"Keptn": {"the plain header name", annotated{"traceparent": goodParent, "tracestate": ""}, W3C, goodParent, ""},
 		"Census": {
 			"base64 of OpenCensus' binary form",
 			annotated{ContextKey: base64.StdEncoding.EncodeToString(census)},
@@ -203,7 +205,7 @@ func TestReadForeign(t *testing.T) {
 			"",
 		},
 		"CensusState": {
-			"what stands beside it is read as ever",
+			"tracestate and baggage keys are read as usual",
 			annotated{
 				ContextKey: base64.StdEncoding.EncodeToString(census),
 				StateKey:   "a=1",
@@ -213,7 +215,7 @@ func TestReadForeign(t *testing.T) {
 			"a=1",
 		},
 		"CensusElsewhere": {
-			"no other key ever held it",
+			"the binary form is read only under Default's key",
 			annotated{"traceparent": base64.StdEncoding.EncodeToString(census)}, Convention{}, "", "",
 		},
 		"Jaeger": {
@@ -224,12 +226,12 @@ func TestReadForeign(t *testing.T) {
 			"",
 		},
 		"JaegerShort": {
-			"leading zeros are left out, a trace ID may have 64 bits",
+			"leading zeros are omitted; a trace ID may have 64 bits",
 			annotated{"uber-trace-id": "6e0c63257de34c92:f067aa0ba902b7:0:0"},
 			Jaeger, "00-00000000000000006e0c63257de34c92-00f067aa0ba902b7-00", "",
 		},
 		"JaegerShortest": {
-			"one digit will do",
+			"one digit is enough",
 			annotated{"uber-trace-id": "a:B:0:3"},
 			Jaeger,
 			"00-0000000000000000000000000000000a-000000000000000b-01",
@@ -243,7 +245,7 @@ func TestReadForeign(t *testing.T) {
 			"",
 		},
 		"Random": {
-			"the flag that W3C's second level defines travels, others do not",
+			"the random flag of W3C level 2 is kept, other flags are dropped",
 			annotated{
 				ContextKey: strings.TrimSuffix(goodParent, "01") + "ff",
 			},
@@ -252,11 +254,11 @@ func TestReadForeign(t *testing.T) {
 			"",
 		},
 		"Later": {
-			"of a later version the fields that are known are read",
+			"the known fields of a later version are read",
 			annotated{ContextKey: "cc" + goodParent[2:] + "-what-comes"}, Default, goodParent, "",
 		},
 		"LaterSame": {
-			"which may have no more of them",
+			"a later version may have no further fields",
 			annotated{ContextKey: "01" + goodParent[2:]},
 			Default,
 			goodParent,
@@ -267,26 +269,25 @@ func TestReadForeign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc, by := Find(tt.obj)
 			if by != tt.by {
-				t.Fatalf("%s: read by %q, want %q", tt.reason, by, tt.by)
+				t.Fatalf("%s: convention = %q, want %q", tt.reason, by, tt.by)
 			}
 			if by == (Convention{}) {
 				return
 			}
 			if got := formatParent(sc); got != tt.want {
-				t.Errorf("%s: it reads %s, want %s", tt.reason, got, tt.want)
+				t.Errorf("%s: traceparent = %s, want %s", tt.reason, got, tt.want)
 			}
 			if got := sc.TraceState().String(); got != tt.state {
-				t.Errorf("%s: tracestate %q, want %q", tt.reason, got, tt.state)
+				t.Errorf("%s: tracestate = %q, want %q", tt.reason, got, tt.state)
 			}
 			if !sc.IsRemote() {
-				t.Errorf("%s: it is not remote", tt.reason)
+				t.Errorf("%s: the span context is not remote", tt.reason)
 			}
 		})
 	}
 }
 
-// TestBounds fills a context to the bounds and beyond: what is written can be
-// read.
+// TestBounds encodes contexts at and over the size limits; the result must be readable.
 func TestBounds(t *testing.T) {
 	var state trace.TraceState
 	for i := range 32 {
@@ -299,14 +300,14 @@ func TestBounds(t *testing.T) {
 	sc := good(t, "").WithTraceState(state)
 	long := bag(t, "k="+strings.Repeat("<", maxBaggage-2))
 	if n := len(long.String()); n != maxBaggage {
-		t.Fatalf("the baggage has %d bytes", n)
+		t.Fatalf("test setup: the baggage has %d bytes", n)
 	}
 	for _, c := range Conventions() {
 		t.Run(c.String(), func(t *testing.T) {
 			ctx := Context(t.Context(), annotated(c.Encode(sc, long)), c)
 			back := trace.SpanContextFromContext(ctx)
 			if back.SpanID() != sc.SpanID() {
-				t.Fatal("what was written cannot be read")
+				t.Fatal("Extract cannot read the annotations of Encode")
 			}
 			if c == Jaeger {
 				return
@@ -314,10 +315,10 @@ func TestBounds(t *testing.T) {
 			got := strings.Split(back.TraceState().String(), ",")
 			all := strings.Split(state.String(), ",")
 			if len(got) != maxState/(len(all[0])+1) || !slices.Equal(got, all[:len(got)]) {
-				t.Errorf("%d of %d members of the tracestate are left:\n%q", len(got), len(all), got)
+				t.Errorf("tracestate keeps %d of %d members:\n%q", len(got), len(all), got)
 			}
 			if c != AzureOperatorTrace && baggage.FromContext(ctx).String() != long.String() {
-				t.Error("the baggage is another")
+				t.Error("the baggage differs after a round trip")
 			}
 		})
 	}

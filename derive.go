@@ -10,35 +10,34 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Child is an object that is about to be written because of another's context.
+// Child is an object that a controller is about to write, on behalf of a parent context.
 type Child struct {
 	Identity
-	// Digest is that of the child's desired state as it is sent.
+	// Digest is the digest of the child's desired state in the request.
 	Digest Digest
-	// Generation is that which the write will give the child; 0 if not known.
+	// Generation is the child's generation after the write; 0 if unknown.
 	Generation int64
-	// Attempt tells writes apart that are alike and yet are two, such as the
-	// creation of what was deleted again; 0 for the first.
+	// Attempt distinguishes otherwise equal writes, for example the second creation of a deleted
+	// object. 0 is the first.
 	Attempt int
-	// Former is the span of the context that the write replaces; zero if there is
-	// none. It tells apart the writes of a state that comes and goes.
+	// Former is the span ID of the replaced context; zero if there was none. It distinguishes the
+	// writes of a state that alternates.
 	Former trace.SpanID
-	// Linked is, in link mode, the context that the parent's trace links to.
+	// Linked is the context that the parent's trace links to, in link mode.
 	Linked trace.SpanContext
 }
 
-// Derive returns the context that a child carries: that of the write which
-// makes it, in the trace of its parent, with the parent's flags and tracestate
-// and with a claim of its own. It is a pure function, so writing the same child
-// again for the same reason gives the same context and changes nothing. The
-// time in the claim is the parent's, being that of the change. From an invalid
-// parent nothing follows: the result is invalid.
+// Derive returns the context for a child. It identifies the child's write, in the trace of its
+// parent, with the parent's flags and tracestate and a new claim. Derive is a pure function: the
+// same write of the same child for the same reason gives the same context, so a repeated write
+// changes nothing. The claim's time is the parent's, the time of the original change. If parent is
+// invalid, the result is invalid.
 func Derive(parent trace.SpanContext, child Child) trace.SpanContext {
 	if !parent.IsValid() {
 		return trace.SpanContext{}
 	}
-	// A reconcile's span has inherited the claim of its object: it does not hold
-	// for the span, but the time is that of the change all the same.
+	// The span of a reconcile inherits the claim of its object. That claim is invalid for the span,
+	// but its time is still the time of the change.
 	above, _ := ClaimOf(parent)
 	claim := Claim{
 		Parent: parent.SpanID(), Object: child.Hash(), Digest: child.Digest,

@@ -15,10 +15,10 @@ func TestDerive(t *testing.T) {
 	child := Child{Identity: Identity{Kind: "Pod", Namespace: "default", Name: "web"}, Digest: 7, Generation: 2}
 	got := Derive(parent, child)
 	if got.TraceID() != parent.TraceID() || got.SpanID() == parent.SpanID() || !got.IsRemote() {
-		t.Errorf("it is %v of parent %v", got, parent)
+		t.Errorf("Derive returned %v for parent %v", got, parent)
 	}
 	if got.TraceFlags() != parent.TraceFlags() || got.TraceState().Get("a") != "1" {
-		t.Errorf("flags %s and tracestate %q are not the parent's", got.TraceFlags(), got.TraceState())
+		t.Errorf("flags %s and tracestate %q differ from the parent's", got.TraceFlags(), got.TraceState())
 	}
 	want := Claim{
 		Span:       got.SpanID(),
@@ -32,14 +32,14 @@ func TestDerive(t *testing.T) {
 		t.Errorf("claim holds = %v\n got %+v\nwant %+v", ok, claim, want)
 	}
 	if again := Derive(parent, child); !again.Equal(got) {
-		t.Errorf("a second time it is %v, not %v", again, got)
+		t.Errorf("a second call returned %v, want %v", again, got)
 	}
-	// Pinned: an operator that was updated must not write all children anew.
+	// The ID must not change: after an update, an operator would write all children again.
 	if got.SpanID().String() != "7236dc150d55aa70" {
 		t.Errorf("the span ID is %s", got.SpanID())
 	}
 	if sc := Derive(trace.SpanContext{}, child); sc.IsValid() || sc.TraceState().Len() != 0 {
-		t.Errorf("of an invalid parent follows %v", sc)
+		t.Errorf("Derive of an invalid parent returned %v", sc)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestDeriveDistinct(t *testing.T) {
 	} {
 		id := Derive(in.parent, in.child).SpanID()
 		if other, ok := seen[id]; ok || !id.IsValid() {
-			t.Errorf("another %s gives the span ID %s, as %q does", what, id, other)
+			t.Errorf("a different %s gives span ID %s, the same as %q", what, id, other)
 		}
 		seen[id] = what
 	}
@@ -84,11 +84,11 @@ func TestDeriveDistinct(t *testing.T) {
 	}
 	for what, in := range same {
 		if got, want := Derive(in.parent, in.child).SpanID(), Derive(parent, base).SpanID(); got != want {
-			t.Errorf("other %s give another span ID", what)
+			t.Errorf("a different %s changes the span ID", what)
 		}
 	}
 	if Derive(parent.WithTraceFlags(0), base).IsSampled() {
-		t.Error("the child of a parent that is not sampled is")
+		t.Error("the child of an unsampled parent is sampled")
 	}
 }
 
@@ -104,12 +104,24 @@ func TestDeriveTime(t *testing.T) {
 		time   time.Time
 		above  trace.SpanContext
 	}{
-		"Parent":    {"a claim that holds", carried, trace.SpanContext{}, early, carried},
-		"Inherited": {"a claim that the parent's span inherited", reconcile, trace.SpanContext{}, early, reconcile},
-		"None":      {"no claim, no time", root, trace.SpanContext{}, time.Time{}, root},
-		"Linked":    {"in link mode the claim of what is linked", root, carried, early, carried},
-		"LinkedOwn": {"which comes before the parent's", Claimed(root, Claim{Time: late}), carried, early, carried},
-		"LinkedNot": {"unless it has none", Claimed(root, Claim{Time: late}), good(t, ""), late, carried},
+		"Parent":    {"a valid claim on the parent", carried, trace.SpanContext{}, early, carried},
+		"Inherited": {"a claim inherited by the parent's span", reconcile, trace.SpanContext{}, early, reconcile},
+		"None":      {"without a claim there is no time", root, trace.SpanContext{}, time.Time{}, root},
+		"Linked":    {"in link mode, the claim of the linked context", root, carried, early, carried},
+		"LinkedOwn": {
+			"the linked claim has priority over the parent's",
+			Claimed(root, Claim{Time: late}),
+			carried,
+			early,
+			carried,
+		},
+		"LinkedNot": {
+			"without a linked claim, the parent's counts",
+			Claimed(root, Claim{Time: late}),
+			good(t, ""),
+			late,
+			carried,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -16,19 +16,19 @@ import (
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-// In an operator obj is the object itself: every metav1.Object will do.
+// In an operator, obj is the Kubernetes object: every metav1.Object implements lifeline.Object.
 var obj = &lifeline.Annotations{lifeline.ContextKey: parent}
 
-// With tracing set up this is otel.Tracer("example.com/web-controller").
+// With tracing set up, this is otel.Tracer("example.com/web-controller").
 var tracer = noop.NewTracerProvider().Tracer("")
 
 func Example() {
-	// Who writes an object puts the context of the write on it …
+	// The writer of an object puts the context of the write on it …
 	ctx := lifeline.Context(context.Background(), obj)
 	child := &lifeline.Annotations{"app": "web"}
 	lifeline.Inject(ctx, child)
 
-	// … and who works on it begins a span below.
+	// … and the object's controller begins a span below.
 	ctx, span := lifeline.Start(context.Background(), tracer, child, "web reconcile")
 	defer span.End()
 	fmt.Println(trace.SpanContextFromContext(ctx).TraceID())
@@ -158,7 +158,7 @@ func ExampleClaimOf() {
 	claim, ok := lifeline.ClaimOf(sc)
 	fmt.Println(ok, claim.Names(web), claim.Parent, claim.Generation, claim.Time.UTC())
 
-	// Another writer replaced the context and left the tracestate: it does not hold.
+	// Another writer replaced the context and left the tracestate: the claim is invalid.
 	_, ok = lifeline.ClaimOf(sc.WithSpanID(trace.SpanID{1}))
 	fmt.Println(ok)
 	// Output:

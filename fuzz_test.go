@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// FuzzExtract puts anything under the keys of every convention: a context that
-// is read is valid, and what was read can be written and read again.
+// FuzzExtract puts arbitrary text under the keys of every convention. An extracted context must be
+// valid and survive a round trip.
 func FuzzExtract(f *testing.F) {
 	f.Add(goodParent, "lifeline=x", "k=v")
 	f.Add(goodTrace+":"+goodSpan+":0:1", "", "")
@@ -32,12 +32,12 @@ func FuzzExtract(f *testing.F) {
 			ctx := Context(context.Background(), obj)
 			if !sc.IsValid() {
 				if by != (Convention{}) || ctx != context.Background() {
-					t.Errorf("%s of %q gives no context, and yet something", c, value)
+					t.Errorf("%s: %q gives an invalid context with content", c, value)
 				}
 				continue
 			}
 			if by != c || !sc.IsRemote() || !trace.SpanContextFromContext(ctx).Equal(sc) {
-				t.Errorf("%s of %q gives %v by %s", c, value, sc, by)
+				t.Errorf("%s: %q gives %v by convention %s", c, value, sc, by)
 			}
 			ClaimOf(sc)
 			roundTrip(t, c, sc, baggage.FromContext(ctx))
@@ -45,7 +45,7 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip writes any context by every convention: the same is read.
+// FuzzRoundTrip writes arbitrary contexts by every convention and reads them back.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), []byte("01234567"), byte(1), "k", "v", "a=1,b=2")
 	f.Add([]byte{15: 1}, []byte{7: 1}, byte(0), "ключ", "значение=<&>", "")
@@ -66,7 +66,7 @@ func FuzzRoundTrip(f *testing.F) {
 		sc := trace.NewSpanContext(cfg)
 		if !sc.IsValid() {
 			if m := Default.Encode(sc, b); m != nil {
-				t.Errorf("an invalid context is written as %q", m)
+				t.Errorf("Encode of an invalid context = %q", m)
 			}
 			return
 		}
@@ -75,13 +75,13 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		child := Derive(sc, Child{Identity: Identity{Kind: key, Name: value}, Generation: int64(flags)})
 		if claim, ok := ClaimOf(child); !ok || claim.Parent != sc.SpanID() {
-			t.Errorf("the claim of a child is %s, holds = %v", claim, ok)
+			t.Errorf("claim of the child = %s, holds = %v", claim, ok)
 		}
 		roundTrip(t, Default, child, b)
 	})
 }
 
-// roundTrip writes and reads by one convention, as far as it has a place.
+// roundTrip writes and reads by one convention, and compares the parts that the convention holds.
 func roundTrip(t *testing.T, c Convention, sc trace.SpanContext, b baggage.Baggage) {
 	t.Helper()
 	obj := Annotations{}
@@ -96,20 +96,20 @@ func roundTrip(t *testing.T, c Convention, sc trace.SpanContext, b baggage.Bagga
 		got, want = got.WithTraceState(trace.TraceState{}), want.WithTraceState(trace.TraceState{})
 	}
 	if !got.Equal(want) {
-		t.Errorf("%s writes %q and reads %v, want %v", c, obj, got, want)
+		t.Errorf("%s: wrote %q, read %v, want %v", c, obj, got, want)
 	}
 	place := c.baggage != "" || c.form == jsonMap
-	// Members whose keys W3C does not allow are not written by OpenTelemetry.
+	// OpenTelemetry drops members with keys that W3C forbids.
 	wantBaggage, err := baggage.Parse(b.String())
 	if place && err == nil && !sameMembers(gotBaggage, wantBaggage) {
-		t.Errorf("%s writes %q and reads baggage %q, want %q", c, obj, gotBaggage, wantBaggage)
+		t.Errorf("%s: wrote %q, read baggage %q, want %q", c, obj, gotBaggage, wantBaggage)
 	}
 	if !place && gotBaggage.Len() != 0 {
-		t.Errorf("%s has no place for baggage and reads %q", c, gotBaggage)
+		t.Errorf("%s cannot hold baggage, but read %q", c, gotBaggage)
 	}
 	Remove(&obj)
 	if len(obj) != 0 {
-		t.Errorf("%s leaves %q behind", c, obj)
+		t.Errorf("%s: Remove left %q", c, obj)
 	}
 }
 
@@ -122,8 +122,8 @@ func sameMembers(a, b baggage.Baggage) bool {
 	return a.Len() == b.Len()
 }
 
-// FuzzClaim reads anything as a claim: what is understood of it is the same
-// when written and read again. And any claim can be written and read.
+// FuzzClaim parses arbitrary text as a claim. The parsed fields must survive a round trip, and so
+// must an arbitrary claim.
 func FuzzClaim(f *testing.F) {
 	f.Add(fullText, []byte("0123456789abcdef"), uint64(1), uint64(2), int64(3), int64(1767225600))
 	f.Add("s:"+goodSpan+";p:x-y;g:-1;t:9223372036854775807;;", []byte{}, uint64(0), uint64(0), int64(0), int64(-1))
@@ -131,7 +131,7 @@ func FuzzClaim(f *testing.F) {
 		sc := good(t, "")
 		read := parseClaim(text)
 		if again := parseClaim(read.String()); again != read {
-			t.Errorf("of %q is left %+v, then %+v", text, read, again)
+			t.Errorf("%q was parsed as %+v, then as %+v", text, read, again)
 		}
 		claim := Claim{Object: ObjectHash(object), Digest: Digest(digest), Generation: max(generation, 0)}
 		copy(claim.Parent[:], ids)

@@ -8,28 +8,27 @@ import (
 	"strings"
 )
 
-// carried is what a W3C propagator puts into a map: the JSON form.
+// carried is the JSON form of a context, with the keys of a W3C propagator.
 type carried struct {
 	Parent  string `json:"traceparent"`
 	State   string `json:"tracestate,omitempty"`
 	Baggage string `json:"baggage,omitempty"`
 }
 
-// formatMap writes the JSON form. Nothing is escaped for HTML, so that what is
-// within the bounds stays within those of the whole.
+// formatMap returns the JSON form. It does not escape HTML: escapes would make the map longer than
+// maxMap.
 func formatMap(c carried) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(c); err != nil {
-		return "" // three strings can be encoded
+		return "" // cannot happen: encoding three strings never fails
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// parseMap reads the JSON form; what is malformed is empty. Keys are taken in
-// any case. Others beside the three, and values that are no strings, count as
-// absent: writers add keys of their own.
+// parseMap parses the JSON form; malformed text gives the zero value. Keys match in any case. Other
+// keys, and values of other types, are ignored, because writers add keys.
 func parseMap(text string) carried {
 	var c carried
 	if len(text) > maxMap {

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifeline carries a trace context on a Kubernetes object: the span
-// context of the write that gave the object its present desired state, in
-// annotations.
+// Package lifeline carries a trace context on a Kubernetes object, in its annotations. The context
+// is the span context of the write that set the object's current desired state.
 //
-// Extract and Inject are the two halves of it; Start and StartLinked begin a
-// span from what an object carries, and Derive makes the context for a child.
-// What stands on an object is a hint and never authority: a value that is
-// missing, malformed, over-long or hostile is treated as absent: no value makes
-// a function here return an error, panic or block.
+// Extract reads a context and Inject writes one. Start and StartLinked begin a span from the
+// context of an object. Derive returns the context for a child object. The context on an object is
+// a hint without authority. A missing, malformed, oversized or hostile value counts as absent. No
+// value makes a function return an error, panic or block.
 //
-// The package knows nothing of clients, controllers or exporters; an object is
-// anything that has annotations. All functions may be called at the same time
-// as long as nobody writes to the object's annotations meanwhile, and none
-// writes to a map that an object already holds: it may be shared with a cache.
+// The package does not depend on clients, controllers or exporters. An object is any value with
+// annotations. All functions are safe for concurrent use while the object's annotations do not
+// change. No function writes to the existing map of an object, because a cache may share it.
 package lifeline
 
 import (
@@ -23,27 +20,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Annotated is anything that carries annotations: every metav1.Object does.
+// Annotated is an object with annotations, such as every metav1.Object.
 type Annotated interface {
 	GetAnnotations() map[string]string
 }
 
-// Object is anything whose annotations can be replaced: every metav1.Object.
+// Object is an object with replaceable annotations, such as every metav1.Object.
 type Object interface {
 	Annotated
 	SetAnnotations(annotations map[string]string)
 }
 
-// Extract returns the span context that obj carries, marked remote: by the
-// first of the conventions that gives a valid one, or by all of Conventions if
-// none is named. Without one the result is invalid (IsValid reports false).
+// Extract returns the span context on obj, marked as remote. It tries the given conventions in
+// order, or all of Conventions if none is given, and returns the first valid span context. Without
+// one, the result is invalid (IsValid returns false).
 func Extract(obj Annotated, conventions ...Convention) trace.SpanContext {
 	sc, _ := find(obj.GetAnnotations(), conventions)
 	return sc
 }
 
-// Find is Extract and tells, beside the span context, by which convention it
-// was found: the zero Convention if there is none.
+// Find is like Extract. It also returns the convention of the span context, or the zero Convention
+// if there is no span context.
 func Find(obj Annotated, conventions ...Convention) (trace.SpanContext, Convention) {
 	sc, c := find(obj.GetAnnotations(), conventions)
 	if c == nil {
@@ -52,8 +49,7 @@ func Find(obj Annotated, conventions ...Convention) (trace.SpanContext, Conventi
 	return sc, *c
 }
 
-// find reads by the first convention that gives a valid span context; without
-// one, the convention is nil.
+// find returns the first valid span context and its convention. Without one, the convention is nil.
 func find(annotations map[string]string, conventions []Convention) (trace.SpanContext, *Convention) {
 	if len(annotations) == 0 {
 		return trace.SpanContext{}, nil
@@ -74,10 +70,9 @@ func find(annotations map[string]string, conventions []Convention) (trace.SpanCo
 	return trace.SpanContext{}, nil
 }
 
-// Context returns ctx with the span context and the baggage that obj carries.
-// It reads as Extract does: without a span context ctx is returned as it is,
-// and the baggage is that of the convention by which the span context was
-// found. If there is none beside it, the baggage of ctx stays.
+// Context returns ctx with the span context and the baggage of obj. The lookup is the same as in
+// Extract. Without a span context on obj, it returns ctx unchanged. The baggage comes from the
+// convention of the span context. Without baggage there, the baggage of ctx stays.
 func Context(ctx context.Context, obj Annotated, conventions ...Convention) context.Context {
 	annotations := obj.GetAnnotations()
 	sc, c := find(annotations, conventions)
@@ -87,7 +82,7 @@ func Context(ctx context.Context, obj Annotated, conventions ...Convention) cont
 	return c.enter(ctx, sc, annotations)
 }
 
-// enter returns ctx with what was found by the convention.
+// enter returns ctx with sc and with the convention's baggage from annotations.
 func (c *Convention) enter(ctx context.Context, sc trace.SpanContext, annotations map[string]string) context.Context {
 	if b, ok := c.bag(annotations); ok {
 		ctx = baggage.ContextWithBaggage(ctx, b)
@@ -95,12 +90,11 @@ func (c *Convention) enter(ctx context.Context, sc trace.SpanContext, annotation
 	return trace.ContextWithRemoteSpanContext(ctx, sc)
 }
 
-// Inject puts the span context and the baggage of ctx on obj, by the first of
-// the conventions or by Default. What stood there by that convention is
-// replaced, what ctx does not have is removed; other annotations stay, those of
-// other conventions included, which Extract may prefer. Without a valid span
-// context in ctx the object is left as it is. The map that obj held before is
-// not written to: it may be shared with a cache.
+// Inject writes the span context and the baggage of ctx to the annotations of obj. It uses the
+// first of the conventions, or Default. It replaces the convention's earlier values and removes
+// those that ctx lacks. Other annotations stay. They include those of other conventions, which
+// Extract may prefer. Without a valid span context in ctx, obj is unchanged. Inject does not write
+// to the object's existing map, because a cache may share it.
 func Inject(ctx context.Context, obj Object, conventions ...Convention) {
 	c := &Default
 	if len(conventions) > 0 {
@@ -121,10 +115,9 @@ func Inject(ctx context.Context, obj Object, conventions ...Convention) {
 	obj.SetAnnotations(after)
 }
 
-// Remove takes off obj what the conventions put there, all of Conventions if
-// none is named. If nothing is left, the annotations are set to nil; if nothing
-// stood there, the object is left as it is. The map that obj held before is not
-// written to.
+// Remove deletes the annotations of the given conventions from obj, or of all Conventions if none
+// is given. If no annotation is left, the annotations become nil. If there was nothing to delete,
+// obj is unchanged. Remove does not write to the object's existing map.
 func Remove(obj Object, conventions ...Convention) {
 	if len(conventions) == 0 {
 		conventions = known[:]
@@ -159,8 +152,8 @@ func owned(key string, conventions []Convention) bool {
 	return false
 }
 
-// Annotations makes an Object of a bare map. A pointer to it is the Object;
-// Inject and Remove replace the map that it points to.
+// Annotations adapts a map to Object. Use a pointer to it: Inject and Remove replace the map behind
+// the pointer.
 type Annotations map[string]string
 
 // GetAnnotations returns the map.

@@ -15,17 +15,17 @@ const (
 	goodTrace  = "4bf92f3577b34da6a3ce929d0e0e4736"
 	goodSpan   = "00f067aa0ba902b7"
 	goodParent = "00-" + goodTrace + "-" + goodSpan + "-01"
-	// twin is another context, to tell which of two was read.
+	// twinTrace and twinParent are a second context, for tests with two contexts.
 	twinTrace  = "0af7651916cd43dd8448eb211c80319c"
 	twinParent = "00-" + twinTrace + "-b7ad6b7169203331-01"
 )
 
-// annotated is an object that can be read only.
+// annotated is a read-only object.
 type annotated map[string]string
 
 func (a annotated) GetAnnotations() map[string]string { return a }
 
-// good is the span context of goodParent, with a tracestate.
+// good returns the span context of goodParent with a tracestate.
 func good(t testing.TB, state string) trace.SpanContext {
 	t.Helper()
 	sc := Extract(annotated{ContextKey: goodParent, StateKey: state})
@@ -44,7 +44,7 @@ func bag(t testing.TB, text string) baggage.Baggage {
 	return b
 }
 
-// carrying is a context with a span context and a baggage.
+// carrying returns a context with a span context and a baggage.
 func carrying(t testing.TB, state, members string) context.Context {
 	t.Helper()
 	ctx := trace.ContextWithSpanContext(context.Background(), good(t, state))
@@ -72,7 +72,7 @@ func TestFindPrecedence(t *testing.T) {
 	}
 	all := Conventions()
 	if len(all) != len(order) {
-		t.Fatalf("%d conventions are known, want %d", len(all), len(order))
+		t.Fatalf("Conventions() has %d entries, want %d", len(all), len(order))
 	}
 	left, broken := every(goodParent), every(goodParent)
 	for i, want := range order {
@@ -80,23 +80,23 @@ func TestFindPrecedence(t *testing.T) {
 			t.Errorf("convention %d is %s, want %s", i, all[i], want)
 		}
 		if _, got := Find(left); got != want {
-			t.Errorf("without those before it, %s is read, want %s", got, want)
+			t.Errorf("without the earlier keys, Find used %s, want %s", got, want)
 		}
 		if _, got := Find(broken); got != want {
-			t.Errorf("with those before it malformed, %s is read, want %s", got, want)
+			t.Errorf("with malformed values under the earlier keys, Find used %s, want %s", got, want)
 		}
 		delete(left, want.context)
 		broken[want.context] = "broken"
 	}
 	if sc, c := Find(left); sc.IsValid() || c != (Convention{}) {
-		t.Errorf("nothing is left, and yet %s gave %v", c, sc)
+		t.Errorf("without any key, %s gave %v", c, sc)
 	}
 	if sc, c := Find(broken); sc.IsValid() || c != (Convention{}) {
-		t.Errorf("all is malformed, and yet %s gave %v", c, sc)
+		t.Errorf("with malformed values only, %s gave %v", c, sc)
 	}
 	all[0] = Jaeger
 	if Conventions()[0] != Default {
-		t.Error("the order of reading can be changed from outside")
+		t.Error("a caller can change the reading order")
 	}
 }
 
@@ -108,10 +108,20 @@ func TestFindChosen(t *testing.T) {
 		trace       string
 		by          Convention
 	}{
-		"All":     {"without a choice all are read, ours first", nil, goodTrace, Default},
-		"One":     {"only what is named is read", []Convention{W3C}, twinTrace, W3C},
-		"Order":   {"those named are read in their order", []Convention{Jaeger, W3C, Default}, twinTrace, W3C},
-		"Missing": {"others are not read", []Convention{KEP5915}, "00000000000000000000000000000000", Convention{}},
+		"All": {"by default all conventions are tried, Default first", nil, goodTrace, Default},
+		"One": {"only the given convention is tried", []Convention{W3C}, twinTrace, W3C},
+		"Order": {
+			"the given conventions are tried in their order",
+			[]Convention{Jaeger, W3C, Default},
+			twinTrace,
+			W3C,
+		},
+		"Missing": {
+			"other conventions are not tried",
+			[]Convention{KEP5915},
+			"00000000000000000000000000000000",
+			Convention{},
+		},
 		"Zero": {
 			"the zero value reads nothing, not even an empty key",
 			[]Convention{{}},
@@ -123,13 +133,13 @@ func TestFindChosen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc, by := Find(obj, tt.conventions...)
 			if sc.TraceID().String() != tt.trace || by != tt.by {
-				t.Errorf("%s: trace %s by %q, want %s by %q", tt.reason, sc.TraceID(), by, tt.trace, tt.by)
+				t.Errorf("%s: got trace %s by %q, want %s by %q", tt.reason, sc.TraceID(), by, tt.trace, tt.by)
 			}
 			if got := Extract(obj, tt.conventions...); !got.Equal(sc) {
-				t.Errorf("%s: Extract gave %v, Find %v", tt.reason, got, sc)
+				t.Errorf("%s: Extract returned %v, Find %v", tt.reason, got, sc)
 			}
 			if link, ok := Link(obj, tt.conventions...); !link.SpanContext.Equal(sc) || ok != sc.IsValid() {
-				t.Errorf("%s: Link gave %v, %v, Find %v", tt.reason, link.SpanContext, ok, sc)
+				t.Errorf("%s: Link returned %v, %v, Find %v", tt.reason, link.SpanContext, ok, sc)
 			}
 		})
 	}
@@ -143,14 +153,14 @@ func TestContext(t *testing.T) {
 		valid   bool
 		baggage string
 	}{
-		"None": {"ctx stays as it is", nil, false, "mine=1"},
+		"None": {"ctx is returned unchanged", nil, false, "mine=1"},
 		"Plain": {
-			"without a baggage beside the context, that of ctx stays",
+			"without baggage on the object, that of ctx stays",
 			annotated{ContextKey: goodParent},
 			true,
 			"mine=1",
 		},
-		"Baggage": {"baggage travels", annotated{ContextKey: goodParent, BaggageKey: "k=v"}, true, "k=v"},
+		"Baggage": {"baggage is read", annotated{ContextKey: goodParent, BaggageKey: "k=v"}, true, "k=v"},
 		"Malformed": {
 			"malformed baggage is absent",
 			annotated{ContextKey: goodParent, BaggageKey: "k=v,===;"},
@@ -159,17 +169,17 @@ func TestContext(t *testing.T) {
 		},
 		"Alone": {"baggage without a context is not read", annotated{BaggageKey: "k=v"}, false, "mine=1"},
 		"Other": {
-			"baggage of another convention than the context's is not read",
+			"baggage of another convention is not read",
 			annotated{ContextKey: goodParent, "baggage": "k=v"}, true, "mine=1",
 		},
 		"Map": {
-			"baggage in a JSON map travels",
+			"baggage in a JSON map is read",
 			annotated{AgentSandbox.context: `{"traceparent":"` + goodParent + `","baggage":"k=v"}`},
 			true,
 			"k=v",
 		},
 		"NoPlace": {
-			"Jaeger's form has no place for it",
+			"Jaeger's form cannot hold baggage",
 			annotated{"uber-trace-id": goodTrace + ":1:0:1", "": "k=v"},
 			true,
 			"mine=1",
@@ -186,7 +196,7 @@ func TestContext(t *testing.T) {
 				t.Errorf("%s: baggage = %q, want %q", tt.reason, got, tt.baggage)
 			}
 			if !tt.valid && ctx != held {
-				t.Errorf("%s: ctx is another", tt.reason)
+				t.Errorf("%s: Context did not return ctx itself", tt.reason)
 			}
 		})
 	}
@@ -205,12 +215,12 @@ func TestInject(t *testing.T) {
 			carrying(t, "", ""), nil, nil, Annotations{ContextKey: goodParent},
 		},
 		"All": {
-			"tracestate and baggage travel, other annotations stay",
+			"tracestate and baggage are written, other annotations stay",
 			carrying(t, "a=1", "k=v"), Annotations{"x": "y"}, nil,
 			Annotations{"x": "y", ContextKey: goodParent, StateKey: "a=1", BaggageKey: "k=v"},
 		},
 		"Stale": {
-			"what the context does not have is taken off",
+			"values that the context lacks are removed",
 			carrying(
 				t,
 				"",
@@ -221,12 +231,12 @@ func TestInject(t *testing.T) {
 			Annotations{"x": "y", ContextKey: goodParent},
 		},
 		"Chosen": {
-			"the first convention named is written, others stay",
+			"the first given convention is written, others stay",
 			carrying(t, "a=1", ""), Annotations{ContextKey: twinParent}, []Convention{KEP5915, W3C},
 			Annotations{ContextKey: twinParent, KEP5915.context: goodParent, KEP5915.state: "a=1"},
 		},
 		"Nothing": {
-			"without a span context the object stays as it is",
+			"without a span context the object is unchanged",
 			context.Background(), Annotations{ContextKey: twinParent}, nil, Annotations{ContextKey: twinParent},
 		},
 		"Zero": {
@@ -242,7 +252,7 @@ func TestInject(t *testing.T) {
 				t.Errorf("%s:\n got %q\nwant %q", tt.reason, obj, tt.want)
 			}
 			if !maps.Equal(tt.before, kept) {
-				t.Errorf("%s: the map that the object held was written to: %q", tt.reason, tt.before)
+				t.Errorf("%s: the object's existing map changed: %q", tt.reason, tt.before)
 			}
 		})
 	}
@@ -256,7 +266,7 @@ func TestRemove(t *testing.T) {
 		want        Annotations
 	}{
 		"All": {
-			"every convention is taken off, other annotations stay",
+			"every convention is removed, other annotations stay",
 			Annotations{
 				"x":                   "y",
 				ContextKey:            "any",
@@ -270,15 +280,15 @@ func TestRemove(t *testing.T) {
 			Annotations{"x": "y"},
 		},
 		"One": {
-			"only what is named is taken off",
+			"only the given convention is removed",
 			Annotations{ContextKey: "any", "traceparent": "any", "tracestate": "any"},
 			[]Convention{W3C},
 			Annotations{ContextKey: "any"},
 		},
-		"Last": {"if nothing is left there are no annotations", Annotations{StateKey: "any"}, nil, nil},
-		"None": {"an object that carries none stays as it is", Annotations{}, nil, Annotations{}},
+		"Last": {"without other annotations the map becomes nil", Annotations{StateKey: "any"}, nil, nil},
+		"None": {"an object without a context is unchanged", Annotations{}, nil, Annotations{}},
 		"Zero": {
-			"the zero convention takes nothing off",
+			"the zero convention removes nothing",
 			Annotations{"": "any", ContextKey: "any"},
 			[]Convention{{}},
 			Annotations{"": "any", ContextKey: "any"},
@@ -292,7 +302,7 @@ func TestRemove(t *testing.T) {
 				t.Errorf("%s:\n got %q\nwant %q", tt.reason, obj, tt.want)
 			}
 			if !maps.Equal(tt.before, kept) {
-				t.Errorf("%s: the map that the object held was written to: %q", tt.reason, tt.before)
+				t.Errorf("%s: the object's existing map changed: %q", tt.reason, tt.before)
 			}
 		})
 	}

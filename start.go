@@ -8,9 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Start begins a span below the context that obj carries: one trace that can be
-// walked from the change to this work. Another span that ctx holds already
-// becomes a link. If obj carries no context, it is tracer.Start.
+// Start begins a span with the context of obj as its parent. The trace then contains both the
+// change and this work. A different span in ctx becomes a link. If obj has no context, Start is
+// tracer.Start.
 func Start(
 	ctx context.Context,
 	tracer trace.Tracer,
@@ -29,11 +29,10 @@ func Start(
 	return tracer.Start(c.enter(ctx, sc, annotations), name, opts...)
 }
 
-// StartLinked begins a new trace whose root links to the context that obj
-// carries, for those who keep one trace per piece of work. Another span that
-// ctx holds becomes a link, too. The tracer's sampler decides on the new trace
-// as on any root; it sees the links. If obj carries no context, it is
-// tracer.Start.
+// StartLinked begins a new trace, with a root span that links to the context of obj. It is for
+// controllers with a separate trace per unit of work. A different span in ctx becomes a second
+// link. The tracer's sampler decides about the root as usual, and gets the links. If obj has no
+// context, StartLinked is tracer.Start.
 func StartLinked(
 	ctx context.Context,
 	tracer trace.Tracer,
@@ -51,21 +50,21 @@ func StartLinked(
 		links = append(links, held)
 	}
 	opts = append(opts[:len(opts):len(opts)], trace.WithNewRoot(), trace.WithLinks(links...))
-	// The root has no parent; a tracer that records nothing passes the object's
-	// context on.
+	// A real tracer ignores the parent in ctx, because of WithNewRoot. A no-op tracer forwards it,
+	// so ctx must hold the object's context.
 	return tracer.Start(c.enter(ctx, sc, annotations), name, opts...)
 }
 
-// otherSpan returns a link to the span that ctx holds, unless it is the one
-// that the object carries.
+// otherSpan returns a link to the span in ctx. It returns false if there is none, or if it is the
+// object's context.
 func otherSpan(ctx context.Context, carried trace.SpanContext) (trace.Link, bool) {
 	held := trace.SpanContextFromContext(ctx)
 	same := held.TraceID() == carried.TraceID() && held.SpanID() == carried.SpanID()
 	return trace.Link{SpanContext: held}, held.IsValid() && !same
 }
 
-// Link returns a link to the context that obj carries, and whether it carries
-// one. It reads as Extract does.
+// Link returns a link to the context of obj, and whether obj has one. The lookup is the same as in
+// Extract.
 func Link(obj Annotated, conventions ...Convention) (trace.Link, bool) {
 	sc := Extract(obj, conventions...)
 	return trace.Link{SpanContext: sc}, sc.IsValid()

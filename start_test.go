@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// tracer is one that keeps what it was asked for. It stands here in place of
-// the SDK's, which would become a dependency of the library.
+// tracer records the arguments of Start. It replaces the SDK's tracer, which would be a dependency
+// of the library.
 type tracer struct {
 	embedded.Tracer
 	parent  trace.SpanContext
@@ -29,11 +29,15 @@ func (r *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	return ctx, trace.SpanFromContext(ctx)
 }
 
+// starter is the type of Start and StartLinked.
+type starter func(
+	context.Context, trace.Tracer, Annotated, string, ...trace.SpanStartOption,
+) (context.Context, trace.Span)
+
 func TestStart(t *testing.T) {
 	obj := annotated{ContextKey: goodParent, StateKey: "a=1", BaggageKey: "k=v"}
 	carried := good(t, "a=1")
 	held := Extract(annotated{ContextKey: twinParent}).WithRemote(false)
-	type starter func(context.Context, trace.Tracer, Annotated, string, ...trace.SpanStartOption) (context.Context, trace.Span)
 	tests := map[string]struct {
 		reason string
 		start  starter
@@ -45,7 +49,7 @@ func TestStart(t *testing.T) {
 	}{
 		"Below": {"the object's context is the parent", Start, obj, trace.SpanContext{}, carried, false, nil},
 		"BelowHeld": {
-			"a span that was held becomes a link",
+			"another span in ctx becomes a link",
 			Start,
 			obj,
 			held,
@@ -53,9 +57,9 @@ func TestStart(t *testing.T) {
 			false,
 			[]trace.SpanContext{held},
 		},
-		"BelowSame": {"the parent does not become a link, too", Start, obj, carried, carried, false, nil},
+		"BelowSame": {"the parent does not also become a link", Start, obj, carried, carried, false, nil},
 		"None": {
-			"without a context the span that was held is the parent",
+			"without a context on the object, the span in ctx is the parent",
 			Start,
 			annotated{},
 			held,
@@ -73,7 +77,7 @@ func TestStart(t *testing.T) {
 			[]trace.SpanContext{carried},
 		},
 		"LinkedHeld": {
-			"a span that was held becomes another",
+			"another span in ctx becomes a second link",
 			StartLinked,
 			obj,
 			held,
@@ -81,9 +85,17 @@ func TestStart(t *testing.T) {
 			true,
 			[]trace.SpanContext{carried, held},
 		},
-		"LinkedSame": {"the same becomes one", StartLinked, obj, carried, carried, true, []trace.SpanContext{carried}},
+		"LinkedSame": {
+			"the same span becomes one link",
+			StartLinked,
+			obj,
+			carried,
+			carried,
+			true,
+			[]trace.SpanContext{carried},
+		},
 		"LinkedNone": {
-			"without a context the span that was held is the parent",
+			"without a context on the object, the span in ctx is the parent",
 			StartLinked,
 			annotated{},
 			held,
@@ -102,7 +114,7 @@ func TestStart(t *testing.T) {
 			tt.start(ctx, &r, tt.obj, "work", opts...)
 
 			if r.name != "work" || r.config.SpanKind() != trace.SpanKindConsumer {
-				t.Errorf("%s: name %q and kind %s were passed on", tt.reason, r.name, r.config.SpanKind())
+				t.Errorf("%s: the tracer got name %q and kind %s", tt.reason, r.name, r.config.SpanKind())
 			}
 			if !r.parent.Equal(tt.parent) || r.config.NewRoot() != tt.root {
 				t.Errorf("%s: parent = %v, new root = %v", tt.reason, r.parent, r.config.NewRoot())
@@ -119,7 +131,7 @@ func TestStart(t *testing.T) {
 				t.Errorf("%s: links = %v, want the caller's and %v", tt.reason, links, tt.links)
 			}
 			if opts = opts[:3]; opts[2] != nil {
-				t.Errorf("%s: the caller's options were written to", tt.reason)
+				t.Errorf("%s: Start changed the caller's options", tt.reason)
 			}
 			if _, c := Find(tt.obj); c == Default && r.baggage != "k=v" {
 				t.Errorf("%s: baggage = %q", tt.reason, r.baggage)
@@ -128,12 +140,12 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestStartOff: a tracer that records nothing passes the object's context on,
-// so that a component with tracing switched off breaks no trace.
+// TestStartOff checks that a no-op tracer forwards the object's context. Therefore a component with
+// tracing switched off interrupts no trace.
 func TestStartOff(t *testing.T) {
 	obj := annotated{ContextKey: goodParent}
 	off := noop.NewTracerProvider().Tracer("")
-	for name, start := range map[string]func(context.Context, trace.Tracer, Annotated, string, ...trace.SpanStartOption) (context.Context, trace.Span){
+	for name, start := range map[string]starter{
 		"Start": Start, "StartLinked": StartLinked,
 	} {
 		ctx, span := start(t.Context(), off, obj, "work")

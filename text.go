@@ -13,11 +13,11 @@ import (
 // parentSize is the length of a W3C traceparent of version 00.
 const parentSize = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
-// definedFlags are those that W3C gives a meaning to; others do not travel.
+// definedFlags are the trace flags that W3C defines. Other flags are dropped.
 const definedFlags = trace.FlagsSampled | trace.FlagsRandom
 
-// parseParent reads a W3C traceparent; what is malformed is an invalid span
-// context. Of a later version the known fields are read, as W3C asks.
+// parseParent parses a W3C traceparent; malformed text gives an invalid span context. Of a later
+// version it reads the known fields, as W3C requires.
 func parseParent(s string) trace.SpanContext {
 	if len(s) < parentSize || len(s) > maxParent || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return trace.SpanContext{}
@@ -37,7 +37,7 @@ func parseParent(s string) trace.SpanContext {
 	return trace.NewSpanContext(cfg)
 }
 
-// unhex decodes lower-case hexadecimal; s must have two bytes for each of dst.
+// unhex decodes lower-case hexadecimal. len(s) must be at least 2*len(dst).
 func unhex(dst []byte, s string) bool {
 	for i := range dst {
 		hi, lo := nibble[s[2*i]], nibble[s[2*i+1]]
@@ -49,7 +49,7 @@ func unhex(dst []byte, s string) bool {
 	return true
 }
 
-// nibble is the value of a lower-case hexadecimal digit, 0xff of all else.
+// nibble maps a lower-case hexadecimal digit to its value, and any other byte to 0xff.
 var nibble = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xff
@@ -60,7 +60,7 @@ var nibble = func() (t [256]byte) {
 	return t
 }()
 
-// formatParent writes a W3C traceparent.
+// formatParent returns sc as a W3C traceparent.
 func formatParent(sc trace.SpanContext) string {
 	var b [parentSize]byte
 	traceID, spanID := sc.TraceID(), sc.SpanID()
@@ -73,8 +73,8 @@ func formatParent(sc trace.SpanContext) string {
 	return string(b[:])
 }
 
-// parseBinary reads base64 of the OpenCensus binary format: version 0, then the
-// trace ID as field 0, the span ID as field 1, the options as field 2.
+// parseBinary parses the base64 form of the OpenCensus binary format: version 0, then the trace ID
+// as field 0, the span ID as field 1, the options as field 2.
 func parseBinary(s string) trace.SpanContext {
 	const size = 1 + 1 + 16 + 1 + 8 + 1 + 1
 	var b [size + 1]byte
@@ -91,8 +91,8 @@ func parseBinary(s string) trace.SpanContext {
 	return trace.NewSpanContext(cfg)
 }
 
-// parseJaeger reads "trace:span:parent:flags". Jaeger leaves leading zeros out
-// and may have escaped the colons.
+// parseJaeger parses "trace:span:parent:flags". Jaeger omits leading zeros and may escape the
+// colons.
 func parseJaeger(s string) trace.SpanContext {
 	if len(s) > maxParent {
 		return trace.SpanContext{}
@@ -115,13 +115,12 @@ func parseJaeger(s string) trace.SpanContext {
 	return trace.NewSpanContext(cfg)
 }
 
-// unhexPadded decodes hexadecimal, in either case, whose leading zeros may be
-// missing.
+// unhexPadded decodes hexadecimal in upper or lower case, with or without leading zeros.
 func unhexPadded(dst []byte, s string) bool {
 	if s == "" || len(s) > 2*len(dst) {
 		return false
 	}
-	// Not strings.ToLower: it changes the length of letters beyond ASCII.
+	// strings.ToLower is unsuitable: it changes the length of some non-ASCII letters.
 	padded := []byte(strings.Repeat("0", 2*len(dst)-len(s)) + s)
 	for i, c := range padded {
 		if 'A' <= c && c <= 'F' {
@@ -131,8 +130,8 @@ func unhexPadded(dst []byte, s string) bool {
 	return unhex(dst, string(padded))
 }
 
-// formatJaeger writes "trace:span:0:flags". Of the flags only sampled has the
-// same meaning in Jaeger.
+// formatJaeger returns "trace:span:0:flags". Sampled is the only flag with the same meaning in
+// Jaeger.
 func formatJaeger(sc trace.SpanContext) string {
 	flags := "0"
 	if sc.IsSampled() {

@@ -19,20 +19,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// baggageKey is the baggage member in which a write's context reaches admission
-// even if the API server keeps the traceparent of an ordinary caller to itself.
+// baggageKey is the baggage member with a write's context. It reaches admission even if the API
+// server does not forward the traceparent of an ordinary caller.
 const baggageKey = "lifeline"
 
-// camelCase is what a kind looks like. A kind in a request is whatever its
-// sender, which need not be the API server, has put there.
+// camelCase matches a valid kind. The kind in a request can be arbitrary text, because the sender
+// need not be the API server.
 var camelCase = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
 
-// headers reads what a request carries.
+// headers reads the context of a request.
 var headers = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
-// Webhook decorates wh: its work is a span of the trace that the admitted request
-// belongs to, and the requests that it makes itself carry that on. With a manager
-// that NewManager did not make, it returns wh as it is.
+// Webhook decorates wh. Its span belongs to the trace of the admitted request, and the requests of
+// its handler carry that trace on. For a manager from elsewhere than NewManager, it returns wh
+// unchanged.
 func Webhook(m manager.Manager, wh *admission.Webhook, opts ...WebhookOption) *admission.Webhook {
 	if k := kitOf(m); k != nil {
 		return k.Webhook(wh, opts...)
@@ -40,15 +40,15 @@ func Webhook(m manager.Manager, wh *admission.Webhook, opts ...WebhookOption) *a
 	return wh
 }
 
-// WebhookOption changes what Webhook makes.
+// WebhookOption configures Webhook.
 type WebhookOption func(*admitter)
 
-// GivingContexts makes a mutating webhook give a context to each object that
-// gets a new desired state and whose writer supplied none (P1, P3). The
-// webhook's configuration must send it the creates and updates of the kind.
+// GivingContexts makes a mutating webhook give contexts. An object gets one if its desired state is
+// new and its writer supplied no context (P1, P3). The webhook's configuration must include the
+// creates and updates of the kind.
 func GivingContexts() WebhookOption { return func(a *admitter) { a.gives = true } }
 
-// Webhook decorates wh, as the function of that name does.
+// Webhook decorates wh, like the function Webhook.
 func (k *Kit) Webhook(wh *admission.Webhook, opts ...WebhookOption) *admission.Webhook {
 	a := &admitter{kit: k, inner: wh.Handler}
 	for _, o := range opts {
@@ -68,8 +68,7 @@ func (k *Kit) Webhook(wh *admission.Webhook, opts ...WebhookOption) *admission.W
 	return wh
 }
 
-// withRequest returns ctx with the trace context and the baggage that an
-// admission request carries.
+// withRequest returns ctx with the trace context and the baggage of an admission request.
 func withRequest(ctx context.Context, h http.Header) context.Context {
 	ctx = headers.Extract(ctx, propagation.HeaderCarrier(h))
 	value := baggage.FromContext(ctx).Member(baggageKey).Value()
@@ -79,14 +78,14 @@ func withRequest(ctx context.Context, h http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": value})
 }
 
-// admitter decorates a handler.
+// admitter is a handler with tracing.
 type admitter struct {
 	kit   *Kit
 	inner admission.Handler
 	gives bool
 }
 
-// Handle runs the inner handler within a work.
+// Handle runs the inner handler as a work.
 func (a *admitter) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
 	k := a.kit
 	mode := k.mode()
@@ -120,18 +119,18 @@ func (a *admitter) Handle(ctx context.Context, req admission.Request) (response 
 	return response
 }
 
-// identifyBy makes the work's span context follow from the request, so that a
-// call that the API server repeats, since it got no answer, is answered alike.
+// identifyBy derives the work's span context from the request. The API server repeats a call
+// without an answer, and both calls then give the same context.
 func (w *work) identifyBy(req admission.Request) {
 	if req.UID == "" {
 		return
 	}
 	text, err := json.Marshal([]any{req.UID, req.Kind, req.Namespace, req.Name, req.Operation, req.SubResource})
-	if err != nil { // strings always can be
+	if err != nil { // cannot happen: encoding strings never fails
 		return
 	}
 	sum := sha256.Sum256(text)
-	sum[15], sum[23] = sum[15]|1, sum[23]|1 // an ID of zeros is none
+	sum[15], sum[23] = sum[15]|1, sum[23]|1 // an all-zero ID is invalid
 	w.self = w.self.WithSpanID(trace.SpanID(sum[16:24]))
 	if w.parent.IsValid() {
 		return
@@ -141,13 +140,13 @@ func (w *work) identifyBy(req admission.Request) {
 	w.self = w.self.WithTraceID(id).WithTraceFlags(w.self.TraceFlags().WithSampled(sampled))
 }
 
-// errPanic stands for what a handler panics with, which is for others to handle.
+// errPanic is the span's error when a handler panics. The callers above handle the panic.
 var errPanic = errors.New("panic in the admission handler")
 
-// withoutOwn is a baggage without the member that serves as carrier.
+// withoutOwn returns b without the kit's own member.
 func withoutOwn(b baggage.Baggage) baggage.Baggage { return b.DeleteMember(baggageKey) }
 
-// end leaves the span, unless the request belongs to no trace and started none.
+// end emits the span, unless the request is part of no trace and started none.
 func (a *admitter) end(w *work, req admission.Request, allowed, given bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

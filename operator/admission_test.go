@@ -29,7 +29,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator"
 )
 
-// head is what a user writes: a Head as JSON.
+// head returns a Head as JSON, as a user writes it.
 func head(change ...func(map[string]any)) map[string]any {
 	h := map[string]any{
 		"apiVersion": "demo/v1", "kind": "Head",
@@ -63,12 +63,12 @@ func bearing(sc trace.SpanContext, more ...string) func(map[string]any) {
 
 var headIdentity = lifeline.Identity{Group: "demo", Kind: "Head", Namespace: "demo", Name: "head"}
 
-// headClaimed is a context that was made for the head's first desired state.
+// headClaimed returns a context that was made for the Head's first desired state.
 func headClaimed(n byte) trace.SpanContext {
 	return lifeline.Claimed(given(n), lifeline.Claim{Object: headIdentity.Hash(), Digest: 5})
 }
 
-// asks makes an admission request about a Head.
+// asks returns an admission request about a Head.
 func asks(operation admissionv1.Operation, object, old any) admission.Request {
 	r := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		UID: "request", Operation: operation, Namespace: "demo", Name: "head",
@@ -119,7 +119,7 @@ var allows = admission.HandlerFunc(
 	func(context.Context, admission.Request) admission.Response { return admission.Allowed("") },
 )
 
-// admitted is the object as the API server has it after the response.
+// admitted returns the object after the response.
 func admitted(t testing.TB, req admission.Request, response admission.Response) *metav1.PartialObjectMetadata {
 	t.Helper()
 	obj := &metav1.PartialObjectMetadata{}
@@ -148,7 +148,7 @@ func TestGivenContexts(t *testing.T) {
 		req    admission.Request
 		inner  admission.Handler
 		fresh  bool
-		want   trace.SpanContext // that the object carries, if it is none of this request's
+		want   trace.SpanContext // context on the object, unless this request made it
 		links  map[string]string
 		others map[string]string // annotations
 	}{
@@ -160,7 +160,11 @@ func TestGivenContexts(t *testing.T) {
 			fresh:  true,
 			others: map[string]string{"a/b~c": "1"},
 		},
-		"create, of no trace": {reason: "it starts one", req: asks(admissionv1.Create, head(), nil), fresh: true},
+		"create, of no trace": {
+			reason: "the create starts a trace",
+			req:    asks(admissionv1.Create, head(), nil),
+			fresh:  true,
+		},
 		"create, another's": {
 			reason: "P3b",
 			from:   given(1),
@@ -168,20 +172,20 @@ func TestGivenContexts(t *testing.T) {
 			want:   given(9),
 		},
 		"create, the writer's own": {
-			reason: "P1: who writes may supply it",
+			reason: "P1: the writer may supply a context",
 			from:   given(2),
 			req:    asks(admissionv1.Create, head(bearing(headClaimed(2))), nil),
 			want:   given(2),
 		},
 		"create, a saved one": {
-			reason: "P3g: replaced, and linked",
+			reason: "P3g: the saved context is replaced and linked",
 			from:   given(1),
 			req:    asks(admissionv1.Create, head(bearing(headClaimed(7))), nil),
 			fresh:  true,
 			links:  map[string]string{traceOf(7): "stale"},
 		},
 		"create, annotations: null": {
-			reason: "the map is made",
+			reason: "the patch creates the map",
 			from:   given(1),
 			req:    asks(admissionv1.Create, head(inMeta("annotations", nil)), nil),
 			fresh:  true,
@@ -195,12 +199,15 @@ func TestGivenContexts(t *testing.T) {
 			}(),
 		},
 		"create, after a patch that makes the map": {
-			reason: "it is not made twice", from: given(1), req: asks(admissionv1.Create, head(), nil), fresh: true,
+			reason: "the map is not created twice",
+			from:   given(1),
+			req:    asks(admissionv1.Create, head(), nil),
+			fresh:  true,
 			inner:  adds(patchop.NewOperation("add", "/metadata/annotations", map[string]string{"team": "red"})),
 			others: map[string]string{"team": "red"},
 		},
 		"create, after a patch in the map": {
-			reason: "it is not made anew",
+			reason: "the existing map stays",
 			from:   given(1),
 			req:    asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": "1"})), nil),
 			fresh:  true,
@@ -211,7 +218,7 @@ func TestGivenContexts(t *testing.T) {
 			others: map[string]string{"team": "red"},
 		},
 		"create, after a patch that removes the map": {
-			reason: "it is made again",
+			reason: "the map is created again",
 			from:   given(1),
 			req:    asks(admissionv1.Create, head(inMeta("annotations", map[string]any{"a": "1"})), nil),
 			fresh:  true,
@@ -231,7 +238,7 @@ func TestGivenContexts(t *testing.T) {
 			),
 		},
 		"create, after several handlers": {
-			reason: "their patch is encoded already",
+			reason: "the combined patch is already encoded",
 			from:   given(1),
 			req:    asks(admissionv1.Create, head(), nil),
 			fresh:  true,
@@ -247,7 +254,7 @@ func TestGivenContexts(t *testing.T) {
 			fresh:  true,
 		},
 		"update, unchanged": {
-			reason: "P3: a no-op stays one",
+			reason: "P3: an update without a change stays one",
 			from:   given(1),
 			req:    asks(admissionv1.Update, head(bearing(headClaimed(7))), head(bearing(headClaimed(7)))),
 			want:   given(7),
@@ -265,7 +272,7 @@ func TestGivenContexts(t *testing.T) {
 			want:   given(7),
 		},
 		"update, a saved one": {
-			reason: "P3g: replaced, and linked",
+			reason: "P3g: the saved context is replaced and linked",
 			from:   given(1),
 			req:    asks(admissionv1.Update, head(sized(2), bearing(headClaimed(6))), head(bearing(headClaimed(7)))),
 			fresh:  true,
@@ -299,21 +306,25 @@ func TestGivenContexts(t *testing.T) {
 			return r
 		}()},
 		"delete": {
-			reason: "there is nothing to put it on",
+			reason: "a delete has no object to store",
 			from:   given(1),
 			req:    asks(admissionv1.Delete, nil, head()),
 		},
 		"denied": {
-			reason: "nothing will be stored",
+			reason: "a denied object is not stored",
 			from:   given(1),
 			req:    asks(admissionv1.Create, head(), nil),
 			inner: admission.HandlerFunc(
 				func(context.Context, admission.Request) admission.Response { return admission.Denied("no") },
 			),
 		},
-		"malformed": {reason: "left to the API server", from: given(1), req: asks(admissionv1.Create, `{"kind":`, nil)},
+		"malformed": {
+			reason: "the API server returns the error",
+			from:   given(1),
+			req:    asks(admissionv1.Create, `{"kind":`, nil),
+		},
 		"malformed annotations": {
-			reason: "never lose what the writer sent",
+			reason: "the writer's object must stay unchanged",
 			from:   given(1),
 			req: asks(
 				admissionv1.Create,
@@ -322,7 +333,7 @@ func TestGivenContexts(t *testing.T) {
 			),
 		},
 		"malformed old object": {
-			reason: "what was there is not known",
+			reason: "the previous state is unknown",
 			from:   given(1),
 			req:    asks(admissionv1.Update, head(sized(2)), "null"),
 		},
@@ -336,11 +347,11 @@ func TestGivenContexts(t *testing.T) {
 			}
 			response := r.serve(t, tc.from, tc.req, inner, operator.GivingContexts())
 			if response.UID != "request" {
-				t.Errorf("%s: the response is to %q", tc.reason, response.UID)
+				t.Errorf("%s: response UID = %q", tc.reason, response.UID)
 			}
 			if !tc.fresh && tc.inner == nil && !tc.want.IsValid() {
 				if len(response.Patches) > 0 {
-					t.Errorf("%s: patched by %v", tc.reason, response.Patches)
+					t.Errorf("%s: patch = %v", tc.reason, response.Patches)
 				}
 				return
 			}
@@ -350,7 +361,7 @@ func TestGivenContexts(t *testing.T) {
 			span := only(t, r.rec, "admission Head")
 			if tc.from.IsValid() && span.Parent().SpanID() != tc.from.SpanID() ||
 				span.SpanKind() != trace.SpanKindServer {
-				t.Errorf("%s: %v below %v", tc.reason, span.SpanKind(), span.Parent())
+				t.Errorf("%s: span kind = %v, parent = %v", tc.reason, span.SpanKind(), span.Parent())
 			}
 			want := tc.want.SpanID()
 			if tc.fresh {
@@ -359,11 +370,11 @@ func TestGivenContexts(t *testing.T) {
 				if !holds || !claim.Names(headIdentity) || !claim.Time.Equal(begin) ||
 					claim.Parent != tc.from.SpanID() ||
 					claim.Digest == 0 {
-					t.Errorf("%s: the claim is %v", tc.reason, claim)
+					t.Errorf("%s: claim = %v", tc.reason, claim)
 				}
 			}
 			if sc.SpanID() != want {
-				t.Errorf("%s: it carries %v, want %s", tc.reason, sc, want)
+				t.Errorf("%s: the object carries %v, want %s", tc.reason, sc, want)
 			}
 			others := maps.Clone(obj.Annotations)
 			maps.DeleteFunc(others, func(k, _ string) bool { return lifeline.Default.Owns(k) })
@@ -384,8 +395,8 @@ var equateEmpty = cmp.Transformer("nil", func(m map[string]string) map[string]st
 	return m
 })
 
-// TestAdmissionIsAFixpoint sends what came out of a webhook through it again, as
-// the API server does when another webhook changed the object.
+// TestAdmissionIsAFixpoint sends the output of a webhook through it again. The API server does so
+// when another webhook changed the object.
 func TestAdmissionIsAFixpoint(t *testing.T) {
 	for name, old := range map[string]map[string]any{"create": nil, "update": head(sized(2), bearing(headClaimed(7)))} {
 		t.Run(name, func(t *testing.T) {
@@ -418,15 +429,15 @@ func TestAdmissionWithoutGiving(t *testing.T) {
 		want   []string
 	}{
 		"of a trace": {
-			reason: "its work is a span",
+			reason: "the webhook's work is a span",
 			from:   given(1),
 			inner:  allows,
 			want:   []string{"admission Head"},
 		},
-		"of none":   {reason: "it starts none", inner: allows},
+		"of none":   {reason: "the request starts no trace", inner: allows},
 		"a dry run": {reason: "nothing is stored", from: given(1), inner: allows, dryRun: true},
 		"of none, denied": {
-			reason: "it starts none",
+			reason: "the request starts no trace",
 			inner: admission.HandlerFunc(
 				func(context.Context, admission.Request) admission.Response { return admission.Denied("no") },
 			),
@@ -479,21 +490,21 @@ func TestAdmissionJoins(t *testing.T) {
 			want:   given(1),
 		},
 		"baggage": {
-			reason: "the API server keeps an ordinary caller's traceparent to itself",
+			reason: "the API server does not forward an ordinary caller's traceparent",
 			header: map[string]string{"Baggage": "team=red,lifeline=" + traceparent(2)},
 			want:   given(2),
 		},
 		"both": {
-			reason: "the API server's own span is no part of our trace",
+			reason: "the API server's own span is not part of our trace",
 			header: map[string]string{"Traceparent": traceparent(1), "Baggage": "lifeline=" + traceparent(2)},
 			want:   given(2),
 		},
 		"broken baggage member": {
-			reason: "as if it were not there",
+			reason: "a broken member is ignored",
 			header: map[string]string{"Traceparent": traceparent(1), "Baggage": "lifeline=nonsense"},
 			want:   given(1),
 		},
-		"neither": {reason: "of no trace"},
+		"neither": {reason: "the request has no trace"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -514,19 +525,20 @@ func TestAdmissionJoins(t *testing.T) {
 			}
 			wh.Handle(wh.WithContextFunc(t.Context(), req), asks(admissionv1.Create, head(), nil))
 			if !before {
-				t.Errorf("%s: the webhook's own function was not called", tc.reason)
+				t.Errorf("%s: the webhook's WithContextFunc was not called", tc.reason)
 			}
 			spans := r.rec.Spans()
 			if !tc.want.IsValid() {
 				r.rec.None(t)
-			} else if len(spans) != 1 || spans[0].Parent().SpanID() != tc.want.SpanID() || spans[0].Parent().TraceID() != tc.want.TraceID() {
-				t.Errorf("%s: below %v, want %v", tc.reason, spans[0].Parent(), tc.want)
+			} else if len(spans) != 1 || spans[0].Parent().SpanID() != tc.want.SpanID() ||
+				spans[0].Parent().TraceID() != tc.want.TraceID() {
+				t.Errorf("%s: parent = %v, want %v", tc.reason, spans[0].Parent(), tc.want)
 			}
 		})
 	}
 }
 
-// TestAdmissionCallsItself: what a handler writes is of the request's trace.
+// TestAdmissionCallsItself checks that a handler's writes are in the request's trace.
 func TestAdmissionCallsItself(t *testing.T) {
 	for name, from := range map[string]trace.SpanContext{"of a trace": given(1), "of none": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -546,7 +558,7 @@ func TestAdmissionCallsItself(t *testing.T) {
 			write, above := only(t, r.rec, "create ConfigMap"), only(t, r.rec, "admission Head")
 			if write.Parent().SpanID() != above.SpanContext().SpanID() ||
 				r.stored(t).SpanID() != write.SpanContext().SpanID() {
-				t.Errorf("the write is below %v, and the child carries %v", write.Parent(), r.stored(t))
+				t.Errorf("parent of the write: %v; the child carries %v", write.Parent(), r.stored(t))
 			}
 		})
 	}
@@ -558,9 +570,9 @@ func TestAdmissionModes(t *testing.T) {
 		enabled bool
 		handsOn bool
 	}{
-		"off": {reason: "nothing is handed on"},
+		"off": {reason: "nothing is passed on"},
 		"propagate": {
-			reason:  "the request's own context is, and no span that is not there",
+			reason:  "only the request's context is passed on",
 			enabled: true,
 			handsOn: true,
 		},
@@ -595,7 +607,7 @@ func TestAdmissionModes(t *testing.T) {
 				want = given(1).SpanID()
 			}
 			if got.SpanID() != want || sent.SpanID() != want {
-				t.Errorf("%s: the handler is given %v and sends %v, want %s", tc.reason, got, sent, want)
+				t.Errorf("%s: the handler got %v and sent %v, want %s", tc.reason, got, sent, want)
 			}
 			if sc := lifeline.Extract(
 				admitted(t, asks(admissionv1.Create, head(), nil), response),
@@ -614,7 +626,7 @@ func TestAdmissionUnsampled(t *testing.T) {
 	req := asks(admissionv1.Create, head(), nil)
 	sc := lifeline.Extract(admitted(t, req, r.serve(t, trace.SpanContext{}, req, allows, operator.GivingContexts())))
 	if !sc.IsValid() || sc.IsSampled() {
-		t.Errorf("it carries %v, want a context that says not to sample", sc)
+		t.Errorf("the object carries %v, want an unsampled context", sc)
 	}
 	r.rec.None(t)
 }
@@ -633,27 +645,27 @@ func TestAdmissionPanicGoesOn(t *testing.T) {
 	func() {
 		defer func() {
 			if p := recover(); p != "bug" {
-				t.Errorf("recovered %v", p)
+				t.Errorf("recovered %v, want the handler's panic", p)
 			}
 		}()
 		wh.Handle(trace.ContextWithRemoteSpanContext(t.Context(), given(1)), asks(admissionv1.Create, head(), nil))
 	}()
 	if s := only(t, r.rec, "admission Head"); s.Status().Description == "" {
-		t.Errorf("status %v", s.Status())
+		t.Errorf("span status = %v", s.Status())
 	}
 }
 
-// applied is the object as the API server has it after the response, as JSON.
+// applied returns the object after the response, as JSON.
 func applied(t testing.TB, req admission.Request, response admission.Response) map[string]any {
 	t.Helper()
 	text := req.Object.Raw
 	if response.Patch != nil {
 		p, err := jsonpatch.DecodePatch(response.Patch)
 		if err != nil {
-			t.Fatalf("the response's patch %s: %v", response.Patch, err)
+			t.Fatalf("cannot apply the response's patch %s: %v", response.Patch, err)
 		}
 		if text, err = p.Apply(text); err != nil {
-			t.Fatalf("the response's patch %s: %v", response.Patch, err)
+			t.Fatalf("cannot apply the response's patch %s: %v", response.Patch, err)
 		}
 	}
 	var object map[string]any
@@ -663,7 +675,7 @@ func applied(t testing.TB, req admission.Request, response admission.Response) m
 	return object
 }
 
-// carriedBy returns the context on an object that is JSON.
+// carriedBy returns the context on a JSON object.
 func carriedBy(object map[string]any) trace.SpanContext {
 	annotations := lifeline.Annotations{}
 	all, _ := object["metadata"].(map[string]any)["annotations"].(map[string]any)
@@ -673,9 +685,9 @@ func carriedBy(object map[string]any) trace.SpanContext {
 	return lifeline.Extract(&annotations)
 }
 
-// TestAdmissionAgain sends what came out of a webhook to it again as the same
-// operation, as the API server does when a later webhook changed the object, and
-// as a user does with what was saved a moment ago.
+// TestAdmissionAgain sends the output of a webhook to it again, as the same operation. The API
+// server does so when a later webhook changed the object. So does a user with an object saved a
+// moment ago.
 func TestAdmissionAgain(t *testing.T) {
 	defaults := admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
 		return admission.Patched("", patchop.NewOperation("add", "/spec/mode", "fast"))
@@ -693,75 +705,79 @@ func TestAdmissionAgain(t *testing.T) {
 		change      func(map[string]any) // between the calls
 		renewed     bool
 	}{
-		"create":                 {reason: "another webhook changed nothing", from: given(1), again: given(1)},
-		"create, of no trace":    {reason: "another webhook changed nothing"},
-		"create, a second later": {reason: "webhooks take their time", after: time.Second},
+		"create":                 {reason: "a repeated call without a change", from: given(1), again: given(1)},
+		"create, of no trace":    {reason: "a repeated call without a change"},
+		"create, a second later": {reason: "a repeated call may come later", after: time.Second},
 		"create, another call span": {
-			reason: "the API server may put one above each call",
+			reason: "the API server may add a span per call",
 			from:   given(1),
 			again:  given(1).WithSpanID(given(2).SpanID()),
 		},
-		"create, with defaults": {reason: "the webhook's own handler changes the object, too", inner: defaults},
-		"create, changed":       {reason: "another webhook's change is of the same request", change: sized(3)},
+		"create, with defaults": {reason: "the webhook's handler also changes the object", inner: defaults},
+		"create, changed":       {reason: "another webhook's change belongs to the same request", change: sized(3)},
 		"create, changed, of a run": {
-			reason: "another webhook's change is of the same request",
+			reason: "another webhook's change belongs to the same request",
 			from:   given(1),
 			again:  given(1),
 			change: sized(3),
 		},
-		"create, later": {reason: "P3g: saved", after: 31 * time.Second, renewed: true},
+		"create, later": {reason: "P3g: the context is too old", after: 31 * time.Second, renewed: true},
 		"create, before": {
-			reason:  "P3g: by another clock, or made up",
+			reason:  "P3g: the context is from the future",
 			after:   -31 * time.Second,
 			renewed: true,
 		},
 		"create, of another trace": {
-			reason:  "P3g: another request's",
+			reason:  "P3g: the context is from another request",
 			from:    given(1),
 			again:   given(2),
 			renewed: true,
 		},
-		"create, saved": {reason: "made again at once, as it was", change: inMeta("generation", 1)},
+		"create, saved": {reason: "created again at once, unchanged", change: inMeta("generation", 1)},
 		"create, saved and edited": {
-			reason:  "P3g: what was read from a cluster has a generation",
+			reason:  "P3g: an object read from a cluster has a generation",
 			change:  func(h map[string]any) { inMeta("generation", 1)(h); sized(3)(h) },
 			renewed: true,
 		},
-		"create, of another name": {reason: "P3g: a copy", change: inMeta("name", "other"), renewed: true},
+		"create, of another name": {
+			reason:  "P3g: the context is a copy",
+			change:  inMeta("name", "other"),
+			renewed: true,
+		},
 		"update": {
-			reason: "another webhook changed nothing",
+			reason: "a repeated call without a change",
 			old:    old,
 			sent:   head(sized(2)),
 			from:   given(1),
 			again:  given(1),
 		},
-		"update, of no trace": {reason: "another webhook changed nothing", old: old, sent: head(sized(2))},
+		"update, of no trace": {reason: "a repeated call without a change", old: old, sent: head(sized(2))},
 		"update, with defaults": {
-			reason: "the webhook's own handler changes the object, too",
+			reason: "the webhook's handler also changes the object",
 			old:    old,
 			sent:   head(sized(2)),
 			inner:  defaults,
 		},
 		"update, changed": {
-			reason: "another webhook's change is of the same request",
+			reason: "another webhook's change belongs to the same request",
 			old:    old,
 			sent:   head(sized(2)),
 			change: sized(3),
 		},
 		"update, later": {
-			reason:  "P3g: saved",
+			reason:  "P3g: the context is too old",
 			old:     old,
 			sent:    head(sized(2)),
 			after:   31 * time.Second,
 			renewed: true,
 		},
 		"update of a label": {
-			reason: "it leaves the generation",
+			reason: "a label change keeps the generation",
 			old:    old,
 			sent:   head(inMeta("labels", map[string]string{"a": "1"})),
 		},
 		"update of a label, changed": {
-			reason:  "and then does not",
+			reason:  "another webhook's change increments the generation",
 			old:     old,
 			sent:    head(inMeta("labels", map[string]string{"a": "1"})),
 			change:  sized(3),
@@ -796,7 +812,7 @@ func TestAdmissionAgain(t *testing.T) {
 			r.rec.Reset()
 			has := carriedBy(call(tc.again, "second", first))
 			if renewed := !has.Equal(had); renewed != tc.renewed || !has.IsValid() {
-				t.Errorf("%s: it carried %v and carries %v", tc.reason, had, has)
+				t.Errorf("%s: first context %v, second %v", tc.reason, had, has)
 			}
 			want := map[string]string{}
 			if tc.renewed {
@@ -811,8 +827,8 @@ func TestAdmissionAgain(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfAnUndo: what an object carried a moment ago, before the change
-// that is undone, is not what this request was given.
+// TestAdmissionOfAnUndo checks an undo that restores a context from a moment ago. This request did
+// not make that context.
 func TestAdmissionOfAnUndo(t *testing.T) {
 	ours := func(n byte, generation int64, at time.Time) func(map[string]any) {
 		return bearing(
@@ -827,8 +843,11 @@ func TestAdmissionOfAnUndo(t *testing.T) {
 		generation int64
 		change     func(map[string]any)
 	}{
-		"of a spec":  {reason: "its generation is the one before", generation: 3, change: sized(1)},
-		"of a label": {reason: "it is older than what is there", change: inMeta("labels", map[string]string{"a": "1"})},
+		"of a spec": {reason: "the claim has an earlier generation", generation: 3, change: sized(1)},
+		"of a label": {
+			reason: "the context is older than the current one",
+			change: inMeta("labels", map[string]string{"a": "1"}),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -841,7 +860,7 @@ func TestAdmissionOfAnUndo(t *testing.T) {
 			)
 			has := carriedBy(applied(t, req, r.serve(t, trace.SpanContext{}, req, allows, operator.GivingContexts())))
 			if !has.IsValid() || has.TraceID() == given(6).TraceID() || has.TraceID() == given(7).TraceID() {
-				t.Errorf("%s: it carries %v", tc.reason, has)
+				t.Errorf("%s: the object carries %v", tc.reason, has)
 			}
 			if diff := cmp.Diff(
 				map[string]string{traceOf(6): "stale"},
@@ -853,8 +872,8 @@ func TestAdmissionOfAnUndo(t *testing.T) {
 	}
 }
 
-// TestAdmissionRepeatsItself: a call that the API server repeats because it got
-// no answer is the same request.
+// TestAdmissionRepeatsItself checks that a call repeated by the API server, after a missing
+// response, counts as the same request.
 func TestAdmissionRepeatsItself(t *testing.T) {
 	for name, from := range map[string]trace.SpanContext{"of a trace": given(1), "of none": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -866,7 +885,7 @@ func TestAdmissionRepeatsItself(t *testing.T) {
 			}
 			first := call(func(*admission.Request) {})
 			if again := call(func(*admission.Request) {}); !again.Equal(first) {
-				t.Errorf("it was given %v and then %v", first, again)
+				t.Errorf("the first call gave %v, the second %v", first, again)
 			}
 			others := map[string]func(*admission.Request){
 				"another UID":  func(r *admission.Request) { r.UID = "other" },
@@ -876,24 +895,28 @@ func TestAdmissionRepeatsItself(t *testing.T) {
 			for name, change := range others {
 				if other := call(change); other.SpanID() == first.SpanID() ||
 					from.IsValid() != (other.TraceID() == first.TraceID()) {
-					t.Errorf("with %s it was given %v, as %v", name, other, first)
+					t.Errorf("%s gave %v, the same as %v", name, other, first)
 				}
 			}
 		})
 	}
 }
 
-// TestAdmissionSpanName: the sender of a request chooses what kind it names.
+// TestAdmissionSpanName checks arbitrary kinds, because the sender of a request chooses the kind.
 func TestAdmissionSpanName(t *testing.T) {
 	cases := map[string]struct{ reason, kind, want string }{
-		"kind":       {reason: "as a reader expects it", kind: "Head2", want: "admission Head2"},
-		"longest":    {reason: "63 bytes", kind: strings.Repeat("K", 63), want: "admission " + strings.Repeat("K", 63)},
-		"too long":   {reason: "a name has few values", kind: strings.Repeat("K", 64), want: "admission"},
-		"none":       {reason: "it is nothing", want: "admission"},
-		"digit":      {reason: "no kind begins so", kind: "2Head", want: "admission"},
-		"space":      {reason: "it is no identifier", kind: "Head of us", want: "admission"},
-		"line break": {reason: "it is no identifier", kind: "Head\n", want: "admission"},
-		"letters":    {reason: "of other scripts are no part of a kind", kind: "Têtë", want: "admission"},
+		"kind": {reason: "a valid kind", kind: "Head2", want: "admission Head2"},
+		"longest": {
+			reason: "the maximum of 63 bytes",
+			kind:   strings.Repeat("K", 63),
+			want:   "admission " + strings.Repeat("K", 63),
+		},
+		"too long":   {reason: "over the maximum", kind: strings.Repeat("K", 64), want: "admission"},
+		"none":       {reason: "the kind is empty", want: "admission"},
+		"digit":      {reason: "a kind starts with a letter", kind: "2Head", want: "admission"},
+		"space":      {reason: "a kind has no white space", kind: "Head of us", want: "admission"},
+		"line break": {reason: "a kind has no white space", kind: "Head\n", want: "admission"},
+		"letters":    {reason: "a kind has only ASCII letters and digits", kind: "Têtë", want: "admission"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -908,8 +931,7 @@ func TestAdmissionSpanName(t *testing.T) {
 	}
 }
 
-// TestAdmissionLeavesRoom: a context must not make the API server refuse an
-// object.
+// TestAdmissionLeavesRoom checks that a context never makes the API server refuse an object.
 func TestAdmissionLeavesRoom(t *testing.T) {
 	const limit = 256 << 10
 	cases := map[string]struct {
@@ -918,8 +940,8 @@ func TestAdmissionLeavesRoom(t *testing.T) {
 		given  bool
 	}{
 		"room":    {reason: "P1", size: limit - 1024, given: true},
-		"no room": {reason: "the object would be refused for its sake", size: limit - 100},
-		"refused": {reason: "it is refused in any case", size: limit + 1, given: true},
+		"no room": {reason: "the context would make the API server refuse the object", size: limit - 100},
+		"refused": {reason: "the API server refuses the object in any case", size: limit + 1, given: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

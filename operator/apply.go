@@ -20,8 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// described returns an apply configuration as an object of its own; nil if it
-// is none.
+// described returns an apply configuration as an object; nil if it does not describe one.
 func described(obj runtime.ApplyConfiguration) *unstructured.Unstructured {
 	text, err := json.Marshal(obj)
 	if err != nil {
@@ -34,9 +33,8 @@ func described(obj runtime.ApplyConfiguration) *unstructured.Unstructured {
 	return u
 }
 
-// apply sends an apply configuration, which sent describes, with the context
-// that it is to carry, and puts the answer where the caller looks for it and
-// into sent, which holds all of it.
+// apply sends an apply configuration with its context. sent is obj as an object. The response is
+// written to both; sent receives all fields.
 func (c *call) apply(
 	to client.Client,
 	obj runtime.ApplyConfiguration,
@@ -58,7 +56,7 @@ func (c *call) apply(
 	return json.Unmarshal(text, obj)
 }
 
-// patchApply decides for a server-side apply that is sent as a patch.
+// patchApply sets the context in a server-side apply that is sent as a patch.
 func (c *call) patchApply(obj client.Object, data []byte) []byte {
 	u, body := &unstructured.Unstructured{}, parseBody(data)
 	if body == nil || body.closed || utiljson.Unmarshal(data, &u.Object) != nil {
@@ -76,9 +74,9 @@ func (c *call) patchApply(obj client.Object, data []byte) []byte {
 	return body.text(data)
 }
 
-// kept reports whether what was read last is to be carried on: it is of this
-// very state, or there was no context, and nobody knows whether one would be
-// the only change.
+// kept reports whether the apply leaves the context as last known. That is so if the context was
+// made for the same state. It is also so if there was no context and no earlier apply of this
+// process, because a new context could be the only change.
 func (c *call) kept(s supply.Rules, digest lifeline.Digest) bool {
 	had := s.Context(c.last.carried)
 	if !had.IsValid() {
@@ -88,9 +86,8 @@ func (c *call) kept(s supply.Rules, digest lifeline.Digest) bool {
 	return holds && claim.Names(s.ID) && claim.Digest == digest
 }
 
-// opine puts on sent the context that it is to carry and reports whether that
-// changed it. What an applier leaves out is removed, so a context that it has
-// once sent it must send again.
+// opine sets the context on sent, and reports whether sent changed. Server-side apply removes
+// omitted fields. Therefore an applier must repeat a context that it has applied.
 func (c *call) opine(sent *unstructured.Unstructured) bool {
 	if c.work.owns(c.gvk, c.key.ObjectKey) {
 		return false
@@ -108,13 +105,13 @@ func (c *call) opine(sent *unstructured.Unstructured) bool {
 		return false
 	}
 	if len(after) == 0 {
-		after = nil // an empty map is never a no-op
+		after = nil // an empty map would count as a change
 	}
 	sent.SetAnnotations(after)
 	return true
 }
 
-// opineOn decides where it is known what was there before.
+// opineOn decides with a known state before the write.
 func (c *call) opineOn(s supply.Rules, before, now supply.Content) {
 	v := s.Updated(before, now, true)
 	v.Digest = now.Part(s.ID).Digest()
@@ -125,7 +122,7 @@ func (c *call) opineOn(s supply.Rules, before, now supply.Content) {
 	c.stamped(v)
 }
 
-// limit leaves out of a verdict what is not this applier's to say.
+// limit removes annotations of other managers from a verdict.
 func (c *call) limit(v supply.Verdict, by setters, there map[string]string) supply.Verdict {
 	made := v.Context.IsValid()
 	v = by.opinion(v, there, c.manager, c.force)
@@ -136,7 +133,7 @@ func (c *call) limit(v supply.Verdict, by setters, there map[string]string) supp
 	return v
 }
 
-// setters are those of what was there before, which is known.
+// setters returns the field managers of the context before the write.
 func (c *call) setters(there map[string]string) setters {
 	if _, held := c.held(); held {
 		return settersOf(c.cached, there)
@@ -147,8 +144,8 @@ func (c *call) setters(there map[string]string) setters {
 	return setters{}
 }
 
-// opineBlindly decides where at best what this process wrote or read last is
-// known.
+// opineBlindly decides without a known state before the write. At best, this process's last write
+// or read is known.
 func (c *call) opineBlindly(s supply.Rules, now supply.Content) {
 	now.Desired = now.Part(s.ID)
 	digest := now.Desired.Digest()
@@ -160,7 +157,7 @@ func (c *call) opineBlindly(s supply.Rules, now supply.Content) {
 		v.Carry = last.carried
 		v = c.limit(v, last.setters, last.carried)
 	case c.work.loose:
-		// Its context differs each time, and what is there is not known.
+		// Its context differs each time, and the state before is unknown.
 	case c.remembered && c.kept(s, digest):
 		v.Carry = last.carried
 		v = c.limit(v, last.setters, last.carried)
@@ -183,8 +180,7 @@ func (c *call) opineBlindly(s supply.Rules, now supply.Content) {
 	c.decided = v
 }
 
-// contested notes an apply that was refused because of the context: somebody
-// else has set it.
+// contested records an apply that was refused because another manager set the context.
 func (c *call) contested(err error) {
 	var status apierrors.APIStatus
 	if !c.applies || c.sub != "" || !errors.As(err, &status) || status.Status().Details == nil {

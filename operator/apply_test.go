@@ -24,7 +24,7 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// note is what the API server notes of a manager that has set annotations.
+// note returns the managedFields entry of a manager that has set annotations.
 func note(manager string, operation metav1.ManagedFieldsOperationType, keys ...string) metav1.ManagedFieldsEntry {
 	var all []string
 	for _, k := range keys {
@@ -45,8 +45,7 @@ func childIdentity() lifeline.Identity {
 	return lifeline.Identity{Kind: "ConfigMap", Namespace: "demo", Name: "child", UID: "uid-child"}
 }
 
-// stamped is the child as the informer has it, with an earlier context of the
-// kit's.
+// stamped returns the child in the informer, with an earlier context from the kit.
 func stamped(notes ...metav1.ManagedFieldsEntry) *corev1.ConfigMap {
 	obj := child()
 	obj.UID, obj.ResourceVersion, obj.ManagedFields = "uid-child", "7", notes
@@ -57,10 +56,12 @@ func stamped(notes ...metav1.ManagedFieldsEntry) *corev1.ConfigMap {
 	return obj
 }
 
-// recorded answers applies with what answer makes of them, and keeps them.
+// recorded stores the applied objects, and responds with answer.
 func recorded(got *[]map[string]string, answer func(u *unstructured.Unstructured) error) interceptor.Funcs {
 	return interceptor.Funcs{
-		Apply: func(_ context.Context, _ client.WithWatch, obj runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+		Apply: func(
+			_ context.Context, _ client.WithWatch, obj runtime.ApplyConfiguration, _ ...client.ApplyOption,
+		) error {
 			u := obj.(interface {
 				GetAnnotations() map[string]string
 				UnstructuredContent() map[string]any
@@ -99,23 +100,23 @@ func TestApplyTakesNothingOver(t *testing.T) {
 		want   string // "none", "same" or "new"
 	}{
 		"its own, unchanged": {
-			"what it left out would be removed",
+			"an omitted annotation would be removed",
 			stamped(note("head", apply, both...)),
 			"1",
 			false,
 			"same",
 		},
-		"its own, changed":  {"P1", stamped(note("head", apply, both...)), "2", false, "new"},
-		"nobody's, changed": {"P1", stamped(note("other", apply)), "2", false, "new"},
+		"its own, changed":          {"P1", stamped(note("head", apply, both...)), "2", false, "new"},
+		"without a setter, changed": {"P1", stamped(note("other", apply)), "2", false, "new"},
 		"another's, unchanged": {
-			"sending it would make it an owner, too",
+			"sending the context would add a second owner",
 			stamped(note("other", apply, both...)),
 			"1",
 			true,
 			"none",
 		},
 		"another's, changed": {
-			"it would be refused",
+			"the apply would be refused",
 			stamped(note("other", apply, both...)),
 			"2",
 			false,
@@ -123,28 +124,28 @@ func TestApplyTakesNothingOver(t *testing.T) {
 		},
 		"another's, changed, forced": {"P1", stamped(note("other", apply, both...)), "2", true, "new"},
 		"its own by update, unchanged": {
-			"that is another owner",
+			"an update counts as another owner",
 			stamped(note("head", update, both...)),
 			"1",
 			true,
 			"none",
 		},
 		"its own by update, changed": {
-			"that is another owner",
+			"an update counts as another owner",
 			stamped(note("head", update, both...)),
 			"2",
 			false,
 			"none",
 		},
 		"shared, changed": {
-			"it would be refused, and must not be removed",
+			"a new context would be refused; the old one must stay",
 			stamped(note("head", apply, both...), note("other", apply, both...)),
 			"2",
 			false,
 			"same",
 		},
 		"restamped by another, unchanged": {
-			"it costs nothing",
+			"omitting the context changes nothing",
 			foreign(note("kubectl", update, both...)),
 			"1",
 			true,
@@ -152,7 +153,7 @@ func TestApplyTakesNothingOver(t *testing.T) {
 		},
 		"restamped by another, changed": {"P3b", foreign(note("kubectl", update, both...)), "2", true, "none"},
 		"notes stripped, unchanged": {
-			"better a write too many than a context lost",
+			"without managedFields the context is repeated, so that it is not lost",
 			stamped(),
 			"1",
 			true,
@@ -189,8 +190,8 @@ func TestApplyTakesNothingOver(t *testing.T) {
 	}
 }
 
-// TestApplyThatWasRefused: without an informer nobody knows whose the context
-// is; the next try leaves it to who has set it.
+// TestApplyThatWasRefused applies without an informer, when the owner of the context is unknown.
+// After the refusal, the next apply leaves the context to its owner.
 func TestApplyThatWasRefused(t *testing.T) {
 	var got []map[string]string
 	refuse := apierrors.NewApplyConflict([]metav1.StatusCause{{
@@ -217,11 +218,11 @@ func TestApplyThatWasRefused(t *testing.T) {
 		errs = append(errs, err != nil)
 	}
 	if diff := cmp.Diff([]bool{true, false, false, false, false}, errs); diff != "" {
-		t.Errorf("which failed: -want +got\n%s", diff)
+		t.Errorf("failures of the applies: -want +got\n%s", diff)
 	}
 	for i, a := range got[1:] {
 		if len(a) > 0 {
-			t.Errorf("apply %d sent %v", i+1, a)
+			t.Errorf("apply %d sent annotations %v", i+1, a)
 		}
 	}
 }

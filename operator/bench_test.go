@@ -29,7 +29,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// idle answers all writes at once and as wanted: what is measured is the kit.
+// idle is a client that accepts all writes at once, so only the kit is measured.
 type idle struct{ client.Client }
 
 func (idle) Scheme() *runtime.Scheme { return clientgoscheme.Scheme }
@@ -44,7 +44,7 @@ func (idle) Create(_ context.Context, obj client.Object, _ ...client.CreateOptio
 	return nil
 }
 
-// provider samples everything or nothing, and forgets the spans.
+// provider samples everything or nothing, and drops the spans.
 func provider(b testing.TB, perMillion int32) *tracing.Tracing {
 	b.Helper()
 	tr, err := tracing.New(tracing.Options{
@@ -58,9 +58,9 @@ func provider(b testing.TB, perMillion int32) *tracing.Tracing {
 	return tr
 }
 
-// BenchmarkReconcile measures what the kit adds to a reconcile: subtract bare.
-// steady finds nothing to do; fails leaves the reconcile's own span and nothing
-// else; create also has a ConfigMap given a context, written and remembered.
+// BenchmarkReconcile measures the kit's overhead per reconcile: subtract bare. In steady, the
+// reconcile does nothing. In fails, only the reconcile itself has a span. In create, a ConfigMap
+// also gets a context, is written and is stored in memory.
 func BenchmarkReconcile(b *testing.B) {
 	steady := func(context.Context, client.Client) error { return nil }
 	creating := func(ctx context.Context, c client.Client) error {
@@ -138,8 +138,7 @@ func (forgetful) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (forgetful) Shutdown(context.Context) error                  { return nil }
 func (forgetful) ForceFlush(context.Context) error                { return nil }
 
-// processorTime is what this process has used, which does not depend on what
-// else the machine does.
+// processorTime returns the CPU time of this process, which is independent of other load.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -9,17 +9,17 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// body is a JSON object of which only the annotations are taken apart: all else
-// stays as it was written, numbers among it that no float64 can hold.
+// body is a JSON object in which only the annotations are decoded. Everything else keeps its bytes,
+// including numbers beyond the precision of float64.
 type body struct {
 	all, meta   map[string]json.RawMessage
 	annotations map[string]json.RawMessage
-	// closed says that it speaks of the annotations, but not as a map: that all
-	// are to go, for example.
+	// closed means that the metadata or the annotations have another type than a map, for example
+	// null to remove all of them.
 	closed bool
 }
 
-// parseBody returns nil for what is no JSON object.
+// parseBody returns nil if data is not a JSON object.
 func parseBody(data []byte) *body {
 	b := &body{}
 	if json.Unmarshal(data, &b.all) != nil || b.all == nil {
@@ -39,8 +39,8 @@ func parseBody(data []byte) *body {
 	return b
 }
 
-// drop takes out what the body says of the context, but for one that the writer
-// brings itself, and reports whether there was something.
+// drop removes the convention's annotations from the body, and reports whether there were any. It
+// keeps a context that the writer chose.
 func (b *body) drop(s supply.Rules) bool {
 	brought := map[string]string{}
 	for k, v := range b.annotations {
@@ -64,7 +64,7 @@ func (b *body) drop(s supply.Rules) bool {
 	return dropped
 }
 
-// add puts annotations in and reports whether there were some.
+// add sets annotations and reports whether it changed the body.
 func (b *body) add(carry map[string]string) bool {
 	if b.closed || len(carry) == 0 {
 		return false
@@ -82,7 +82,7 @@ func (b *body) add(carry map[string]string) bool {
 	return true
 }
 
-// text is the body as it is now; data if that cannot be written.
+// text returns the current body; data if encoding fails.
 func (b *body) text(data []byte) []byte {
 	if !b.closed && !put(&b.meta, "annotations", b.annotations) {
 		return data
@@ -97,7 +97,7 @@ func (b *body) text(data []byte) []byte {
 	return text
 }
 
-// put makes part the member of an object, or removes it if it is empty.
+// put sets part as a member of an object. An empty part removes the member.
 func put(of *map[string]json.RawMessage, key string, part map[string]json.RawMessage) bool {
 	if len(part) == 0 {
 		delete(*of, key)

@@ -20,8 +20,8 @@ import (
 
 const manyKeys = 100_000
 
-// many makes a kit do something with very many objects: each asks for a
-// reconcile that never comes, is healed, and has a child written.
+// many runs a kit with very many objects. Each object requests a reconcile that never runs, is
+// healed, and has a child written.
 func many(t testing.TB, kit *operator.Kit, keys int) {
 	t.Helper()
 	parents := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
@@ -64,15 +64,15 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("after %d keys: %d triggers, %d writes, %d episodes; want %d, %d, %d", manyKeys,
 			triggers, writes, episodes, operator.MaxTriggered, operator.Remembered, operator.Remembered)
 	}
-	// The latest are the ones that count.
+	// Only the latest objects are in memory.
 	last := types.UID("head-" + strconv.Itoa(manyKeys-1))
 	if kit.Episode("head-0") || !kit.Episode(last) {
-		t.Errorf("an episode is open for the first: %v, for the last: %v", kit.Episode("head-0"), kit.Episode(last))
+		t.Errorf("episode open: first = %v, want false; last = %v, want true", kit.Episode("head-0"), kit.Episode(last))
 	}
 }
 
-// BenchmarkMemory measures what the kit holds after 100,000 keys, all of which
-// it has written for, healed and not yet reconciled again.
+// BenchmarkMemory measures the kit's memory after 100,000 keys. Each key was written and healed,
+// and waits for a reconcile.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		var before, after runtime.MemStats
@@ -87,10 +87,11 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// TestAllocations holds what a reconcile costs that finds nothing to do, as most
-// do.
+// TestAllocations limits the allocations of a reconcile that does nothing, as most do.
 func TestAllocations(t *testing.T) {
-	for name, sc := range map[string]trace.SpanContext{"unsampled": claimed(1).WithTraceFlags(0), "sampled": claimed(1)} {
+	for name, sc := range map[string]trace.SpanContext{
+		"unsampled": claimed(1).WithTraceFlags(0), "sampled": claimed(1),
+	} {
 		kit := operator.New(operator.WithTracerProvider(provider(t, 1_000_000)))
 		parents := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
 		kit.HaveInformer(parentKind, parents)
@@ -110,13 +111,12 @@ func TestAllocations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}); n > maxSteadyAllocations {
-			t.Errorf("%s: %v allocations, want %d at most", name, n, maxSteadyAllocations)
+			t.Errorf("%s: %v allocations, want at most %d", name, n, maxSteadyAllocations)
 		}
 	}
 }
 
-// maxSteadyAllocations are the work, its place in the context, and the lookup
-// of the object.
+// maxSteadyAllocations covers the work, its context value, and the object lookup.
 const maxSteadyAllocations = 4
 
 var _ client.Client = idle{}

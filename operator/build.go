@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Build is as in controller-runtime.
+// Build is like controller-runtime's Build.
 func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	var kind schema.GroupVersionKind
 	if b.primary != nil {
-		// An object that the scheme does not know is the inner builder's to refuse.
+		// For a type that is not in the scheme, the inner builder returns the error.
 		kind, _ = apiutil.GVKForObject(b.primary, b.manager.GetScheme())
 	}
 	if b.name == "" {
@@ -33,8 +33,8 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	return b.inner.Build(r)
 }
 
-// decorate returns r with the kit in it. One that is set in the options is
-// decorated there; both together are the inner builder's to refuse.
+// decorate returns r with tracing. It decorates a reconciler in the options in place. With both, or
+// neither, the inner builder returns the error.
 func (b *Builder) decorate(
 	o *controller.Options,
 	kind schema.GroupVersionKind,

@@ -19,27 +19,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Builder is controller-runtime's builder with the kit in what it builds.
+// Builder is controller-runtime's builder with tracing.
 type Builder struct {
 	inner   *builder.Builder
 	manager manager.Manager
-	kit     *Kit // nil: the manager has none, and this is the inner builder
+	kit     *Kit // nil if the manager has none; then inner is unchanged
 	primary client.Object
 	name    string
 	options controller.Options
-	// pending are the watches, which need the primary's kind to be made.
+	// pending are the watches. Building them requires the kind of the primary object.
 	pending []func(b *builder.Builder, kind schema.GroupVersionKind)
 }
 
-// NewControllerManagedBy is controller-runtime's function of that name. With a
-// manager that NewManager made, the controller's reconciles, waits and triggers
-// are traced, and writes that change only a context wake nobody. How long
-// requests wait in a queue of the user's own (NewQueue) is not known.
+// NewControllerManagedBy replaces controller-runtime's function of the same name. If NewManager
+// made the manager, the controller's reconciles, queue waits and triggers are traced. Events with
+// only a context change then cause no reconcile. With a custom NewQueue, queue waits are unknown.
 func NewControllerManagedBy(m manager.Manager) *Builder {
 	return &Builder{inner: builder.ControllerManagedBy(m), manager: m, kit: kitOf(m)}
 }
 
-// For is as in controller-runtime.
+// For is like controller-runtime's For.
 func (b *Builder) For(obj client.Object, opts ...builder.ForOption) *Builder {
 	b.primary = obj
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
@@ -56,7 +55,7 @@ func (b *Builder) For(obj client.Object, opts ...builder.ForOption) *Builder {
 	return b
 }
 
-// Owns is as in controller-runtime.
+// Owns is like controller-runtime's Owns.
 func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, kind schema.GroupVersionKind) {
 		if b.kit != nil {
@@ -73,8 +72,8 @@ func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 	return b
 }
 
-// ownerRequests are the requests for the owners of o that are of the kind: its
-// controller, or every one.
+// ownerRequests returns requests for the owners of o that have the given kind: the controller, or
+// with every all owners.
 func ownerRequests(
 	mapper meta.RESTMapper,
 	kind schema.GroupVersionKind,
@@ -101,7 +100,7 @@ func ownerRequests(
 	return requests
 }
 
-// Watches is as in controller-runtime.
+// Watches is like controller-runtime's Watches.
 func (b *Builder) Watches(obj client.Object, h handler.EventHandler, opts ...builder.WatchesOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
 		if b.kit != nil {
@@ -113,7 +112,7 @@ func (b *Builder) Watches(obj client.Object, h handler.EventHandler, opts ...bui
 	return b
 }
 
-// WatchesMetadata is as in controller-runtime.
+// WatchesMetadata is like controller-runtime's WatchesMetadata.
 func (b *Builder) WatchesMetadata(obj client.Object, h handler.EventHandler, opts ...builder.WatchesOption) *Builder {
 	b.pending = append(b.pending, func(in *builder.Builder, _ schema.GroupVersionKind) {
 		if b.kit != nil {
@@ -125,38 +124,38 @@ func (b *Builder) WatchesMetadata(obj client.Object, h handler.EventHandler, opt
 	return b
 }
 
-// WatchesRawSource is as in controller-runtime.
+// WatchesRawSource is like controller-runtime's WatchesRawSource.
 func (b *Builder) WatchesRawSource(src source.TypedSource[reconcile.Request]) *Builder {
 	b.inner.WatchesRawSource(src)
 	return b
 }
 
-// WithEventFilter is as in controller-runtime.
+// WithEventFilter is like controller-runtime's WithEventFilter.
 func (b *Builder) WithEventFilter(p predicate.Predicate) *Builder {
 	b.inner.WithEventFilter(p)
 	return b
 }
 
-// WithOptions is as in controller-runtime.
+// WithOptions is like controller-runtime's WithOptions.
 func (b *Builder) WithOptions(o controller.Options) *Builder {
 	b.options = o
 	return b
 }
 
-// WithLogConstructor is as in controller-runtime.
+// WithLogConstructor is like controller-runtime's WithLogConstructor.
 func (b *Builder) WithLogConstructor(log func(*reconcile.Request) logr.Logger) *Builder {
 	b.options.LogConstructor = log
 	return b
 }
 
-// Named is as in controller-runtime.
+// Named is like controller-runtime's Named.
 func (b *Builder) Named(name string) *Builder {
 	b.name = name
 	b.inner.Named(name)
 	return b
 }
 
-// Complete is as in controller-runtime.
+// Complete is like controller-runtime's Complete.
 func (b *Builder) Complete(r reconcile.Reconciler) error {
 	_, err := b.Build(r)
 	return err

@@ -26,8 +26,8 @@ var idles = reconcile.Func(
 	func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil },
 )
 
-// TestMisuse shows that what controller-runtime's builder refuses, this one
-// refuses in the same words, with and without a kit.
+// TestMisuse checks that the builder returns the same errors as controller-runtime's, with and
+// without a kit.
 func TestMisuse(t *testing.T) {
 	set := controller.Options{Reconciler: idles}
 	cases := map[string]struct {
@@ -117,7 +117,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// unknown is of no scheme.
+// unknown is a type without a scheme.
 type unknown struct{ appsv1.Deployment }
 
 func text(err error) string {
@@ -127,7 +127,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// TestPlainManager shows that the builder works where there is no kit.
+// TestPlainManager checks that the builder works without a kit.
 func TestPlainManager(t *testing.T) {
 	p := newPlant(t, nil)
 	asked := make(chan reconcile.Request, 1)
@@ -142,11 +142,11 @@ func TestPlainManager(t *testing.T) {
 	p.run(t)
 	p.ask(t)
 	if got := <-asked; got != request {
-		t.Errorf("got %v", got)
+		t.Errorf("got reconciles of %v", got)
 	}
 }
 
-// TestOrderOfOptions: of a constructor of loggers and options, the later counts.
+// TestOrderOfOptions checks that the later call of WithLogConstructor and WithOptions counts.
 func TestOrderOfOptions(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -154,14 +154,14 @@ func TestOrderOfOptions(t *testing.T) {
 		used   bool
 	}{
 		"options first": {
-			reason: "it is kept",
+			reason: "the log constructor is kept",
 			used:   true,
 			build: func(b *operator.Builder, log func(*reconcile.Request) logr.Logger) *operator.Builder {
 				return b.WithOptions(controller.Options{}).WithLogConstructor(log)
 			},
 		},
 		"options last": {
-			reason: "they replace it",
+			reason: "the options replace the log constructor",
 			build: func(b *operator.Builder, log func(*reconcile.Request) logr.Logger) *operator.Builder {
 				return b.WithLogConstructor(log).WithOptions(controller.Options{})
 			},
@@ -184,13 +184,13 @@ func TestOrderOfOptions(t *testing.T) {
 			p.ask(t)
 			<-done
 			if used.Load() != tc.used {
-				t.Errorf("%s: used is %v", tc.reason, used.Load())
+				t.Errorf("%s: log constructor used = %v", tc.reason, used.Load())
 			}
 		})
 	}
 }
 
-// TestBuildTwice: the second controller is a whole one, too.
+// TestBuildTwice checks that the second controller is complete, too.
 func TestBuildTwice(t *testing.T) {
 	rec := operatortest.New(t)
 	p := newPlant(t, rec)

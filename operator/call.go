@@ -22,34 +22,34 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
-// call is one write, from before its request is sent to after it was answered.
+// call is one write, from just before its request until after its response.
 type call struct {
 	work      *work
-	ctx       context.Context //nolint:containedctx // of this very request
+	ctx       context.Context //nolint:containedctx // of this request
 	gvk       schema.GroupVersionKind
 	key       objectKey
 	verb, sub string
 	start     time.Time
 
-	cached     client.Object // what the informer holds, if there is one; not written to
+	cached     client.Object // from the informer; nil if none; read-only
 	whole      bool
-	read       seen    // what the work has read without an informer; its version is empty if nothing
-	last       written // what this process wrote last
+	read       seen    // uncached read by the work; version is empty if none
+	last       written // last write of this process
 	remembered bool
 
-	version    string // resourceVersion before the write; "" if not known
+	version    string // resourceVersion before the write; "" if unknown
 	uid        types.UID
 	collection bool
-	manager    string // who owns the fields that are written; empty if not known
-	applies    bool   // by server-side apply
-	force      bool   // what others have set, too
+	manager    string // field manager; "" if unknown
+	applies    bool   // server-side apply
+	force      bool   // also overwrite fields of other managers
 	decided    supply.Verdict
-	try        try               // of the new context; zero if there is none
-	again      bool              // there is a span of the new context already
+	try        try               // of the new context; zero if none
+	again      bool              // a span with the new context exists
 	context    trace.SpanContext // of the write's span
 }
 
-// begin prepares a write; nil if it is not to be traced.
+// begin prepares a write; nil means untraced.
 func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.Object, dryRun bool) *call {
 	mode := t.kit.mode()
 	if dryRun || mode == Off {
@@ -81,7 +81,7 @@ func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.O
 	}
 	c.last, c.remembered = t.kit.writes.of(c.key)
 	if c.remembered && c.uid != "" && c.last.uid != "" && c.uid != c.last.uid {
-		c.last, c.remembered = written{}, false // of a namesake
+		c.last, c.remembered = written{}, false // another object with the same name
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *tracedClient) begin(ctx context.Context, verb, sub string, obj client.O
 	return c
 }
 
-// use makes sc the span context of the write and of its request.
+// use sets the span context of the write and of its request.
 func (c *call) use(ctx context.Context, sc trace.SpanContext) {
 	c.context = sc
 	ctx = trace.ContextWithSpanContext(ctx, sc)
@@ -102,8 +102,8 @@ func (c *call) use(ctx context.Context, sc trace.SpanContext) {
 	c.ctx = ctx
 }
 
-// stamped takes up what was decided; a new context is that of the write's span,
-// unless it is another's already.
+// stamped stores the verdict. A new context becomes the context of the write's span, unless another
+// span has it.
 func (c *call) stamped(v supply.Verdict) {
 	c.decided = v
 	if v.Context.IsValid() && !c.again {
@@ -120,8 +120,8 @@ func (c *call) supply(obj client.Object) supply.Rules {
 	return supply.Rules{Convention: c.work.kit.convention, ID: id, Bag: c.work.bag, Offer: c.offer}
 }
 
-// offer makes a new context for this write: no other write's, but for that of an
-// apply, which must not differ from one time to the next.
+// offer returns a new context that no other write has. An apply is the exception: its context must
+// be the same each time.
 func (c *call) offer(child lifeline.Child) trace.SpanContext {
 	sc := c.work.offer(child)
 	if !c.work.exact() || !sc.IsValid() {
@@ -138,7 +138,7 @@ func (c *call) offer(child lifeline.Child) trace.SpanContext {
 	return sc
 }
 
-// create decides for an object that is created.
+// create sets the context on an object that is created.
 func (c *call) create(obj client.Object) {
 	s := c.supply(obj)
 	sent := supply.Content{Annotations: obj.GetAnnotations(), Desired: stateOf(obj).Desired()}
@@ -146,8 +146,8 @@ func (c *call) create(obj client.Object) {
 	obj.SetAnnotations(s.With(sent.Annotations, c.decided.Carry))
 }
 
-// update decides for an object that is written as a whole. The work's own
-// object is not given a context by its own controller.
+// update sets the context on an object that is written as a whole. A controller does not give a
+// context to the object that it reconciles.
 func (c *call) update(obj client.Object) {
 	s := c.supply(obj)
 	sent := supply.Content{Annotations: obj.GetAnnotations(), Desired: stateOf(obj).Desired()}
@@ -166,8 +166,8 @@ func (c *call) update(obj client.Object) {
 	obj.SetAnnotations(s.With(sent.Annotations, c.decided.Carry))
 }
 
-// before is what the object was before the write, if that is known for certain:
-// from an informer, or from what the work has read without one.
+// before returns the object's content before the write, and whether it is certain. It comes from an
+// informer, or from an earlier uncached read of the work.
 func (c *call) before() (supply.Content, bool) {
 	if held, known := c.held(); known {
 		return held, true
@@ -179,8 +179,8 @@ func (c *call) before() (supply.Content, bool) {
 	return r.content, true
 }
 
-// held is what an informer holds of the object, if it is neither behind this
-// process's own last write nor other than what the caller has read.
+// held returns the object's content in the informer. It returns false if the informer lags behind
+// this process's own last write, or differs from the version that the caller read.
 func (c *call) held() (supply.Content, bool) {
 	if c.cached == nil || !c.whole {
 		return supply.Content{}, false
@@ -196,13 +196,13 @@ func (c *call) held() (supply.Content, bool) {
 	}, true
 }
 
-// behind reports whether a version is older than what this process wrote last.
+// behind reports whether a version is older than the last write of this process.
 func (c *call) behind(version string) bool {
 	return c.remembered && c.last.version != "" && newer(c.last.version, version)
 }
 
-// newer reports whether a resourceVersion is later than another; of two that
-// cannot be compared, each counts as later.
+// newer reports whether resourceVersion a is later than b. Of two different versions that cannot be
+// compared, each counts as later.
 func newer(a, b string) bool {
 	x, err1 := strconv.ParseUint(a, 10, 64)
 	y, err2 := strconv.ParseUint(b, 10, 64)
@@ -212,8 +212,7 @@ func newer(a, b string) bool {
 	return x > y
 }
 
-// end takes up what the write came to. answer is the object as the API server
-// returned it, nil if it did not.
+// end records the outcome of the write. answer is the object in the response; nil if there is none.
 func (c *call) end(err error, answer client.Object) {
 	now := c.work.kit.clock.Now()
 	e := c.effect(err, answer)
@@ -236,9 +235,9 @@ func (c *call) end(err error, answer client.Object) {
 	c.work.write(r, e)
 }
 
-// repeats reports whether the context of a write that failed will be sent again:
-// always that of an apply, and that of a change that was stored perhaps, for if
-// it was, the next try must be a no-op. The span is then not of that context.
+// repeats reports whether the context of a failed write will be sent again. That is always so for
+// an apply. It is also so for a change that the API server may have stored, because then the retry
+// must change nothing. The span of the failed write gets another span ID.
 func (c *call) repeats(err error) bool {
 	if c.try == (try{}) || c.again {
 		return false
@@ -248,7 +247,7 @@ func (c *call) repeats(err error) bool {
 	return c.applies || c.verb != "create" && !refused
 }
 
-// effect tells what the write came to.
+// effect returns the outcome of the write.
 func (c *call) effect(err error, answer client.Object) effect {
 	switch {
 	case apierrors.IsNotFound(err), c.verb == "create" && apierrors.IsAlreadyExists(err):
@@ -257,8 +256,9 @@ func (c *call) effect(err error, answer client.Object) effect {
 		return failed
 	case c.collection:
 		return benign
-	case c.verb == "delete" && c.cached != nil && !c.cached.GetDeletionTimestamp().IsZero() && (c.uid == "" || c.uid == c.cached.GetUID()):
-		return nothing // it was going already
+	case c.verb == "delete" && c.cached != nil && !c.cached.GetDeletionTimestamp().IsZero() &&
+		(c.uid == "" || c.uid == c.cached.GetUID()):
+		return nothing // deletion was in progress
 	case c.verb == "delete", c.verb == "create" && c.sub == "":
 		return changed
 	case answer != nil && !c.differs(answer):
@@ -269,8 +269,7 @@ func (c *call) effect(err error, answer client.Object) effect {
 	return changed
 }
 
-// differs reports whether the answer is of another version than the object was
-// before the write.
+// differs reports whether the response has another version than the object before the write.
 func (c *call) differs(answer client.Object) bool {
 	after := answer.GetResourceVersion()
 	switch {
@@ -279,28 +278,28 @@ func (c *call) differs(answer client.Object) bool {
 		c.remembered && after == c.last.version:
 		return false
 	case c.version != "" && c.verb == "update":
-		return true // nobody else can have written meanwhile
+		return true // the API server excludes other writes in between
 	}
-	// What was there is not known, or was changed by others meanwhile. The
-	// server notes who has changed something, and when, in whole seconds.
+	// The earlier version is unknown, or other writers changed it. The server records who changed
+	// something, and when, in whole seconds.
 	second := c.start.Truncate(time.Second)
 	for _, m := range answer.GetManagedFields() {
 		if m.Time == nil || m.Time.Time.Before(second) || !c.owned(m) {
 			continue
 		}
-		// An earlier write of the same second may have left that time.
+		// An earlier write within the same second may have set that time.
 		return !c.remembered || c.last.at.Before(second) || c.last.answered != stateOf(answer).Desired().Digest()
 	}
 	return len(answer.GetManagedFields()) == 0
 }
 
-// owned reports whether a note of the server is about writes like this one.
+// owned reports whether a managedFields entry matches writes like this one.
 func (c *call) owned(m metav1.ManagedFieldsEntry) bool {
 	return (m.Operation == metav1.ManagedFieldsOperationApply) == c.applies && m.Subresource == c.sub &&
 		(c.manager == "" || m.Manager == c.manager)
 }
 
-// learn keeps what the write left.
+// learn stores the result of the write in the memory.
 func (c *call) learn(err error, answer client.Object, now time.Time) {
 	writes := c.work.kit.writes
 	switch {
@@ -315,7 +314,7 @@ func (c *call) learn(err error, answer client.Object, now time.Time) {
 		w.take(answer, stateOf(answer).Desired(), c.supply(answer).Own(answer.GetAnnotations()))
 		writes.keep(objectKey{c.gvk.GroupKind(), client.ObjectKeyFromObject(answer)}, w)
 	default:
-		// A status changes nothing of the rest, as far as this process knows.
+		// A status update does not change the other fields that this process has stored.
 		if w := c.last; !c.remembered {
 			w.take(answer, stateOf(answer).Desired(), c.supply(answer).Own(answer.GetAnnotations()))
 			c.last = w

@@ -12,20 +12,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Client decorates c: a write that is made within a reconcile, an admission
-// request or any other span becomes a span if it changed something or failed,
-// and what it writes carries a context (P1). It makes no request of its own and
-// causes no write: what is sent is sent by the caller, and what would have been
-// a no-op stays one (P3). Dry runs pass untouched.
+// Client decorates c. It traces writes in a reconcile, in an admission request or in another span.
+// A write becomes a span if it changed something or failed, and the written object carries a
+// context (P1). Client sends no requests of its own and causes no additional writes: an update
+// without a change stays one (P3). Dry runs are passed through.
 func (k *Kit) Client(c client.Client) client.Client { return &tracedClient{Client: c, kit: k} }
 
 type tracedClient struct {
 	client.Client
 	kit     *Kit
-	manager string // the field manager of writes that name none; empty if not known
+	manager string // field manager of writes that name none; "" if unknown
 }
 
-// Create writes a new object, with a context.
+// Create writes a new object with a context.
 func (t *tracedClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	o := client.CreateOptions{}
 	c := t.begin(ctx, "create", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
@@ -42,8 +41,8 @@ func (t *tracedClient) Create(ctx context.Context, obj client.Object, opts ...cl
 	return err
 }
 
-// Update writes a whole object; its context is new if its desired state is, and
-// stays what it was otherwise.
+// Update writes a whole object. The object gets a new context if its desired state changes, and
+// keeps its context otherwise.
 func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	o := client.UpdateOptions{}
 	o.ApplyOptions(opts)
@@ -62,8 +61,7 @@ func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...cl
 	return err
 }
 
-// Patch writes a part of an object, with a context if that changes its desired
-// state.
+// Patch writes a part of an object, with a context if the desired state changes.
 func (t *tracedClient) Patch(
 	ctx context.Context,
 	obj client.Object,
@@ -83,8 +81,7 @@ func (t *tracedClient) Patch(
 	return err
 }
 
-// Apply writes what the caller has an opinion on, with a context that stays the
-// same as long as the opinion does.
+// Apply writes the caller's fields. Their context stays the same while the fields do.
 func (t *tracedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	o := client.ApplyOptions{}
 	o.ApplyOptions(opts)
@@ -102,7 +99,7 @@ func (t *tracedClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration
 	return err
 }
 
-// Delete removes an object.
+// Delete deletes an object.
 func (t *tracedClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	o := client.DeleteOptions{}
 	c := t.begin(ctx, "delete", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
@@ -114,8 +111,8 @@ func (t *tracedClient) Delete(ctx context.Context, obj client.Object, opts ...cl
 	return err
 }
 
-// DeleteAllOf removes objects. Whether there were any is not in the answer, so
-// it is a span only in a reconcile that leaves one anyway.
+// DeleteAllOf deletes objects. The response does not say whether there were any. Therefore the
+// write has a span only in a reconcile that has one anyway.
 func (t *tracedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
 	o := client.DeleteAllOfOptions{}
 	c := t.begin(ctx, "delete", "", obj, len(o.ApplyOptions(opts).DryRun) > 0)
@@ -128,8 +125,7 @@ func (t *tracedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts 
 	return err
 }
 
-// Get reads one object; with WithReads, a read that no informer answers is a
-// span.
+// Get reads one object. With WithReads, a read without an informer becomes a span.
 func (t *tracedClient) Get(
 	ctx context.Context,
 	key client.ObjectKey,
@@ -145,7 +141,7 @@ func (t *tracedClient) Get(
 	return err
 }
 
-// List reads many objects, as Get does one.
+// List reads many objects. Its spans are like those of Get.
 func (t *tracedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	ctx, done := t.read(ctx, "list", list)
 	err := t.Client.List(ctx, list, opts...)
@@ -153,7 +149,7 @@ func (t *tracedClient) List(ctx context.Context, list client.ObjectList, opts ..
 	return err
 }
 
-// Status returns a client of the status subresource.
+// Status returns a client for the status subresource.
 func (t *tracedClient) Status() client.SubResourceWriter {
 	return &tracedSubresource{
 		reader: t.Client.SubResource("status"),
@@ -163,7 +159,7 @@ func (t *tracedClient) Status() client.SubResourceWriter {
 	}
 }
 
-// SubResource returns a client of a subresource.
+// SubResource returns a client for a subresource.
 func (t *tracedClient) SubResource(name string) client.SubResourceClient {
 	c := t.Client.SubResource(name)
 	return &tracedSubresource{reader: c, writer: c, parent: t, name: name}

@@ -30,7 +30,7 @@ func TestSpansOfWrites(t *testing.T) {
 		reason string
 		do     func(context.Context, client.Client) error
 		want   string
-		fresh  bool // the child carries the write's own context afterwards
+		fresh  bool // the child carries the write's context afterwards
 	}{
 		"update": {
 			reason: "P1",
@@ -63,12 +63,12 @@ func TestSpansOfWrites(t *testing.T) {
 			)
 		}, want: "apply ConfigMap", fresh: true},
 		"delete": {
-			reason: "it carries nothing",
+			reason: "the patch has no context",
 			do:     func(ctx context.Context, c client.Client) error { return c.Delete(ctx, child()) },
 			want:   "delete ConfigMap",
 		},
 		"patch of the status": {
-			reason: "a subresource carries nothing",
+			reason: "a subresource has no context",
 			do: func(ctx context.Context, c client.Client) error {
 				p := parent(ready)
 				return c.Status().Patch(ctx, p, client.MergeFrom(parent()))
@@ -92,11 +92,11 @@ func TestSpansOfWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := r.rec.OneTrace(t, "head reconcile", tc.want); got != given(1).TraceID() {
-				t.Errorf("%s: trace %s", tc.reason, got)
+				t.Errorf("%s: trace = %s", tc.reason, got)
 			}
 			write := only(t, r.rec, tc.want)
 			if write.SpanKind() != trace.SpanKindClient {
-				t.Errorf("%s: kind %v", tc.reason, write.SpanKind())
+				t.Errorf("%s: span kind = %v", tc.reason, write.SpanKind())
 			}
 			if tc.fresh && r.stored(t).SpanID() != write.SpanContext().SpanID() {
 				t.Errorf("%s: the child carries %v, want the write's %v", tc.reason, r.stored(t), write.SpanContext())
@@ -105,7 +105,7 @@ func TestSpansOfWrites(t *testing.T) {
 	}
 }
 
-// haveChild makes the server and the informer hold the child.
+// haveChild puts the child into the server and the informer.
 func (r *rig) haveChild(t *testing.T, obj *corev1.ConfigMap) {
 	t.Helper()
 	if err := r.server.Create(t.Context(), obj); err != nil {
@@ -125,8 +125,8 @@ func (r *rig) informChild(t *testing.T) {
 	}
 }
 
-// TestOwnObjectIsGivenNoContext: what a controller writes to the object that it
-// reconciles follows from that object's own change (P1).
+// TestOwnObjectIsGivenNoContext checks that a controller's write of the object that it reconciles
+// gets no context. The write follows from the object's own change (P1).
 func TestOwnObjectIsGivenNoContext(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	r.have(t, parent(carrying(claimed(1))))
@@ -147,11 +147,12 @@ func TestOwnObjectIsGivenNoContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := lifeline.Extract(p); got.SpanID() != given(1).SpanID() {
-		t.Errorf("it carries %v", got)
+		t.Errorf("the object carries %v", got)
 	}
 }
 
-// TestSharedAnnotations: objects that a reconciler builds often share one map.
+// TestSharedAnnotations checks objects that share one annotation map, which is common in
+// reconcilers.
 func TestSharedAnnotations(t *testing.T) {
 	shared := map[string]string{"team": "red"}
 	for name, do := range map[string]func(context.Context, client.Client, client.Object) error{
@@ -176,7 +177,7 @@ func TestSharedAnnotations(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(map[string]string{"team": "red"}, shared); diff != "" {
-				t.Errorf("the shared map was written to: %s", diff)
+				t.Errorf("the shared map changed: %s", diff)
 			}
 			if !r.stored(t).IsValid() {
 				t.Error("the child carries no context")
@@ -185,7 +186,8 @@ func TestSharedAnnotations(t *testing.T) {
 	}
 }
 
-// TestFailedWriteLeavesTheObject: a caller may try the same object again.
+// TestFailedWriteLeavesTheObject checks that a failed write does not change the object, because a
+// caller may retry with it.
 func TestFailedWriteLeavesTheObject(t *testing.T) {
 	r := newRig(t, answers(errTest))
 	r.have(t, parent(carrying(given(1))))
@@ -201,7 +203,7 @@ func TestFailedWriteLeavesTheObject(t *testing.T) {
 	}
 }
 
-// TestOutsideAReconcile: a goroutine of the operator's own that began a span.
+// TestOutsideAReconcile writes from a goroutine outside reconciles that has a span.
 func TestOutsideAReconcile(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	if err := r.client.Create(t.Context(), child()); err != nil {
@@ -209,7 +211,7 @@ func TestOutsideAReconcile(t *testing.T) {
 	}
 	r.rec.None(t)
 	if r.stored(t).IsValid() {
-		t.Error("without a span there is nothing to hand on")
+		t.Error("the child has a context although the caller had no span")
 	}
 	r.again(t)
 
@@ -245,14 +247,14 @@ func TestReads(t *testing.T) {
 		want   []string
 	}{
 		"by default": {reason: "reads are off", do: gets, want: []string{"create ConfigMap", "head reconcile"}},
-		"asked for": {
-			reason: "a read that an informer answers is none",
+		"with WithReads": {
+			reason: "a read from an informer has no span",
 			opts:   []operator.Option{operator.WithReads()},
 			do:     gets,
 			want:   []string{"create ConfigMap", "head reconcile", "list Secret"},
 		},
 		"alone": {
-			reason: "L3: a reconcile that only read leaves nothing",
+			reason: "L3: a reconcile with only reads has no span",
 			opts:   []operator.Option{operator.WithReads()},
 			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				return reconcile.Result{}, c.List(ctx, &corev1.SecretList{})

@@ -36,7 +36,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/operatortest"
 )
 
-// informer is a fake one that has a store and says when somebody listens.
+// informer is a fake informer with a store. It signals when a handler is added.
 type informer struct {
 	*controllertest.FakeInformer
 	store    toolscache.Store
@@ -61,7 +61,7 @@ func (i *informer) AddEventHandlerWithOptions(
 	return registration, err
 }
 
-// Add stores an object and tells of it.
+// Add stores an object and calls the handlers.
 func (i *informer) Add(t testing.TB, obj client.Object) {
 	t.Helper()
 	if err := i.store.Add(obj); err != nil {
@@ -70,14 +70,14 @@ func (i *informer) Add(t testing.TB, obj client.Object) {
 	i.FakeInformer.Add(obj)
 }
 
-// plant is a manager with no cluster behind it.
+// plant is a manager without a cluster.
 type plant struct {
 	manager.Manager
 	parents, children *informer
 	server            client.Client
 }
 
-// newPlant makes a manager: with a kit if rec is not nil.
+// newPlant returns a manager, with a kit if rec is not nil.
 func newPlant(t testing.TB, rec *operatortest.Recorder, change ...func(*manager.Options)) *plant {
 	t.Helper()
 	p := &plant{
@@ -122,7 +122,7 @@ func newPlant(t testing.TB, rec *operatortest.Recorder, change ...func(*manager.
 	return p
 }
 
-// run starts the manager until the test ends.
+// run runs the manager until the test ends.
 func (p *plant) run(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +138,7 @@ func (p *plant) run(t testing.TB) {
 	<-p.children.listened
 }
 
-// ask gives the parent to the informer, as a write of somebody does.
+// ask adds the parent to the informer, like an external write.
 func (p *plant) ask(t testing.TB) {
 	t.Helper()
 	obj := parent(carrying(given(1)), func(o *policyv1.PodDisruptionBudget) {
@@ -152,7 +152,7 @@ func (p *plant) ask(t testing.TB) {
 	p.parents.Add(t, obj)
 }
 
-// owned is a child as the informer tells of it.
+// owned returns a child as the informer delivers it.
 func owned(change ...func(*metav1.OwnerReference)) *corev1.ConfigMap {
 	ref := metav1.OwnerReference{
 		APIVersion: "policy/v1",
@@ -176,7 +176,7 @@ func TestController(t *testing.T) {
 		reason  string
 		options controller.Options
 		manager func(*manager.Options)
-		wait    bool // a queue wait is known
+		wait    bool // a queue wait is recorded
 	}{
 		"by default": {reason: "the priority queue", wait: true},
 		"without priorities": {
@@ -185,11 +185,15 @@ func TestController(t *testing.T) {
 			wait:    true,
 		},
 		"without, by manager": {
-			reason:  "the manager's options count",
+			reason:  "the manager's options apply",
 			manager: func(o *manager.Options) { o.Controller.UsePriorityQueue = ptr.To(false) },
 			wait:    true,
 		},
-		"several at a time": {reason: "kept", options: controller.Options{MaxConcurrentReconciles: 4}, wait: true},
+		"several at a time": {
+			reason:  "the option is kept",
+			options: controller.Options{MaxConcurrentReconciles: 4},
+			wait:    true,
+		},
 		"a limiter of its own": {
 			reason: "kept",
 			options: controller.Options{
@@ -201,9 +205,11 @@ func TestController(t *testing.T) {
 			wait: true,
 		},
 		"a queue of its own": {
-			reason: "left as it is",
+			reason: "a custom queue stays",
 			options: controller.Options{
-				NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+				NewQueue: func(
+					name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
+				) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 					ownQueue.Store(true)
 					return workqueue.NewTypedRateLimitingQueueWithConfig(
 						limiter,
@@ -223,14 +229,13 @@ func TestController(t *testing.T) {
 			p := newPlant(t, rec, change...)
 			failed := new(atomic.Bool)
 			_, err := operator.NewControllerManagedBy(p).For(&policyv1.PodDisruptionBudget{}).Owns(&corev1.ConfigMap{}).
-				Named(
-					"head",
-				).WithOptions(tc.options).Build(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-				if !failed.Swap(true) {
-					return reconcile.Result{}, errTest
-				}
-				return reconcile.Result{}, p.GetClient().Create(ctx, child())
-			}))
+				Named("head").WithOptions(tc.options).
+				Build(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+					if !failed.Swap(true) {
+						return reconcile.Result{}, errTest
+					}
+					return reconcile.Result{}, p.GetClient().Create(ctx, child())
+				}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,10 +248,10 @@ func TestController(t *testing.T) {
 			rec.Wait(t, want...)
 			rec.OneTrace(t, want...)
 			if name == "a queue of its own" && !ownQueue.Load() {
-				t.Errorf("%s: it was not used", tc.reason)
+				t.Errorf("%s: the custom queue was not used", tc.reason)
 			}
 			if !tc.wait && len(rec.Find("queue wait")) > 0 {
-				t.Errorf("%s: a wait is known", tc.reason)
+				t.Errorf("%s: a queue wait is recorded", tc.reason)
 			}
 		})
 	}
@@ -271,7 +276,7 @@ func TestTriggersOfAController(t *testing.T) {
 		child  *corev1.ConfigMap
 		event  func(*informer, *corev1.ConfigMap)
 		links  map[string]string
-		asleep bool // nobody is woken
+		asleep bool // no reconcile
 	}{
 		"a child's creation": {
 			reason: "L2",
@@ -302,26 +307,26 @@ func TestTriggersOfAController(t *testing.T) {
 			links:  map[string]string{traceOf(2): "trigger"},
 		},
 		"a resync": {
-			reason: "L7: nothing is new",
+			reason: "L7: the event has no new version",
 			build:  owns,
 			child:  owned(),
 			event:  func(i *informer, o *corev1.ConfigMap) { o.ResourceVersion = "4"; i.Update(o, o) },
 		},
 		"a resync of a watch": {
-			reason: "L7: nothing is new",
+			reason: "L7: the event has no new version",
 			build:  watches,
 			child:  owned(),
 			event:  func(i *informer, o *corev1.ConfigMap) { o.ResourceVersion = "4"; i.Update(o, o) },
 		},
 		"another's child": {
-			reason: "it asks for nothing",
+			reason: "the event causes no request",
 			build:  owns,
 			child:  owned(func(r *metav1.OwnerReference) { r.APIVersion = "other/v1" }),
 			event:  func(i *informer, o *corev1.ConfigMap) { i.FakeInformer.Add(o) },
 			asleep: true,
 		},
 		"only its context": {
-			reason: "a write that changed only a context wakes nobody",
+			reason: "a change of only the context causes no reconcile",
 			build:  owns,
 			child:  owned(),
 			event: func(i *informer, o *corev1.ConfigMap) {

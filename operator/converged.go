@@ -10,11 +10,10 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// converged reports whether obj has reached its desired state by what Kubernetes
-// agrees on: its status is of its generation, and the conditions Ready and
-// Available, of which there is one at least, are True. An object that does not
-// say so has not. A status that names no generation is of the first one, or of a
-// kind that has none: of a later one nobody knows whether it was seen yet.
+// converged reports whether obj has reached its desired state, by the Kubernetes conventions. Its
+// status must be of its generation, and the conditions Ready and Available must be True. At least
+// one of the two is required. A status without a generation counts for generation 1, and for kinds
+// without generations. For a later generation it may be out of date.
 func converged(obj client.Object) bool {
 	s, ok := statusOf(reflect.ValueOf(obj))
 	if !ok {
@@ -36,10 +35,10 @@ func converged(obj client.Object) bool {
 	return len(s.conditions) > 0
 }
 
-// progress is what a status says of how far its object has come.
+// progress is the part of a status about convergence.
 type progress struct {
-	observed   int64       // observedGeneration; 0 if it says nothing
-	conditions []condition // Ready and Available, as far as they are there
+	observed   int64       // observedGeneration; 0 if missing
+	conditions []condition // Ready and Available, if present
 }
 
 type condition struct {
@@ -47,14 +46,14 @@ type condition struct {
 	observed int64
 }
 
-// take notes a condition.
+// take adds a condition.
 func (p *progress) take(kind, status string, observed int64) {
 	if kind == "Ready" || kind == "Available" {
 		p.conditions = append(p.conditions, condition{status, observed})
 	}
 }
 
-// parsedStatus reads the status of an object of any form.
+// parsedStatus returns the status of an object as JSON values.
 func parsedStatus(s supply.State) progress {
 	var p progress
 	p.observed, _ = s.At("status", "observedGeneration").(int64)

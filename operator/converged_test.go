@@ -29,7 +29,7 @@ func is(kind string, status metav1.ConditionStatus, observed int64) metav1.Condi
 	return metav1.Condition{Type: kind, Status: status, ObservedGeneration: observed}
 }
 
-// inlined has its status's parts in a struct of its own, as many operators do.
+// inlined has the fields of its status in an inlined struct, like many operators.
 type inlined struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -45,7 +45,7 @@ type common struct {
 
 func (i *inlined) DeepCopyObject() runtime.Object { c := *i; return &c }
 
-// own writes its status by itself.
+// own has a status with a custom JSON encoding.
 type own struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -63,7 +63,7 @@ func (ownStatus) MarshalJSON() ([]byte, error) {
 
 func (o *own) DeepCopyObject() runtime.Object { c := *o; return &c }
 
-// odder has conditions that are none.
+// odder has conditions of another type.
 type odder struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -82,73 +82,77 @@ func TestConverged(t *testing.T) {
 		obj    client.Object
 		want   bool
 	}{
-		"says nothing":           {reason: "who does not say so has not", obj: said(1, 0)},
-		"has no status":          {reason: "who cannot say so has not", obj: &corev1.ConfigMap{}},
-		"observed, no condition": {reason: "seen is not reached", obj: said(1, 1)},
-		"ready":                  {reason: "it says so", obj: said(2, 2, is("Ready", "True", 0)), want: true},
-		"available":              {reason: "it says so", obj: said(2, 2, is("Available", "True", 0)), want: true},
-		"not ready":              {reason: "it says so", obj: said(2, 2, is("Ready", "False", 0))},
-		"unknown":                {reason: "it says so", obj: said(2, 2, is("Ready", "Unknown", 0))},
+		"empty status":           {reason: "no conditions", obj: said(1, 0)},
+		"has no status":          {reason: "the kind has no status", obj: &corev1.ConfigMap{}},
+		"observed, no condition": {reason: "an observed generation is not enough", obj: said(1, 1)},
+		"ready":                  {reason: "Ready is True", obj: said(2, 2, is("Ready", "True", 0)), want: true},
+		"available": {
+			reason: "Available is True",
+			obj:    said(2, 2, is("Available", "True", 0)),
+			want:   true,
+		},
+		"not ready": {reason: "Ready is False", obj: said(2, 2, is("Ready", "False", 0))},
+		"unknown":   {reason: "Ready is Unknown", obj: said(2, 2, is("Ready", "Unknown", 0))},
 		"available but not ready": {
 			reason: "both count",
 			obj:    said(2, 2, is("Available", "True", 0), is("Ready", "False", 0)),
 		},
-		"another condition": {reason: "nobody agreed on it", obj: said(2, 2, is("Synced", "True", 0))},
+		"another condition": {reason: "the condition is not a standard one", obj: said(2, 2, is("Synced", "True", 0))},
 		"another is false": {
-			reason: "nobody agreed on it",
+			reason: "the condition is not a standard one",
 			obj:    said(2, 2, is("Ready", "True", 0), is("Progressing", "False", 0)),
 			want:   true,
 		},
 		"of an older generation": {
-			reason: "the status is not of the present state",
+			reason: "the status is of an older state",
 			obj:    said(2, 1, is("Ready", "True", 0)),
 		},
 		"condition of an older one": {
-			reason: "the condition is not of the present state",
+			reason: "the condition is of an older state",
 			obj:    said(2, 2, is("Ready", "True", 1)),
 		},
 		"condition alone observes": {
-			reason: "it says of which state",
+			reason: "the condition has the generation",
 			obj:    said(2, 0, is("Ready", "True", 2)),
 			want:   true,
 		},
 		"of no generation, first": {
-			reason: "there is but one that it can be of",
+			reason: "the first generation is the only one",
 			obj:    said(1, 0, is("Ready", "True", 0)),
 			want:   true,
 		},
 		"of no generation, later": {
-			reason: "nobody knows whether it was seen yet",
+			reason: "the status may be older than the generation",
 			obj:    said(2, 0, is("Ready", "True", 0)),
 		},
 		"a kind without generations": {
-			reason: "there is nothing newer",
+			reason: "there is no newer generation",
 			obj: &corev1.Pod{
 				Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}},
 			},
 			want: true,
 		},
-		"a Deployment": {reason: "built in", obj: &appsv1.Deployment{
+		"a Deployment": {reason: "a built-in kind", obj: &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Generation: 3},
 			Status: appsv1.DeploymentStatus{
 				ObservedGeneration: 3,
 				Conditions:         []appsv1.DeploymentCondition{{Type: "Available", Status: "True"}},
 			},
 		}, want: true},
-		"inlined": {reason: "by the names in JSON", obj: inline, want: true},
+		"inlined": {reason: "fields are found by their JSON names", obj: inline, want: true},
 		"JSON of its own": {
-			reason: "what JSON says counts",
+			reason: "the JSON encoding counts",
 			obj:    &own{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: &ownStatus{}},
 			want:   true,
 		},
-		"nil status":     {reason: "who does not say so has not", obj: &own{}},
-		"odd conditions": {reason: "not what is agreed on", obj: &odder{}},
-		"only metadata":  {reason: "who cannot say so has not", obj: &metav1.PartialObjectMetadata{}},
+		"nil status":     {reason: "no conditions", obj: &own{}},
+		"odd conditions": {reason: "conditions of another type", obj: &odder{}},
+		"only metadata":  {reason: "metadata has no status", obj: &metav1.PartialObjectMetadata{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := converged(tc.obj); got != tc.want {
-				t.Errorf("%s: %v", tc.reason, got)
+				t.Errorf("%s: converged = %v", tc.reason, got)
 			}
 			text, err := json.Marshal(tc.obj)
 			if err != nil {
@@ -159,23 +163,24 @@ func TestConverged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := converged(u); got != tc.want {
-				t.Errorf("%s: unstructured: %v", tc.reason, got)
+				t.Errorf("%s: unstructured: converged = %v", tc.reason, got)
 			}
 		})
 	}
 }
 
-// TestStatusIsReadWithoutJSON: a write must not pay for the whole object.
+// TestStatusIsReadWithoutJSON checks that the status is read without encoding the object, because
+// every write needs it.
 func TestStatusIsReadWithoutJSON(t *testing.T) {
 	for _, obj := range []client.Object{said(1, 1), &appsv1.Deployment{}, &inlined{}} {
 		if _, ok := statusOf(reflect.ValueOf(obj)); !ok {
-			t.Errorf("%T is not understood", obj)
+			t.Errorf("%T: the status is not read by reflection", obj)
 		}
 	}
 	obj := said(2, 2, is("Ready", "True", 2))
-	converged(obj) // what it remembers of the type
+	converged(obj) // fill the cache for the type
 	if n := testing.AllocsPerRun(100, func() { converged(obj) }); n > 8 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations per call", n)
 	}
 }
 
@@ -189,7 +194,7 @@ func TestWrittenAt(t *testing.T) {
 		source string
 	}{
 		"created": {
-			reason: "the second in which it was",
+			reason: "the end of the second of creation",
 			obj: &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{
 					CreationTimestamp: at(10),
@@ -200,11 +205,11 @@ func TestWrittenAt(t *testing.T) {
 			source: "object",
 		},
 		"stripped": {
-			reason: "a cache that strips managedFields does not tell when it was changed",
+			reason: "without managedFields the time is unknown",
 			obj:    &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(10)}},
 		},
 		"changed": {
-			reason: "the latest counts",
+			reason: "the latest time counts",
 			obj: &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{
 					CreationTimestamp: at(10),
@@ -214,14 +219,14 @@ func TestWrittenAt(t *testing.T) {
 			want:   31,
 			source: "object",
 		},
-		"not known": {reason: "it does not say", obj: &corev1.ConfigMap{}},
-		"nothing":   {reason: "there is none"},
+		"not known": {reason: "the object has no time", obj: &corev1.ConfigMap{}},
+		"nothing":   {reason: "there is no object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, source := New().writtenAt(told(New(), tc.obj))
 			if tc.want == 0 != got.IsZero() || tc.want != 0 && got.Unix() != tc.want || source != tc.source {
-				t.Errorf("%s: %v from %q", tc.reason, got, source)
+				t.Errorf("%s: got %v from %q", tc.reason, got, source)
 			}
 		})
 	}
@@ -242,11 +247,11 @@ func TestWrittenAt(t *testing.T) {
 		written{version: "7", at: exact},
 	)
 	if got, source := k.writtenAt(k.storing(obj)); !got.Equal(exact) || source != "request" {
-		t.Errorf("of a write of this process: %v from %q", got, source)
+		t.Errorf("write of this process: %v from %q", got, source)
 	}
 	obj.ResourceVersion = "8"
 	if _, source := k.writtenAt(k.storing(obj)); source != "object" {
-		t.Errorf("of another's write: from %q", source)
+		t.Errorf("write of another process: from %q", source)
 	}
 }
 

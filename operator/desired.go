@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// stateOf returns the whole state of an object or apply configuration; nil if
-// it is no JSON object. It shares nothing with obj.
+// stateOf returns the whole state of an object or apply configuration; nil if it is not a JSON
+// object. The result shares no memory with obj.
 func stateOf(obj any) supply.State {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		if m, ok := supply.Tidy(u.UnstructuredContent()); ok {
@@ -30,8 +30,8 @@ func stateOf(obj any) supply.State {
 	return parseState(text)
 }
 
-// converted is what the converter of apimachinery makes of a Go type; nil if it
-// cannot. It panics at types that it was not made for, which JSON may know.
+// converted converts a Go type with apimachinery's converter; nil if that fails. The converter
+// panics for types that it does not support, but JSON may support them.
 func converted(obj any) (m map[string]any) {
 	defer func() {
 		if recover() != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// rich is an object with one of each thing that JSON writes in a way of its own.
+// rich returns an object with each type that has a special JSON encoding.
 func rich() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -67,7 +67,7 @@ func TestStateOfAnyForm(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", form, diff)
 		}
 		if got.Desired().Digest() != want.Desired().Digest() {
-			t.Errorf("%s: another digest", form)
+			t.Errorf("%s: the digest differs", form)
 		}
 	}
 	wantMeta := map[string]any{"labels": map[string]any{"app": "web"}, "annotations": map[string]any{"team": "red"}}
@@ -77,7 +77,7 @@ func TestStateOfAnyForm(t *testing.T) {
 	}
 	for _, k := range []string{"status", "kind", "apiVersion"} {
 		if _, there := d[k]; there {
-			t.Errorf("%s is no desired state", k)
+			t.Errorf("%s is part of the desired state", k)
 		}
 	}
 }
@@ -90,11 +90,11 @@ func TestStateSharesNothing(t *testing.T) {
 	s["spec"].(map[string]any)["l"].([]any)[0].(map[string]any)["x"] = "changed"
 	want := map[string]any{"spec": map[string]any{"a": nil, "l": []any{map[string]any{"x": 1.0}}}}
 	if diff := cmp.Diff(want, u.Object); diff != "" {
-		t.Errorf("the object was written to: -want +got\n%s", diff)
+		t.Errorf("the object changed: -want +got\n%s", diff)
 	}
 }
 
-// odd is an object whose JSON is no object, or none at all.
+// odd is an object whose JSON is not an object, or whose encoding fails.
 type odd struct {
 	runtime.Object
 	Value any
@@ -102,7 +102,7 @@ type odd struct {
 
 func (o odd) MarshalJSON() ([]byte, error) { return json.Marshal(o.Value) }
 
-// secretive has nothing that JSON could see.
+// secretive has no fields in JSON.
 type secretive struct {
 	runtime.Object `json:"-"`
 	text           string
@@ -112,14 +112,15 @@ type secretive struct {
 func TestStateOfWhatIsNone(t *testing.T) {
 	for name, obj := range map[string]any{
 		"a list": odd{Value: []int{1}}, "not to be encoded": odd{Value: func() {}}, "nil": nil,
-		"unexported": &secretive{text: "x"}, "no JSON number": &unstructured.Unstructured{Object: map[string]any{"a": math.NaN()}},
+		"unexported":     &secretive{text: "x"},
+		"no JSON number": &unstructured.Unstructured{Object: map[string]any{"a": math.NaN()}},
 	} {
 		if s := stateOf(obj); s != nil {
-			t.Errorf("%s: got %v", name, s)
+			t.Errorf("%s: stateOf = %v, want nil", name, s)
 		}
 	}
-	// A Go int in an unstructured object is what somebody built by hand.
+	// A manually built unstructured object can contain a Go int.
 	if got := stateOf(&unstructured.Unstructured{Object: map[string]any{"a": 1}}); got["a"] != int64(1) {
-		t.Errorf("got %v", got)
+		t.Errorf("stateOf = %v, want an int64", got)
 	}
 }

@@ -19,21 +19,21 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// reconciler stands for the user's own.
+// reconciler represents the user's reconciler.
 type reconciler struct{ client.Client }
 
-// Reconcile knows nothing of tracing.
+// Reconcile contains no tracing code.
 func (reconciler) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// defaulter stands for the user's own.
+// defaulter represents the user's defaulter.
 type defaulter struct{}
 
-// Default knows nothing of tracing.
+// Default contains no tracing code.
 func (defaulter) Default(context.Context, *appsv1.Deployment) error { return nil }
 
-// run is an operator's main, as docs/guides/operators.md has it.
+// run is an operator's main function, as in docs/guides/operators.md.
 func run() error {
 	options := tracing.Options{ServiceName: "site-operator"}
 	options.BindFlags(flag.CommandLine)
@@ -43,11 +43,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer func() { // the last spans
+	defer func() { // send the last spans
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := tracer.Shutdown(ctx); err != nil {
-			ctrl.Log.Error(err, "spans were lost")
+			ctrl.Log.Error(err, "cannot send the last spans")
 		}
 	}()
 	mgr, err := operator.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{}, operator.WithTracerProvider(tracer))
@@ -65,15 +65,14 @@ func run() error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-// The whole of an operator's main: tracing is set up by flags, and operator
-// stands where ctrl stood.
+// A complete operator: flags set up tracing, and package operator replaces ctrl.
 func Example() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// A mutating webhook gives an object its context, if whoever wrote it did not.
+// A mutating webhook gives an object a context if its writer supplied none.
 func ExampleWebhook() {
 	setup := func(mgr ctrl.Manager) {
 		webhook := admission.WithDefaulter(mgr.GetScheme(), defaulter{})
@@ -83,13 +82,13 @@ func ExampleWebhook() {
 	_ = setup
 }
 
-// Options are given to the manager.
+// NewManager takes the options.
 func ExampleNewManager() {
 	mgr, err := operator.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{},
-		operator.WithLinks(),                      // a trace for each change of each object, linked
+		operator.WithLinks(),                      // a linked trace per change and object
 		operator.WithConvention(lifeline.KEP5915), // write contexts under tracing.k8s.io/
-		operator.WithReads(),                      // reads that no informer answers are spans, too
-		operator.WithConverged(func(obj client.Object) bool { // when is an object what it is meant to be?
+		operator.WithReads(),                      // also trace reads without an informer
+		operator.WithConverged(func(obj client.Object) bool { // define convergence
 			d, ok := obj.(*appsv1.Deployment)
 			return ok && d.Status.ObservedGeneration == d.Generation && d.Status.UnavailableReplicas == 0
 		}),

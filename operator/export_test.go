@@ -14,9 +14,9 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/queue"
 )
 
-// What the tests of the package's outside need of its inside.
+// Exports for external tests.
 
-// Bounds of what is remembered.
+// Memory limits.
 const (
 	MaxTriggers  = maxTriggers
 	MaxTriggered = maxTriggered
@@ -24,33 +24,33 @@ const (
 	Remembered   = remembered
 )
 
-// HaveInformer makes the kit know an informer of a Go type.
+// HaveInformer registers an informer of a Go type.
 func (k *Kit) HaveInformer(gvk schema.GroupVersionKind, store toolscache.Store) {
 	k.informers.holders.Store(informerKey{gvk, typed}, ownStore{store})
 }
 
-// Reconciler decorates r as Build does.
+// Reconciler decorates r like Build.
 func (k *Kit) Reconciler(
 	name string, kind schema.GroupVersionKind, r reconcile.Reconciler, wait func(reconcile.Request) (queue.Wait, bool),
 ) reconcile.Reconciler {
 	return &reconciler{kit: k, inner: r, name: name, span: name + " reconcile", kind: kind, wait: wait}
 }
 
-// Trigger notes that obj asked for a reconcile.
+// Trigger records obj as the cause of a reconcile request.
 func (k *Kit) Trigger(controller string, req reconcile.Request, obj client.Object) {
 	k.trigger(controller, req, obj, true)
 }
 
-// Counts tells of how many things the kit remembers something.
+// Counts returns the number of stored triggers, writes and episodes.
 func (k *Kit) Counts() (triggers, writes, episodes int) {
 	return k.triggers.waiting.Len(), k.writes.last.Len(), k.episodes.open.Len()
 }
 
-// Episode tells whether an episode of an object is open with controller head.
+// Episode reports whether an episode of an object is open for controller head.
 func (k *Kit) Episode(uid types.UID) bool {
 	_, open := k.episodes.of("head reconcile/" + uid)
 	return open
 }
 
-// Watched makes a cache tell the kit which informers it has.
+// Watched decorates a cache so that the kit records its informers.
 func (k *Kit) Watched(c cache.Cache, scheme *runtime.Scheme) cache.Cache { return k.watched(c, scheme) }

@@ -19,8 +19,8 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// uninformed is a rig without an informer of the children, whose API server
-// answers each write with an object of that UID.
+// uninformed returns a rig without an informer of the children. Its API server responds to each
+// write with an object of that UID.
 func uninformed(t *testing.T, uid *types.UID) *rig {
 	t.Helper()
 	version := 10
@@ -43,19 +43,19 @@ func uninformed(t *testing.T, uid *types.UID) *rig {
 	return r
 }
 
-// TestRecalledContexts: what this process has written last is put back, but not
-// on another object of the name.
+// TestRecalledContexts checks that the context of this process's last write is restored, but not on
+// another object with the same name.
 func TestRecalledContexts(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		uid    types.UID // of the object that is updated
+		uid    types.UID // of the updated object
 		before func(context.Context, client.Client) error
 		kept   bool
 	}{
 		"the same":      {reason: "P3f", uid: "uid-1", kept: true},
-		"uid not known": {reason: "it can be no other, as far as is known", kept: true},
-		"a namesake":    {reason: "its context is not known", uid: "uid-2"},
-		"deleted": {reason: "it is gone", before: func(ctx context.Context, c client.Client) error {
+		"uid not known": {reason: "an unknown UID counts as the same object", kept: true},
+		"a namesake":    {reason: "the context of the other object is unknown", uid: "uid-2"},
+		"deleted": {reason: "the object was deleted", before: func(ctx context.Context, c client.Client) error {
 			return c.Delete(ctx, child())
 		}},
 	}
@@ -84,13 +84,18 @@ func TestRecalledContexts(t *testing.T) {
 				second.Annotations,
 			); got != tc.kept ||
 				!tc.kept && len(second.Annotations) > 0 {
-				t.Errorf("%s: it carries %v, the first %v", tc.reason, second.Annotations, first.Annotations)
+				t.Errorf(
+					"%s: the second write carries %v, the first %v",
+					tc.reason,
+					second.Annotations,
+					first.Annotations,
+				)
 			}
 		})
 	}
 }
 
-// TestHostileAnnotationStays: what is too much to remember is the writer's.
+// TestHostileAnnotationStays checks that an annotation too large for the memory stays unchanged.
 func TestHostileAnnotationStays(t *testing.T) {
 	uid := types.UID("uid-1")
 	r := uninformed(t, &uid)
@@ -106,6 +111,6 @@ func TestHostileAnnotationStays(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(hostile, obj.Annotations); diff != "" {
-		t.Error("the annotations are not the writer's")
+		t.Error("the writer's annotations changed")
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// planning is a provider that takes planned IDs and makes no span.
+// planning is a provider that accepts planned IDs and makes no spans.
 type planning struct{ *sdktrace.TracerProvider }
 
 func (planning) Mode() Mode                    { return Record }
@@ -32,14 +32,16 @@ func planningKit(opts ...Option) *Kit {
 	return New(append(opts, WithTracerProvider(planning{sdk}))...)
 }
 
-// FuzzPatch sends arbitrary patches: never a panic, and what the writer says of
-// anything but our keys is sent as it was.
+// FuzzPatch sends arbitrary patches. They must not cause a panic, and everything outside our keys
+// must be sent unchanged.
 func FuzzPatch(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"data":{"a":"2"}}`, `{"metadata":{"annotations":{"a":null,"b":"c"}},"data":{"a":"2"}}`, `{"metadata":null}`,
-		`{"metadata":{"annotations":{"` + lifeline.ContextKey + `":null}}}`, `{"metadata":{"annotations":[]}}`, `{"metadata":{"annotations":"x"},"data":{"a":"3"}}`,
+		`{}`, `{"data":{"a":"2"}}`, `{"metadata":{"annotations":{"a":null,"b":"c"}},"data":{"a":"2"}}`,
+		`{"metadata":null}`, `{"metadata":{"annotations":{"` + lifeline.ContextKey + `":null}}}`,
+		`{"metadata":{"annotations":[]}}`, `{"metadata":{"annotations":"x"},"data":{"a":"3"}}`,
 		`[{"op":"replace","path":"/data/a","value":"2"}]`, `[{"op":"remove","path":"/metadata/annotations"}]`,
-		`[{"op":"add","path":"/metadata/annotations/x","value":"y"},{"op":"replace","path":"/data/a","value":"2"}]`, `null`, `[null]`, `[{}]`, `"x"`,
+		`[{"op":"add","path":"/metadata/annotations/x","value":"y"},{"op":"replace","path":"/data/a","value":"2"}]`,
+		`null`, `[null]`, `[{}]`, `"x"`,
 	} {
 		for kind := range uint8(4) {
 			f.Add(kind, []byte(seed), true)
@@ -88,7 +90,7 @@ func FuzzPatch(f *testing.F) {
 			t.Fatal(err)
 		}
 		if now, err := json.Marshal(cached); err != nil || string(now) != string(before) {
-			t.Fatalf("the informer's object was written to: %s", now)
+			t.Fatalf("the informer's object changed: %s", now)
 		}
 		var wanted, got []byte
 		switch kinds[int(kind)%len(kinds)] {
@@ -101,13 +103,13 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		if wanted == nil {
-			return // the API server refuses it, whatever is added
+			return // the API server refuses it in any case
 		}
 		if got == nil {
 			t.Fatalf("%s became %s, which cannot be applied", patch, sent)
 		}
 		if a, b := parseState(wanted), parseState(got); !a.Desired().Equal(b.Desired()) {
-			t.Errorf("%s became %s, which means something else", patch, sent)
+			t.Errorf("%s became %s, which has another effect", patch, sent)
 		}
 	})
 }
@@ -124,14 +126,16 @@ func patchedBy(obj, patch []byte) []byte {
 	return after
 }
 
-// FuzzAdmission admits arbitrary bytes: never a panic, and a patch that can be
-// applied, keeps the writer's annotations and changes nothing the second time.
+// FuzzAdmission admits arbitrary bytes. They must not cause a panic. The patch must be applicable,
+// keep the writer's annotations, and change nothing the second time.
 func FuzzAdmission(f *testing.F) {
 	plain := `{"apiVersion":"v1","kind":"Head","metadata":{"name":"web","annotations":{"a/b":"c"}},"spec":{"size":1}}`
 	for _, seed := range []string{
-		plain, `{"kind":"Head"}`, `{"kind":"Head","metadata":null}`, `{"kind":"Head","metadata":{"annotations":null}}`, `null`, `[]`, `{`, ``,
+		plain, `{"kind":"Head"}`, `{"kind":"Head","metadata":null}`,
+		`{"kind":"Head","metadata":{"annotations":null}}`, `null`, `[]`, `{`, ``,
 		`{"kind":"Head","metadata":{"annotations":{"a":1}}}`, `{"kind":"Head","Metadata":{"annotations":{"a":"1"}}}`,
-		`{"kind":"Head","metadata":{"annotations":{"` + lifeline.ContextKey + `":"00-00000000000000000000000000000001-0000000000000009-01"}}}`,
+		`{"kind":"Head","metadata":{"annotations":{"` + lifeline.ContextKey +
+			`":"00-00000000000000000000000000000001-0000000000000009-01"}}}`,
 	} {
 		f.Add([]byte(seed), []byte(nil), []byte(nil))
 		f.Add([]byte(seed), []byte(plain), []byte(nil))
@@ -179,11 +183,11 @@ func FuzzAdmission(f *testing.F) {
 			return
 		}
 		if x, y := parseState(wanted), parseState(after); !x.Desired().Equal(y.Desired()) {
-			t.Errorf("%s by %s became %s", object, text, after)
+			t.Errorf("%s patched by %s became %s", object, text, after)
 		}
 		patch = nil
 		if again := serve(after, after); len(again) > 0 {
-			t.Errorf("%s, admitted again, is patched by %s", after, again)
+			t.Errorf("%s: a second admission returned patch %s", after, again)
 		}
 	})
 }

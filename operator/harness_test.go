@@ -28,8 +28,8 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/operatortest"
 )
 
-// The operator of these tests keeps a ConfigMap for each PodDisruptionBudget, a
-// kind of Kubernetes' own that says which generation its status is of.
+// The operator of these tests keeps a ConfigMap for each PodDisruptionBudget. That built-in kind
+// has an observedGeneration.
 var (
 	parentKind = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
 	childKind  = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -40,8 +40,8 @@ var (
 	errTest = errors.New("no more of this")
 )
 
-// rig is an operator without a cluster: a fake API server, what would be its
-// informers, and the kit between them.
+// rig is an operator without a cluster: a fake API server, fake informers, and the kit between
+// them.
 type rig struct {
 	kit      *operator.Kit
 	rec      *operatortest.Recorder
@@ -52,7 +52,7 @@ type rig struct {
 	children toolscache.Store
 }
 
-// newRig returns a rig; intercept changes what the API server answers.
+// newRig returns a rig; intercept changes the responses of the API server.
 func newRig(t testing.TB, intercept interceptor.Funcs, opts ...operator.Option) *rig {
 	t.Helper()
 	r := &rig{
@@ -70,7 +70,7 @@ func newRig(t testing.TB, intercept interceptor.Funcs, opts ...operator.Option) 
 	return r
 }
 
-// parent is an object as the informer has it, at its first generation.
+// parent returns the parent in the informer, at its first generation.
 func parent(change ...func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
 	p := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{
 		Namespace: request.Namespace, Name: request.Name, UID: "uid-head", Generation: 1,
@@ -111,15 +111,14 @@ func generation(g int64) func(*policyv1.PodDisruptionBudget) {
 	return func(p *policyv1.PodDisruptionBudget) { p.Generation = g }
 }
 
-// given is a context that somebody put on an object: sampled, without a claim.
+// given returns a context from another writer: sampled, without a claim.
 func given(n byte) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{15: n}, SpanID: trace.SpanID{7: n}, TraceFlags: trace.FlagsSampled, Remote: true,
 	})
 }
 
-// claimed is given(n) with a claim about the parent, made a minute before the
-// test begins.
+// claimed is given(n) with a claim about the parent, made a minute before the start of the test.
 func claimed(n byte, change ...func(*lifeline.Claim)) trace.SpanContext {
 	c := lifeline.Claim{Object: parentIdentity().Hash(), Digest: 1, Generation: 1, Time: begin.Add(-time.Minute)}
 	for _, f := range change {
@@ -138,7 +137,7 @@ func parentIdentity() lifeline.Identity {
 	}
 }
 
-// child is what the operator keeps for the parent.
+// child returns the child of the parent.
 func child() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: "child"},
@@ -146,7 +145,7 @@ func child() *corev1.ConfigMap {
 	}
 }
 
-// have makes the informer and the server hold the parent.
+// have puts the parent into the informer and the server.
 func (r *rig) have(t testing.TB, p *policyv1.PodDisruptionBudget) {
 	t.Helper()
 	stored := p.DeepCopy()
@@ -159,7 +158,7 @@ func (r *rig) have(t testing.TB, p *policyv1.PodDisruptionBudget) {
 	}
 }
 
-// reconcile runs one reconcile of the parent, a second long.
+// reconcile runs one reconcile of the parent, which lasts a second.
 func (r *rig) reconcile(
 	t testing.TB,
 	do func(context.Context, client.Client) (reconcile.Result, error),
@@ -184,7 +183,7 @@ func creates(ctx context.Context, c client.Client) (reconcile.Result, error) {
 	return reconcile.Result{}, c.Create(ctx, child())
 }
 
-// says is a reconcile that writes the parent's status.
+// says returns a reconcile that writes the parent's status.
 func says(change func(*policyv1.PodDisruptionBudget)) func(context.Context, client.Client) (reconcile.Result, error) {
 	return func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 		p := &policyv1.PodDisruptionBudget{}

@@ -23,8 +23,8 @@ import (
 	"github.com/kube-lifeline/lifeline/operator"
 )
 
-// TestClaimsStayOnObjects: a claim holds a digest of what an object wants, which
-// may be a secret: it is for who may read the object.
+// TestClaimsStayOnObjects checks that spans carry no claims. A claim holds a digest of the desired
+// state, which can be secret. It is only for readers of the object.
 func TestClaimsStayOnObjects(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	r.have(t, parent(carrying(claimed(1))))
@@ -41,7 +41,7 @@ func TestClaimsStayOnObjects(t *testing.T) {
 	}
 }
 
-// asked is the last request that a transport was given.
+// asked is a transport that stores its last request.
 type asked struct{ last *http.Request }
 
 func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -49,7 +49,8 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// TestOffRequests: what is off hands nothing on, not even the caller's own span.
+// TestOffRequests checks that nothing is propagated while tracing is off, not even the caller's
+// span.
 func TestOffRequests(t *testing.T) {
 	for name, on := range map[string]bool{"on": true, "off": false} {
 		t.Run(name, func(t *testing.T) {
@@ -77,15 +78,15 @@ func TestOffRequests(t *testing.T) {
 			_ = answer.Body.Close()
 			for _, h := range []string{"traceparent", "baggage"} {
 				if got := server.last.Header.Get(h) != ""; got != on {
-					t.Errorf("header %s is there: %v", h, got)
+					t.Errorf("header %s is present: %v", h, got)
 				}
 			}
 		})
 	}
 }
 
-// TestConvergedPanics: what the user's function does is for controller-runtime
-// to recover from, not for the kit to hang on.
+// TestConvergedPanics checks a panic in the user's function. controller-runtime must be able to
+// recover, and the kit must not deadlock.
 func TestConvergedPanics(t *testing.T) {
 	r := newRig(
 		t,
@@ -96,17 +97,16 @@ func TestConvergedPanics(t *testing.T) {
 	r.have(t, parent())
 	defer func() {
 		if recover() == nil {
-			t.Error("the panic is lost")
+			t.Error("the panic did not reach the caller")
 		}
 	}()
 	_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 		return reconcile.Result{}, c.List(ctx, &corev1.SecretList{})
 	})
-	t.Errorf("it returned with %v", err)
+	t.Errorf("Reconcile returned %v instead of a panic", err)
 }
 
-// TestEpisodesOfTwoControllers: one that has nothing to do does not end what the
-// other is doing.
+// TestEpisodesOfTwoControllers checks that an idle controller does not end the episode of another.
 func TestEpisodesOfTwoControllers(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	r.have(t, parent(carrying(given(1)), ready))
@@ -125,11 +125,11 @@ func TestEpisodesOfTwoControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !r.kit.Episode("uid-head") {
-		t.Error("the episode has ended")
+		t.Error("the other controller's episode ended")
 	}
 }
 
-// TestInformersStartedByLists: a list starts an informer, too.
+// TestInformersStartedByLists checks that an informer started by a list is recorded.
 func TestInformersStartedByLists(t *testing.T) {
 	kit := operator.New()
 	inner := &listing{FakeInformers: &informertest.FakeInformers{Scheme: clientgoscheme.Scheme}}
@@ -138,7 +138,7 @@ func TestInformersStartedByLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(inner.asked, " "); got != "*v1.PodDisruptionBudget" {
-		t.Errorf("informers were asked for: %q", got)
+		t.Errorf("GetInformer was called for %q", got)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// form is how objects of a kind are held: a kind may have an informer of each.
+// form is the Go representation of objects in an informer. A kind can have one informer per form.
 type form uint8
 
 const (
@@ -27,20 +27,19 @@ const (
 	metadataOnly
 )
 
-// informers knows which informers exist, so that what the cluster held before a
-// write can be looked up without ever starting one.
+// informers holds the existing informers. A lookup of an object before a write then never starts an
+// informer.
 type informers struct {
 	holders sync.Map // of informerKey to holder
 }
 
-// holder is where the objects of one kind are held in memory.
+// holder is the in-memory store of one kind's objects.
 type holder interface {
-	// held returns an object, which must not be written to; nil if it is not
-	// there.
+	// held returns an object, which is read-only; nil if it is missing.
 	held(key client.ObjectKey) client.Object
 }
 
-// ownStore is an informer's own.
+// ownStore is the store of an informer.
 type ownStore struct{ toolscache.Store }
 
 func (s ownStore) held(key client.ObjectKey) client.Object {
@@ -56,8 +55,8 @@ func (s ownStore) held(key client.ObjectKey) client.Object {
 	return obj
 }
 
-// splitStores are those of a cache that is limited to namespaces: it has an informer
-// for each and shows none of their stores.
+// splitStores reads from a cache that is limited to namespaces. Such a cache has an informer per
+// namespace and hides their stores.
 type splitStores struct {
 	cache    cache.Cache
 	informer cache.Informer
@@ -66,7 +65,7 @@ type splitStores struct {
 
 func (s splitStores) held(key client.ObjectKey) client.Object {
 	if !s.informer.HasSynced() {
-		return nil // reading would wait for it
+		return nil // reading would block until the sync
 	}
 	obj, ok := s.like.DeepCopyObject().(client.Object)
 	if !ok || s.cache.Get(context.Background(), key, obj, client.UnsafeDisableDeepCopy) != nil {
@@ -80,9 +79,8 @@ type informerKey struct {
 	form form
 }
 
-// object returns the cached object, which must not be written to, and whether
-// it is whole: of a kind with a metadata-only informer only metadata is known.
-// nil if there is no informer or no such object.
+// object returns the cached object, which is read-only, and whether it is complete. A metadata-only
+// informer holds only metadata. It returns nil if there is no informer or no such object.
 func (i *informers) object(gvk schema.GroupVersionKind, key client.ObjectKey) (obj client.Object, whole bool) {
 	for _, f := range [...]form{typed, untyped, metadataOnly} {
 		if h, ok := i.holders.Load(informerKey{gvk, f}); ok {
@@ -94,7 +92,7 @@ func (i *informers) object(gvk schema.GroupVersionKind, key client.ObjectKey) (o
 	return nil, false
 }
 
-// watchedCache is a cache that tells which informers it has.
+// watchedCache is a cache that records its informers.
 type watchedCache struct {
 	cache.Cache
 	known  *informers
@@ -105,7 +103,7 @@ func (k *Kit) watched(c cache.Cache, scheme *runtime.Scheme) cache.Cache {
 	return &watchedCache{Cache: c, known: &k.informers, scheme: scheme}
 }
 
-// key returns what obj's informer goes by.
+// key returns the key of obj's informer.
 func (c *watchedCache) key(obj runtime.Object) (informerKey, bool) {
 	gvk, err := apiutil.GVKForObject(obj, c.scheme)
 	if err != nil {
@@ -130,7 +128,7 @@ func (c *watchedCache) note(obj runtime.Object, informer cache.Informer) {
 		return
 	}
 	if own, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
-		if s := own.GetStore(); s != nil { // a fake one may have none
+		if s := own.GetStore(); s != nil { // a fake informer may have none
 			c.known.holders.Store(key, ownStore{s})
 		}
 		return
@@ -140,7 +138,7 @@ func (c *watchedCache) note(obj runtime.Object, informer cache.Informer) {
 	}
 }
 
-// blank returns an empty object of obj's type and kind; nil if there is none.
+// blank returns an empty object of obj's type and kind; nil if that is impossible.
 func blank(obj runtime.Object, gvk schema.GroupVersionKind) client.Object {
 	value := reflect.ValueOf(obj)
 	if value.Kind() != reflect.Pointer {
@@ -156,7 +154,7 @@ func blank(obj runtime.Object, gvk schema.GroupVersionKind) client.Object {
 	return like
 }
 
-// Get notes the informer that a read has started.
+// Get reads an object and records the informer that the read started.
 func (c *watchedCache) Get(
 	ctx context.Context,
 	key client.ObjectKey,
@@ -176,7 +174,7 @@ func (c *watchedCache) Get(
 	return err
 }
 
-// List notes the informer that a read has started.
+// List reads objects and records the informer that the read started.
 func (c *watchedCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Cache.List(ctx, list, opts...); err != nil {
 		return err
@@ -195,7 +193,7 @@ func (c *watchedCache) List(ctx context.Context, list client.ObjectList, opts ..
 	return nil
 }
 
-// item returns an empty object of what a list is of; nil if that cannot be told.
+// item returns an empty object of a list's item type; nil if the type is unknown.
 func (c *watchedCache) item(list client.ObjectList) client.Object {
 	gvk, err := apiutil.GVKForObject(list, c.scheme)
 	if err != nil {
@@ -220,7 +218,7 @@ func (c *watchedCache) item(list client.ObjectList) client.Object {
 	return item
 }
 
-// GetInformer notes the informer.
+// GetInformer returns an informer and records it.
 func (c *watchedCache) GetInformer(
 	ctx context.Context,
 	obj client.Object,
@@ -233,7 +231,7 @@ func (c *watchedCache) GetInformer(
 	return informer, err
 }
 
-// GetInformerForKind notes the informer.
+// GetInformerForKind returns an informer and records it.
 func (c *watchedCache) GetInformerForKind(
 	ctx context.Context,
 	gvk schema.GroupVersionKind,
@@ -252,7 +250,7 @@ func (c *watchedCache) GetInformerForKind(
 	return informer, err
 }
 
-// RemoveInformer forgets the informer.
+// RemoveInformer removes an informer and its record.
 func (c *watchedCache) RemoveInformer(ctx context.Context, obj client.Object) error {
 	if key, ok := c.key(obj); ok {
 		c.known.holders.Delete(key)

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// splitInformer is one of a cache that is limited to namespaces: it shows no
-// store.
+// splitInformer is an informer of a cache limited to namespaces. It has no store.
 type splitInformer struct {
 	cache.Informer
 	synced bool
@@ -53,9 +52,9 @@ func TestInformersOfNamespaces(t *testing.T) {
 		name   string
 		found  bool
 	}{
-		"there":     {"an informer without a store of its own is asked through its cache", true, "web", true},
-		"not there": {"what the cache refuses is not known", true, "other", false},
-		"not yet":   {"before it is filled, reading would wait", false, "web", false},
+		"there":     {"without a store, the object comes from the cache", true, "web", true},
+		"not there": {"the cache returns an error", true, "other", false},
+		"not yet":   {"reading would block before the sync", false, "web", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := &splitCache{informer: splitInformer{synced: tt.synced}, held: held}
@@ -66,7 +65,7 @@ func TestInformersOfNamespaces(t *testing.T) {
 			}
 			got, whole := k.informers.object(gvk, client.ObjectKey{Namespace: "shop", Name: tt.name})
 			if (got != nil) != tt.found || whole != tt.found {
-				t.Errorf("%s: got %v, whole %v", tt.reason, got, whole)
+				t.Errorf("%s: got %v, whole = %v", tt.reason, got, whole)
 			}
 			if !tt.synced && inner.reads > 0 {
 				t.Errorf("%s: got %d reads", tt.reason, inner.reads)

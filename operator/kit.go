@@ -15,22 +15,22 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// scope names the kit in the spans that it makes.
+// scope is the instrumentation scope of the kit's spans.
 const scope = "github.com/kube-lifeline/lifeline/operator"
 
-// Kit is what the parts of an operator share: where spans go, how contexts are
-// written, and what is remembered of the objects. One serves a whole process.
-// Its methods may be called from any goroutine.
+// Kit is the shared state of an operator's parts: the destination of spans, the format of contexts,
+// and a memory of recent objects. A process needs only one. Its methods are safe for concurrent
+// use.
 type Kit struct {
 	provider   trace.TracerProvider
-	exact      Provider // nil if the provider takes no planned IDs
+	exact      Provider // nil if the provider does not accept planned IDs
 	tracer     trace.Tracer
 	convention lifeline.Convention
 	links      bool
 	reads      bool
 	converged  func(client.Object) bool
 	clock      clock.PassiveClock
-	scheme     atomic.Pointer[runtime.Scheme] // the manager's; nil before there is one
+	scheme     atomic.Pointer[runtime.Scheme] // of the manager; nil before the manager creates its cache
 
 	informers informers
 	writes    memory
@@ -38,35 +38,32 @@ type Kit struct {
 	triggers  *triggers
 }
 
-// Option changes what New makes.
+// Option configures a Kit.
 type Option func(*Kit)
 
-// WithTracerProvider sends spans there; by default to OpenTelemetry's global
-// provider. With a Provider, which package tracing makes, a child carries the
-// span context of the very write that made it; with any other it carries its
-// parent's context, and what the operator writes to heal an object carries none.
+// WithTracerProvider sets the destination of spans. The default is OpenTelemetry's global provider.
+// With a Provider from package tracing, a child carries the span context of the write that created
+// it. With any other provider, the child carries its parent's context, and writes that heal an
+// object carry none.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return func(k *Kit) { k.provider = p }
 }
 
-// WithConvention writes contexts by this convention instead of the default one.
-// All conventions are read.
+// WithConvention sets the convention for writing contexts. All conventions are read.
 func WithConvention(c lifeline.Convention) Option { return func(k *Kit) { k.convention = c } }
 
-// WithLinks is link mode: reconciles are roots that link to the context of their
-// object, in place of one trace for all. The reconciles of one object for one
-// context share a trace.
+// WithLinks turns on link mode. A reconcile is then a root span with a link to the context of its
+// object, not a part of the same trace. The reconciles of one object for one context share a trace.
 func WithLinks() Option { return func(k *Kit) { k.links = true } }
 
-// WithReads makes the requests that read from the API server carry the context,
-// and spans of them in each reconcile that leaves a span. Reads that an informer
-// answers are none.
+// WithReads also traces read requests to the API server. They carry the context, and have spans in
+// each reconcile with a span. Reads from an informer's cache are not traced.
 func WithReads() Option { return func(k *Kit) { k.reads = true } }
 
-// WithConverged replaces the test whether an object has reached its desired
-// state, for all kinds that are reconciled: what is written after that heals it,
-// in a trace of its own. By default it has if its status is of its generation
-// and the conditions Ready and Available, of which it has one at least, are True.
+// WithConverged replaces the test for convergence, for all reconciled kinds. A later write to a
+// converged object heals it, in a separate trace. By default, an object has converged if its status
+// is of its generation and its conditions Ready and Available are True. It needs at least one of
+// the two.
 func WithConverged(converged func(client.Object) bool) Option {
 	return func(k *Kit) { k.converged = converged }
 }
@@ -74,8 +71,8 @@ func WithConverged(converged func(client.Object) bool) Option {
 // WithClock replaces the clock, for tests.
 func WithClock(c clock.PassiveClock) Option { return func(k *Kit) { k.clock = c } }
 
-// New returns a kit, for those who decorate the parts themselves, with Config,
-// Options, Client and Webhook. NewManager does it all.
+// New returns a Kit for manual setup with Config, Options, Client and Webhook. NewManager does all
+// of that.
 func New(opts ...Option) *Kit {
 	k := &Kit{convention: lifeline.Default, converged: converged, clock: clock.RealClock{}}
 	for _, o := range opts {
@@ -92,7 +89,7 @@ func New(opts ...Option) *Kit {
 	return k
 }
 
-// mode is what the kit may do now.
+// mode returns the current mode.
 func (k *Kit) mode() Mode {
 	if k.exact != nil {
 		return k.exact.Mode()

@@ -9,17 +9,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// stored tells which version of which object an event is about, and when it was
-// stored as far as the object tells; the zero value tells of none.
+// stored is a version of an object in an event, with its latest possible write time. The zero value
+// means none.
 type stored struct {
 	key     objectKey
 	version string
-	// by is when it was stored at the latest: the end of the whole second that
-	// managedFields tell. Zero if a cache has stripped them.
+	// by is the latest possible write time: the end of the second in managedFields. It is zero if a
+	// cache removed managedFields.
 	by time.Time
 }
 
-// storing is what obj tells of its last write. The object itself is not kept.
+// storing returns the version and the write time of obj. It does not retain obj.
 func (k *Kit) storing(obj client.Object) stored {
 	s := stored{version: obj.GetResourceVersion()}
 	if scheme := k.scheme.Load(); scheme != nil {
@@ -40,9 +40,8 @@ func (k *Kit) storing(obj client.Object) stored {
 	return s
 }
 
-// writtenAt is the latest time at which a version can have been written, and
-// where that is known from: this process's own request, or the object. Zero if
-// neither tells.
+// writtenAt returns the latest possible write time of a version, and its source: a request of this
+// process, or the object. It is zero if neither has a time.
 func (k *Kit) writtenAt(s stored) (time.Time, string) {
 	if s.key.Name != "" {
 		if last, ok := k.writes.of(s.key); ok && last.version == s.version && !last.at.IsZero() {

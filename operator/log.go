@@ -9,9 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// withTraceLog returns ctx with its logger made to add trace_id and span_id to
-// each line, as OpenTelemetry names them. They are looked up when a line is
-// written: a reconcile that logs nothing pays nothing.
+// withTraceLog returns ctx with a logger that adds trace_id and span_id, OpenTelemetry's names, to
+// each line. The lookup happens at each line, so a reconcile without log lines pays nothing.
 func withTraceLog(ctx context.Context, w *work) context.Context {
 	l, err := logr.FromContext(ctx)
 	if err != nil || l.GetSink() == nil {
@@ -24,7 +23,7 @@ func withTraceLog(ctx context.Context, w *work) context.Context {
 	return log.IntoContext(ctx, l.WithSink(&traceSink{LogSink: sink, work: w}))
 }
 
-// traceSink adds the trace context of a work.
+// traceSink is a LogSink that adds the trace context of a work.
 type traceSink struct {
 	logr.LogSink
 	work *work
@@ -44,30 +43,30 @@ func (s *traceSink) with(keysAndValues []any) []any {
 	)
 }
 
-// Init does nothing: the inner sink is initialised.
+// Init does nothing, because the inner sink is already initialized.
 func (s *traceSink) Init(logr.RuntimeInfo) {}
 
-// Info adds the context to a line.
+// Info logs a line with the trace context.
 func (s *traceSink) Info(level int, msg string, keysAndValues ...any) {
 	s.LogSink.Info(level, msg, s.with(keysAndValues)...)
 }
 
-// Error adds the context to a line.
+// Error logs an error with the trace context.
 func (s *traceSink) Error(err error, msg string, keysAndValues ...any) {
 	s.LogSink.Error(err, msg, s.with(keysAndValues)...)
 }
 
-// WithValues keeps the context.
+// WithValues returns a sink with the same trace context.
 func (s *traceSink) WithValues(keysAndValues ...any) logr.LogSink {
 	return &traceSink{s.LogSink.WithValues(keysAndValues...), s.work}
 }
 
-// WithName keeps the context.
+// WithName returns a sink with the same trace context.
 func (s *traceSink) WithName(name string) logr.LogSink {
 	return &traceSink{s.LogSink.WithName(name), s.work}
 }
 
-// WithCallDepth keeps the context and the caller's place.
+// WithCallDepth returns a sink with the same trace context and the caller's position.
 func (s *traceSink) WithCallDepth(depth int) logr.LogSink {
 	if deeper, ok := s.LogSink.(logr.CallDepthLogSink); ok {
 		return &traceSink{deeper.WithCallDepth(depth), s.work}

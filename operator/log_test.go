@@ -26,25 +26,25 @@ func TestLoggerCarriesTheTrace(t *testing.T) {
 		want   bool
 	}{
 		"info": {
-			reason: "it belongs to the object's trace",
+			reason: "the line belongs to the object's trace",
 			parent: parent(carrying(given(1))),
 			log:    func(l logr.Logger) { l.Info("x") },
 			want:   true,
 		},
 		"error": {
-			reason: "as any line",
+			reason: "an error has the same fields",
 			parent: parent(carrying(given(1))),
 			log:    func(l logr.Logger) { l.Error(errTest, "x") },
 			want:   true,
 		},
 		"with more values": {
-			reason: "it stays",
+			reason: "the values stay",
 			parent: parent(carrying(given(1))),
 			log:    func(l logr.Logger) { l.WithValues("a", 1).WithName("b").Info("x", "c", 2) },
 			want:   true,
 		},
 		"of no trace": {
-			reason: "there is nothing to say",
+			reason: "there is no trace",
 			parent: parent(),
 			log:    func(l logr.Logger) { l.Info("x") },
 		},
@@ -79,7 +79,7 @@ func TestLoggerCarriesTheTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(lines[0], `"file"="log_test.go" "line"=`+strconv.Itoa(line-1)) {
-				t.Errorf("the caller's place is lost: %s, want %s:%d", lines[0], filepath.Base("log_test.go"), line-1)
+				t.Errorf("wrong caller position: %s, want %s:%d", lines[0], filepath.Base("log_test.go"), line-1)
 			}
 			if got := strings.Contains(
 				lines[1],
@@ -92,7 +92,7 @@ func TestLoggerCarriesTheTrace(t *testing.T) {
 				lines[2],
 				`"trace_id"="`+work.TraceID().String()+`" "span_id"="`+work.SpanID().String(),
 			) {
-				t.Errorf("%s: after a write it belongs to the reconcile: %s", tc.reason, lines[2])
+				t.Errorf("%s: after a write, the line must have the reconcile's span: %s", tc.reason, lines[2])
 			}
 		})
 	}
@@ -101,7 +101,9 @@ func TestLoggerCarriesTheTrace(t *testing.T) {
 func TestNoLogger(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	r.have(t, parent())
-	for name, ctx := range map[string]context.Context{"none": t.Context(), "zero": logr.NewContext(t.Context(), logr.Logger{})} {
+	for name, ctx := range map[string]context.Context{
+		"none": t.Context(), "zero": logr.NewContext(t.Context(), logr.Logger{}),
+	} {
 		_, err := r.kit.Reconciler(
 			"head",
 			parentKind,

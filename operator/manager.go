@@ -13,9 +13,9 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/transport"
 )
 
-// NewManager is controller-runtime's NewManager with a kit in it: its client
-// writes contexts and makes spans, its requests carry them.
-// NewControllerManagedBy and Webhook find the kit in the manager.
+// NewManager is controller-runtime's NewManager with a Kit. The manager's client writes contexts
+// and makes spans, and its requests carry the contexts. NewControllerManagedBy and Webhook get the
+// Kit from the manager.
 func NewManager(cfg *rest.Config, o manager.Options, opts ...Option) (manager.Manager, error) {
 	k := New(opts...)
 	m, err := manager.New(k.Config(cfg), k.Options(o))
@@ -25,25 +25,25 @@ func NewManager(cfg *rest.Config, o manager.Options, opts ...Option) (manager.Ma
 	return &tracedManager{m, &tracedReader{m.GetAPIReader(), k, m.GetScheme()}}, nil
 }
 
-// tracedManager is a manager whose API reader the kit learns from.
+// tracedManager is a manager with a traced API reader.
 type tracedManager struct {
 	manager.Manager
 	reader client.Reader
 }
 
-// GetAPIReader is as in controller-runtime.
+// GetAPIReader is like controller-runtime's GetAPIReader.
 func (m *tracedManager) GetAPIReader() client.Reader { return m.reader }
 
-// Config returns a copy of cfg whose write requests carry the trace context
-// that they are made in.
+// Config returns a copy of cfg for traced clients. Their write requests carry the trace context of
+// the request's context.Context.
 func (k *Kit) Config(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(transport.Options{Reads: k.reads, Enabled: func() bool { return k.mode() != Off }}.Wrap)
 	return cfg
 }
 
-// Options returns o with the client and the cache decorated; what o sets itself
-// is decorated, not replaced.
+// Options returns o with the client and the cache decorated. A NewClient or NewCache in o is
+// decorated, not replaced.
 func (k *Kit) Options(o manager.Options) manager.Options {
 	newClient, newCache := o.NewClient, o.NewCache
 	if newClient == nil {
@@ -70,8 +70,8 @@ func (k *Kit) Options(o manager.Options) manager.Options {
 	return o
 }
 
-// manages is the field manager of writes that name none: the API server takes
-// the user agent's first word.
+// manages returns the field manager of writes that name none. The API server uses the user agent up
+// to the first slash.
 func manages(cfg *rest.Config, o client.Options) string {
 	if o.FieldOwner != "" {
 		return o.FieldOwner
@@ -84,7 +84,7 @@ func manages(cfg *rest.Config, o client.Options) string {
 	return name
 }
 
-// kitOf returns the kit of a manager that NewManager made; nil of any other.
+// kitOf returns the Kit of a manager from NewManager; nil for any other manager.
 func kitOf(m manager.Manager) *Kit {
 	if c, ok := m.GetClient().(*tracedClient); ok {
 		return c.kit

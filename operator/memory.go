@@ -15,35 +15,32 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// remembered is how many objects the kit remembers something of; the least
-// recently used are forgotten first, which costs exactness and nothing else.
+// remembered limits the objects in memory. The least recently used are dropped first. Traces then
+// become less exact, with no other effect.
 const remembered = 16384
 
-// objectKey names an object by kind and name.
+// objectKey identifies an object by kind and name.
 type objectKey struct {
 	kind schema.GroupKind
 	client.ObjectKey
 }
 
-// written is what the last write of this process left, or what it has read
-// since.
+// written is the result of this process's last write of an object, or of a later read.
 type written struct {
 	uid      types.UID
 	version  string            // resourceVersion of the answer
 	answered lifeline.Digest   // of the desired state in the answer
-	sent     lifeline.Digest   // of the desired state as it was sent
-	carried  map[string]string // the context that the answer carried
-	setters  setters           // of what it carried
-	blank    bool              // what it carries is not known
-	at       time.Time         // of the write; zero if this was read
+	sent     lifeline.Digest   // of the desired state in the request
+	carried  map[string]string // context annotations in the answer
+	setters  setters           // field managers of carried
+	blank    bool              // the carried context is unknown
+	at       time.Time         // time of the write; zero for a read
 }
 
-// maxCarried bounds a context that is remembered, in bytes: more than any that
-// would be read as one.
+// maxCarried limits a stored context, in bytes. It exceeds the size of any readable context.
 const maxCarried = 10 << 10
 
-// take takes up what the API server has answered: its desired state, and what it
-// carries under the convention's keys.
+// take stores the API server's response: the desired state, and the context annotations.
 func (w *written) take(obj client.Object, desired supply.State, own map[string]string) {
 	size := 0
 	for k, v := range own {
@@ -56,7 +53,7 @@ func (w *written) take(obj client.Object, desired supply.State, own map[string]s
 	}
 }
 
-// memory holds the last write of each object.
+// memory stores the last write of each object.
 type memory struct {
 	last  *lru.Cache
 	tries *tries
@@ -76,8 +73,8 @@ func (m memory) keep(key objectKey, w written) { m.last.Add(key, w) }
 
 func (m memory) forget(key objectKey) { m.last.Remove(key) }
 
-// note keeps what was read from the API server, unless what is known is as new:
-// without an informer it is all that is known of what stood there before.
+// note stores an object read from the API server, unless the stored version is at least as new.
+// Without an informer, it is the only knowledge of the state before a write.
 func (m memory) note(key objectKey, obj client.Object, desired supply.State, own map[string]string) {
 	last, ok := m.of(key)
 	version := obj.GetResourceVersion()
@@ -92,23 +89,23 @@ func (m memory) note(key objectKey, obj client.Object, desired supply.State, own
 	m.keep(key, w)
 }
 
-// episode is a stretch of work on an object that no context on the object
-// stands for: the healing of what had converged, a deletion, a change whose
-// writer supplied none. Its reconciles are one trace, for as long as the object
-// stays as it was: an episode is held in memory, not written (L4).
+// episode is a period of work on an object without a matching context on the object. Examples are
+// the healing of a converged object, a deletion, and a change without a supplied context. Its
+// reconciles are one trace while the object's state stays the same. Episodes are held in memory
+// only (L4).
 type episode struct {
-	root       trace.SpanContext // invalid: the object had converged, and nothing was begun since
+	root       trace.SpanContext // invalid: converged, and no work since
 	generation int64
-	context    trace.SpanID // of the context that does not stand for it
+	context    trace.SpanID // of the object's context, which does not match
 	deleting   bool
 }
 
-// like reports whether two are about the same state of an object.
+// like reports whether two episodes are about the same state of an object.
 func (e episode) like(o episode) bool {
 	return e.generation == o.generation && e.context == o.context && e.deleting == o.deleting
 }
 
-// episodes holds the open episode of each object.
+// episodes stores the open episode of each object.
 type episodes struct{ open *lru.Cache }
 
 func newEpisodes() episodes { return episodes{lru.New(remembered)} }

@@ -22,7 +22,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator"
 )
 
-// stored is the context that the child was stored with.
+// stored returns the context on the stored child.
 func (r *rig) stored(t *testing.T) trace.SpanContext {
 	t.Helper()
 	obj := &corev1.ConfigMap{}
@@ -32,7 +32,7 @@ func (r *rig) stored(t *testing.T) trace.SpanContext {
 	return lifeline.Extract(obj)
 }
 
-// again removes the child, so that it can be created once more.
+// again deletes the child, so that it can be created again.
 func (r *rig) again(t *testing.T) {
 	t.Helper()
 	if err := r.server.Delete(t.Context(), child()); err != nil {
@@ -50,7 +50,7 @@ func TestLinkMode(t *testing.T) {
 	first := r.rec.OneTrace(t, "head reconcile", "create ConfigMap")
 	s := only(t, r.rec, "head reconcile")
 	if first == given(1).TraceID() || s.Parent().IsValid() {
-		t.Errorf("got trace %s below %v, want a root", first, s.Parent())
+		t.Errorf("got trace %s with parent %v, want a root", first, s.Parent())
 	}
 	if diff := cmp.Diff(map[string]string{traceOf(1): "object"}, links(s)); diff != "" {
 		t.Errorf("links, -want +got\n%s", diff)
@@ -58,7 +58,7 @@ func TestLinkMode(t *testing.T) {
 	claim, holds := lifeline.ClaimOf(r.stored(t))
 	if !holds || claim.Parent != given(1).SpanID() || claim.ParentTrace != given(1).TraceID() ||
 		!claim.Time.Equal(claimTime()) {
-		t.Errorf("the child's claim is %v", claim)
+		t.Errorf("the child's claim = %v", claim)
 	}
 	context := r.stored(t)
 
@@ -69,7 +69,7 @@ func TestLinkMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.rec.OneTrace(t, "head reconcile"); got != first {
-			t.Errorf("another reconcile for the same context is of trace %s, want %s", got, first)
+			t.Errorf("another reconcile for the same context is in trace %s, want %s", got, first)
 		}
 		if diff := cmp.Diff(
 			map[string]string{traceOf(1): "object"},
@@ -86,7 +86,7 @@ func TestLinkMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.rec.OneTrace(t, "head reconcile"); got == first {
-			t.Error("it is of the same trace")
+			t.Error("a reconcile for another context is in the same trace")
 		}
 	})
 
@@ -121,21 +121,24 @@ func TestSampledFlagSurvives(t *testing.T) {
 			parent: parent(carrying(given(1))),
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
-		"below one that is not": {reason: "it decides", parent: parent(carrying(given(1).WithTraceFlags(0)))},
-		"without one":           {reason: "the rate is 0", parent: parent()},
+		"below an unsampled context": {
+			reason: "the parent decides",
+			parent: parent(carrying(given(1).WithTraceFlags(0))),
+		},
+		"without one": {reason: "the rate is 0", parent: parent()},
 		"link mode, sampled": {
-			reason: "the new root follows from it",
+			reason: "the new root follows from a sampled context",
 			opts:   []operator.Option{operator.WithLinks()},
 			parent: parent(carrying(given(1))),
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
 		"link mode, not sampled": {
-			reason: "as the context",
+			reason: "the context decides",
 			opts:   []operator.Option{operator.WithLinks()},
 			parent: parent(carrying(given(1).WithTraceFlags(0))),
 		},
-		"healing of what is sampled": {
-			reason: "the new root follows from it",
+		"healing of a sampled context": {
+			reason: "the new root follows from a sampled context",
 			parent: parent(ready, carrying(given(1))),
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
@@ -168,17 +171,17 @@ func TestPropagate(t *testing.T) {
 		want   trace.SpanContext
 	}{
 		"a context": {
-			reason: "handed on as it is: there is no span of ours behind another",
+			reason: "the context is passed on unchanged, because there is no new span",
 			parent: parent(carrying(given(1))),
 			want:   given(1),
 		},
-		"none": {reason: "nothing is made", parent: parent()},
-		"one that is past": {
-			reason: "it does not stand for what is being done",
+		"none": {reason: "no context is created", parent: parent()},
+		"outdated": {
+			reason: "the context does not match the current work",
 			parent: parent(ready, carrying(given(1))),
 		},
 		"in link mode, too": {
-			reason: "there is no root to link from",
+			reason: "there is no root span for a link",
 			parent: parent(carrying(given(1))),
 			want:   given(1),
 		},
@@ -197,7 +200,9 @@ func TestPropagate(t *testing.T) {
 			var sent trace.SpanContext
 			_, err := r.reconcile(t, func(ctx context.Context, _ client.Client) (reconcile.Result, error) {
 				return creates(ctx, r.kit.Client(interceptor.NewClient(r.server, interceptor.Funcs{
-					Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+					Create: func(
+						ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption,
+					) error {
 						sent = trace.SpanContextFromContext(ctx)
 						return c.Create(ctx, obj, opts...)
 					},
@@ -228,7 +233,7 @@ func TestOff(t *testing.T) {
 			r.have(t, parent(carrying(given(1))))
 			_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
-					t.Errorf("the reconciler is given %v", sc)
+					t.Errorf("the reconciler's context has %v", sc)
 				}
 				return creates(ctx, c)
 			})
@@ -240,14 +245,14 @@ func TestOff(t *testing.T) {
 				t.Errorf("the child carries %v", sc)
 			}
 			if _, writes, _ := r.kit.Counts(); writes != 0 {
-				t.Errorf("%d writes are remembered", writes)
+				t.Errorf("%d writes are stored", writes)
 			}
 		})
 	}
 }
 
-// TestForeignProvider shows that any TracerProvider gives one tree, though a
-// child can carry only a context that exists before the write.
+// TestForeignProvider checks that any TracerProvider gives one tree. The child can then carry only
+// a context that exists before the write.
 func TestForeignProvider(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
@@ -260,7 +265,7 @@ func TestForeignProvider(t *testing.T) {
 				return s
 			}
 		}
-		t.Fatalf("got no span %s", name)
+		t.Fatalf("no span named %s", name)
 		return nil
 	}
 
@@ -270,7 +275,7 @@ func TestForeignProvider(t *testing.T) {
 	}
 	work, write := find("head reconcile"), find("create ConfigMap")
 	if work.Parent().SpanID() != given(1).SpanID() || write.Parent().SpanID() != work.SpanContext().SpanID() {
-		t.Errorf("the reconcile is below %v, the write below %v", work.Parent(), write.Parent())
+		t.Errorf("parent of the reconcile: %v, of the write: %v", work.Parent(), write.Parent())
 	}
 	claim, holds := lifeline.ClaimOf(r.stored(t))
 	if sc := r.stored(t); sc.SpanID() != given(1).SpanID() || !holds ||
@@ -286,7 +291,7 @@ func TestForeignProvider(t *testing.T) {
 	}
 	healing := find("head reconcile")
 	if healing.Parent().IsValid() || r.stored(t).IsValid() {
-		t.Errorf("the healing is below %v, and the child carries %v", healing.Parent(), r.stored(t))
+		t.Errorf("parent of the healing: %v; the child carries %v", healing.Parent(), r.stored(t))
 	}
 	r.again(t)
 	spans.Reset()
@@ -295,11 +300,11 @@ func TestForeignProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := find("head reconcile").Parent().SpanID(); got != healing.SpanContext().SpanID() {
-		t.Errorf("the healing goes on below %s, want %s", got, healing.SpanContext().SpanID())
+		t.Errorf("the parent of the continued healing is %s, want %s", got, healing.SpanContext().SpanID())
 	}
 }
 
-// TestSwitchInTheMiddle turns tracing off while a reconcile runs.
+// TestSwitchInTheMiddle switches tracing off during a reconcile.
 func TestSwitchInTheMiddle(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	r.have(t, parent(carrying(given(1))))

@@ -15,12 +15,12 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// patch decides for an object of which a part is written, and returns what is
-// to be sent. What cannot be understood is sent as it is.
+// patch returns the patch to send, with a context if necessary. A patch that cannot be decoded is
+// returned unchanged.
 func (c *call) patch(obj client.Object, p client.Patch) client.Patch {
 	data, err := p.Data(c.bearing(obj))
 	if err != nil {
-		return p // the client will meet the same error
+		return p // the client will return the same error
 	}
 	var sent []byte
 	switch p.Type() {
@@ -36,9 +36,8 @@ func (c *call) patch(obj client.Object, p client.Patch) client.Patch {
 	return client.RawPatch(p.Type(), sent)
 }
 
-// bearing returns obj with the context that stands there, if it has lost it: a
-// patch is what differs from another object, and leaving the context out is no
-// wish to remove it.
+// bearing returns obj with its previous context if it lost the context. A patch is a difference
+// between two objects, and a missing context does not mean removal.
 func (c *call) bearing(obj client.Object) client.Object {
 	s := c.supply(obj)
 	carried := c.last.carried
@@ -56,14 +55,14 @@ func (c *call) bearing(obj client.Object) client.Object {
 	return kept
 }
 
-// patchMerge decides for a merge patch.
+// patchMerge sets the context in a merge patch.
 func (c *call) patchMerge(obj client.Object, kind types.PatchType, data []byte) []byte {
 	body := parseBody(data)
 	if body == nil {
 		return data
 	}
 	s := c.supply(obj)
-	// Leaving the context out of the modified object is no wish to remove it.
+	// A context missing from the modified object does not mean removal.
 	edited := body.drop(s)
 	carry, _ := c.decidePatch(s, obj, func(old []byte) ([]byte, error) {
 		if kind == types.MergePatchType {
@@ -78,8 +77,8 @@ func (c *call) patchMerge(obj client.Object, kind types.PatchType, data []byte) 
 	return body.text(data)
 }
 
-// patchJSON decides for a JSON patch. An object without annotations is given
-// none: to add them all would replace those that others have put there since.
+// patchJSON sets the context in a JSON patch. It does nothing for an object without annotations:
+// adding the whole map could replace annotations of other writers.
 func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 	p, err := jsonpatch.DecodePatch(data)
 	if err != nil {
@@ -107,8 +106,8 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 	return text
 }
 
-// decidePatch returns the context to add to a patch, and the object as patched;
-// none unless it is certain that the patch changes the desired state.
+// decidePatch returns the context to add to a patch, and the patched object. It returns nil unless
+// the patch certainly changes the desired state.
 func (c *call) decidePatch(
 	s supply.Rules,
 	obj client.Object,
@@ -131,12 +130,12 @@ func (c *call) decidePatch(
 	}
 	after := parseState(text)
 	if _, ok := after["metadata"].(map[string]any); !ok {
-		return nil, nil // an object without that is none
+		return nil, nil // not a valid object
 	}
 	sent := supply.Content{Annotations: annotationsOf(after), Desired: after.Desired()}
 	v := s.Updated(before, sent, false)
 	if !maps.Equal(s.Own(s.With(sent.Annotations, v.Carry)), v.Carry) {
-		v = supply.Verdict{Digest: v.Digest} // it does not fit
+		v = supply.Verdict{Digest: v.Digest} // the context exceeds the size limit
 	}
 	c.stamped(v)
 	if !v.Context.IsValid() {
@@ -145,7 +144,7 @@ func (c *call) decidePatch(
 	return v.Carry, after
 }
 
-// annotationsOf are those of a whole object.
+// annotationsOf returns the annotations of an object.
 func annotationsOf(s supply.State) map[string]string {
 	all, _ := s.At("metadata", "annotations").(map[string]any)
 	m := make(map[string]string, len(all))

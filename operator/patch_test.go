@@ -24,7 +24,7 @@ import (
 
 var deployments = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// deployed is a Deployment as the informer has it.
+// deployed returns a Deployment in the informer.
 func deployed(annotations map[string]string) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
@@ -42,14 +42,16 @@ func deployed(annotations map[string]string) *appsv1.Deployment {
 	}
 }
 
-// sent is what reaches the API server of a patch of what the informer has.
+// sent returns the patch that reaches the API server, for an object from the informer.
 func sent(t *testing.T, have *appsv1.Deployment, p client.Patch) string {
 	t.Helper()
 	var got string
 	r := newRig(
 		t,
 		interceptor.Funcs{
-			Patch: func(_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption) error {
+			Patch: func(
+				_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption,
+			) error {
 				data, err := p.Data(obj)
 				got = string(data)
 				return err
@@ -83,34 +85,37 @@ func TestPatchesKeepNumbers(t *testing.T) {
 		want   []string
 	}{
 		"merge patch, a context added": {
-			reason: "no float64 holds this number",
+			reason: "the number exceeds the precision of float64",
 			kind:   types.MergePatchType,
 			data:   `{` + at + `1700000000000000001` + end + `}`,
 			want:   []string{at + `1700000000000000001` + end, lifeline.ContextKey},
 		},
 		"merge patch, a context dropped": {
-			reason: "what else is in the patch stays",
+			reason: "the rest of the patch stays",
 			kind:   types.MergePatchType,
-			data:   `{"metadata":{"annotations":{"` + lifeline.ContextKey + `":null},"labels":{"a":"b"}},` + at + `9007199254740993` + end + `}`,
-			want:   []string{at + `9007199254740993` + end, `"labels":{"a":"b"}`},
+			data: `{"metadata":{"annotations":{"` + lifeline.ContextKey + `":null},` +
+				`"labels":{"a":"b"}},` + at + `9007199254740993` + end + `}`,
+			want: []string{at + `9007199254740993` + end, `"labels":{"a":"b"}`},
 		},
 		"strategic patch, a context added": {
-			reason: "no float64 holds this number",
+			reason: "the number exceeds the precision of float64",
 			kind:   types.StrategicMergePatchType,
 			data:   `{` + at + `1700000000000000001` + end + `}`,
 			want:   []string{at + `1700000000000000001` + end, lifeline.ContextKey},
 		},
 		"JSON patch, a context added": {
-			reason: "no float64 holds this number",
+			reason: "the number exceeds the precision of float64",
 			kind:   types.JSONPatchType,
-			data:   `[{"op":"replace","path":"/spec/template/spec/securityContext/runAsUser","value":1700000000000000001}]`,
-			want:   []string{`"value":1700000000000000001}`, strings.ReplaceAll(lifeline.ContextKey, "/", "~1")},
+			data: `[{"op":"replace","path":"/spec/template/spec/securityContext/runAsUser",` +
+				`"value":1700000000000000001}]`,
+			want: []string{`"value":1700000000000000001}`, strings.ReplaceAll(lifeline.ContextKey, "/", "~1")},
 		},
 		"apply, a context added": {
-			reason: "no float64 holds this number",
+			reason: "the number exceeds the precision of float64",
 			kind:   types.ApplyPatchType,
-			data:   `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"child"},` + at + `1700000000000000001` + end + `}`,
-			want:   []string{at + `1700000000000000001` + end, lifeline.ContextKey},
+			data: `{"apiVersion":"apps/v1","kind":"Deployment",` +
+				`"metadata":{"name":"child"},` + at + `1700000000000000001` + end + `}`,
+			want: []string{at + `1700000000000000001` + end, lifeline.ContextKey},
 		},
 	}
 	for name, tc := range cases {
@@ -125,7 +130,7 @@ func TestPatchesKeepNumbers(t *testing.T) {
 	}
 }
 
-// TestPatchesThatNeedNoEdit: their bytes are those of the writer.
+// TestPatchesThatNeedNoEdit checks that such patches are sent byte for byte.
 func TestPatchesThatNeedNoEdit(t *testing.T) {
 	cases := map[string]struct {
 		kind types.PatchType
@@ -162,8 +167,8 @@ func TestPatchesThatNeedNoEdit(t *testing.T) {
 	}
 }
 
-// TestJSONPatchAddsNoMap: a map of annotations that is added would replace the
-// one that somebody else has added since.
+// TestJSONPatchAddsNoMap checks that no annotation map is added. It would replace a map that
+// another writer has added since.
 func TestJSONPatchAddsNoMap(t *testing.T) {
 	const data = `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"app:2"}]`
 	if diff := cmp.Diff(data, sent(t, deployed(nil), client.RawPatch(types.JSONPatchType, []byte(data)))); diff != "" {
@@ -182,14 +187,16 @@ func TestJSONPatchAddsNoMap(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatWouldNotFit: the API server takes 256 KiB of them, and a
-// write must not fail because of a context.
+// TestAnnotationsThatWouldNotFit checks that a context never makes a write fail. The API server
+// accepts 256 KiB of annotations.
 func TestAnnotationsThatWouldNotFit(t *testing.T) {
 	full := map[string]string{"all": strings.Repeat("x", 256<<10-len("all"))}
 	for name, p := range map[string]client.Patch{
 		"merge": client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minReadySeconds":3}}`)),
-		"JSON":  client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/minReadySeconds","value":3}]`)),
-		"apply": client.RawPatch(types.ApplyPatchType, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"child"},"spec":{"minReadySeconds":3}}`)),
+		"JSON": client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/minReadySeconds","value":`+
+			`3}]`)),
+		"apply": client.RawPatch(types.ApplyPatchType, []byte(`{"apiVersion":"apps/v1","kind":"Deployment",`+
+			`"metadata":{"name":"child"},"spec":{"minReadySeconds":3}}`)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, err := p.Data(nil)
@@ -220,7 +227,7 @@ func TestAnnotationsThatWouldNotFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(full, obj.Annotations); diff != "" {
-				t.Error("the annotations are not the writer's")
+				t.Error("the writer's annotations changed")
 			}
 		})
 	}

@@ -15,17 +15,15 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// Predicate lets all events pass but updates that changed nothing except a
-// trace context: they wake nobody. A resync passes. NewControllerManagedBy adds
-// it to each watch.
+// Predicate drops updates that changed only a trace context, so they cause no reconcile. All other
+// events pass, including resyncs. NewControllerManagedBy adds it to each watch.
 func Predicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld == nil || e.ObjectNew == nil || !onlyContext(e.ObjectOld, e.ObjectNew)
 	}}
 }
 
-// onlyContext reports whether two versions of an object differ, and only in
-// their contexts.
+// onlyContext reports whether two versions of an object differ only in their contexts.
 func onlyContext(before, after client.Object) bool {
 	if before.GetResourceVersion() == after.GetResourceVersion() || sameContext(before, after) {
 		return false
@@ -33,8 +31,7 @@ func onlyContext(before, after client.Object) bool {
 	return reflect.DeepEqual(withoutContext(before), withoutContext(after))
 }
 
-// sameContext reports whether two versions carry the same under all keys of a
-// context.
+// sameContext reports whether two versions have the same context annotations.
 func sameContext(before, after client.Object) bool {
 	a, b := before.GetAnnotations(), after.GetAnnotations()
 	for k, v := range b {
@@ -50,8 +47,8 @@ func sameContext(before, after client.Object) bool {
 	return true
 }
 
-// withoutContext copies an object without its contexts and without what any
-// write changes. A Deployment's generation counts its annotations, too.
+// withoutContext returns a copy of an object without contexts, and without the fields that every
+// write changes. For a Deployment, that includes the generation: annotations change it.
 func withoutContext(obj client.Object) client.Object {
 	c, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
@@ -63,7 +60,7 @@ func withoutContext(obj client.Object) client.Object {
 	}
 	c.SetResourceVersion("")
 	c.SetManagedFields([]metav1.ManagedFieldsEntry(nil))
-	// An informer of a Go type leaves out the kind.
+	// Objects from a typed informer have no kind.
 	if _, is := c.(*appsv1.Deployment); is || supply.IsDeployment(identity(c.GetObjectKind().GroupVersionKind(), c)) {
 		c.SetGeneration(0)
 	}

@@ -53,21 +53,21 @@ func TestPredicate(t *testing.T) {
 		old, now client.Object
 		want     bool
 	}{
-		"a new context":   {reason: "nobody is woken", old: object(before), now: object(with(1))},
-		"another context": {reason: "nobody is woken", old: object(before, with(1)), now: object(with(2))},
-		"a context gone":  {reason: "nobody is woken", old: object(before, with(1)), now: object()},
+		"a new context":   {reason: "the update is dropped", old: object(before), now: object(with(1))},
+		"another context": {reason: "the update is dropped", old: object(before, with(1)), now: object(with(2))},
+		"a context gone":  {reason: "the update is dropped", old: object(before, with(1)), now: object()},
 		"only its tracestate": {
-			reason: "nobody is woken",
+			reason: "the update is dropped",
 			old:    object(before, with(1)),
 			now:    object(with(1, lifeline.StateKey, "vendor=1")),
 		},
 		"of another convention": {
-			reason: "nobody is woken",
+			reason: "the update is dropped",
 			old:    object(before),
 			now:    object(func(o *corev1.ConfigMap) { o.Annotations = map[string]string{"uber-trace-id": "1:2:0:1"} }),
 		},
 		"and managed fields": {
-			reason: "any write changes those",
+			reason: "every write changes managedFields",
 			old:    object(before),
 			now:    object(with(1), managed),
 		},
@@ -78,38 +78,38 @@ func TestPredicate(t *testing.T) {
 			want:   true,
 		},
 		"and another annotation": {
-			reason: "it may mean something",
+			reason: "another annotation may be relevant",
 			old:    object(before),
 			now:    object(with(1, "team", "red")),
 			want:   true,
 		},
 		"data alone": {reason: "the state changed", old: object(before), now: object(data), want: true},
 		"managed fields alone": {
-			reason: "not ours to judge",
+			reason: "only context changes are dropped",
 			old:    object(before),
 			now:    object(managed),
 			want:   true,
 		},
 		"a resync": {
-			reason: "it is the same object",
+			reason: "a resync passes",
 			old:    object(with(1)),
 			now:    object(with(1)),
 			want:   true,
 		},
 		"a Deployment's": {
-			reason: "its generation counts annotations, too",
+			reason: "annotations change a Deployment's generation",
 			old:    deployed(1, 1, "1"),
 			now:    deployed(2, 2, "2"),
 		},
-		"no old object": {reason: "left to others", now: object(), want: true},
-		"no new object": {reason: "left to others", old: object(), want: true},
+		"no old object": {reason: "incomplete events pass", now: object(), want: true},
+		"no new object": {reason: "incomplete events pass", old: object(), want: true},
 		"of any kind": {
-			reason: "nobody is woken",
+			reason: "the update is dropped",
 			old:    untyped(nil, "1"),
 			now:    untyped(map[string]any{lifeline.ContextKey: "x"}, "2"),
 		},
 		"of any kind, and another": {
-			reason: "it may mean something",
+			reason: "another annotation may be relevant",
 			old:    untyped(nil, "1"),
 			now:    untyped(map[string]any{lifeline.ContextKey: "x", "team": "red"}, "2"),
 			want:   true,
@@ -120,12 +120,12 @@ func TestPredicate(t *testing.T) {
 			if got := operator.Predicate().Update(
 				event.UpdateEvent{ObjectOld: tc.old, ObjectNew: tc.now},
 			); got != tc.want {
-				t.Errorf("%s: it passes: %v", tc.reason, got)
+				t.Errorf("%s: passes = %v", tc.reason, got)
 			}
 		})
 	}
 	p := operator.Predicate()
 	if !p.Create(event.CreateEvent{}) || !p.Delete(event.DeleteEvent{}) || !p.Generic(event.GenericEvent{}) {
-		t.Error("what is no update passes")
+		t.Error("an event other than an update was dropped")
 	}
 }

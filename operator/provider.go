@@ -4,27 +4,26 @@ package operator
 
 import "go.opentelemetry.io/otel/trace"
 
-// Mode is what the kit may do at the moment.
+// Mode is the current operating mode of a Kit.
 type Mode int
 
-// What the kit may do.
+// The modes of a Kit.
 const (
-	// Off: nothing is generated and nothing propagated.
+	// Off means no spans and no propagation.
 	Off Mode = iota
-	// Propagate: contexts that exist are handed on; no span is made.
+	// Propagate means that existing contexts are passed on, without spans.
 	Propagate
-	// Record: spans are made, as far as the sampler wants them.
+	// Record means that spans are made, subject to the sampler.
 	Record
 )
 
-// Provider is what package tracing makes, and what the kit is exact with: a
-// TracerProvider that starts a span with the IDs that the kit has planned for it
-// and that says beforehand what it will do. Its methods may be called at any
-// time from any goroutine.
+// Provider is a TracerProvider with planned span IDs, as from package tracing. It starts a span
+// with the IDs that the Kit planned, and reports its mode and sampling decision beforehand. Its
+// methods are safe for concurrent use.
 type Provider interface {
 	trace.TracerProvider
-	// Mode may change while the operator runs.
+	// Mode returns the current mode, which may change at runtime.
 	Mode() Mode
-	// SampleRoot tells whether a root span of this trace would be sampled.
+	// SampleRoot reports whether a root span with this trace ID would be sampled.
 	SampleRoot(id trace.TraceID) bool
 }

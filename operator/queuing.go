@@ -18,15 +18,14 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 type requestLimiter = workqueue.TypedRateLimiter[reconcile.Request]
 
-// tracedQueue is the queue of one controller, which controller-runtime makes
-// when the controller starts.
+// tracedQueue is the queue of one controller. controller-runtime creates it when the controller
+// starts.
 type tracedQueue struct {
 	made atomic.Pointer[queue.Queue[reconcile.Request]]
 	kit  *Kit
 }
 
-// maker returns controller-runtime's default NewQueue for o, made to note how
-// long requests wait.
+// maker returns controller-runtime's default NewQueue for o, with measured waiting times.
 func (t *tracedQueue) maker(o controller.Options) func(string, requestLimiter) requestQueue {
 	plain := func(name string, limiter requestLimiter) requestQueue {
 		if ptr.Deref(o.UsePriorityQueue, true) {
@@ -53,7 +52,7 @@ func (t *tracedQueue) maker(o controller.Options) func(string, requestLimiter) r
 	}
 }
 
-// wait tells how long the request that is being worked on has waited.
+// wait returns the waiting time of a request in progress.
 func (t *tracedQueue) wait(req reconcile.Request) (queue.Wait, bool) {
 	q := t.made.Load()
 	if q == nil {

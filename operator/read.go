@@ -14,11 +14,11 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// old is the age, at an object's creation, from which its context is a saved
-// one (P4).
+// old is the minimum age of a context, at the creation of its object, that marks it as restored
+// from a saved version (P4).
 const old = time.Hour
 
-// Reasons of a link, in its attribute lifeline.link.
+// Link reasons, in the attribute lifeline.link.
 const (
 	linkObject     = "object"     // link mode: the object's context
 	linkHealing    = "healing"    // the object had converged
@@ -29,7 +29,7 @@ const (
 	linkEpisode    = "episode"    // link mode: the reconcile that began the work
 )
 
-// identity names obj as lifeline does.
+// identity returns the lifeline.Identity of obj.
 func identity(gvk schema.GroupVersionKind, obj metav1.Object) lifeline.Identity {
 	return lifeline.Identity{
 		Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(),
@@ -37,8 +37,8 @@ func identity(gvk schema.GroupVersionKind, obj metav1.Object) lifeline.Identity 
 	}
 }
 
-// read returns the context that obj carries, and why it does not stand for obj's
-// present desired state ("" if it does). P4: it is a hint.
+// read returns the context of obj, and why the context does not match the current desired state (""
+// if it does). A context is only a hint (P4).
 func read(gvk schema.GroupVersionKind, obj client.Object) (trace.SpanContext, string) {
 	sc := lifeline.Extract(obj)
 	if !sc.IsValid() {
@@ -61,8 +61,8 @@ func read(gvk schema.GroupVersionKind, obj client.Object) (trace.SpanContext, st
 	return sc, ""
 }
 
-// namesOwner reports whether a claim was made for the controller owner, whose
-// annotations somebody copied.
+// namesOwner reports whether a claim was made for the controller owner. In that case the owner's
+// annotations were copied to obj.
 func namesOwner(claim lifeline.Claim, obj metav1.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(obj)
 	if ref == nil {
@@ -84,9 +84,8 @@ func namesOwner(claim lifeline.Claim, obj metav1.Object) bool {
 	return claim.Names(id) || claim.Names(cluster)
 }
 
-// generationIsOfSpec reports whether the object's generation counts changes of
-// its desired state alone: without a status subresource status writes count,
-// too.
+// generationIsOfSpec reports whether the generation changes only with the desired state. Without a
+// status subresource, status writes also change it.
 func generationIsOfSpec(obj client.Object) bool {
 	for _, m := range obj.GetManagedFields() {
 		if m.Subresource == "status" {

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// tracedReader is a reader that the kit learns from.
+// tracedReader is a reader whose results the Kit stores.
 type tracedReader struct {
 	client.Reader
 	kit    *Kit
@@ -36,8 +36,8 @@ func (r *tracedReader) Get(
 	return err
 }
 
-// note takes up what a work has read of a kind that no informer holds in this
-// form: the context that stands there is to be kept.
+// note stores an object that a work read without an informer in this form. A later write must keep
+// its context.
 func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Scheme) {
 	w := workOf(ctx)
 	if w == nil || formOf(obj) == metadataOnly {
@@ -72,17 +72,17 @@ func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Schem
 	}
 }
 
-// maxReads bounds what a work remembers of what it has read.
+// maxReads limits the stored reads of a work.
 const maxReads = 64
 
-// seen is what a work has read.
+// seen is an object that a work read.
 type seen struct {
 	version string
 	content supply.Content
 }
 
-// read begins a read; what it returns ends it. Only a read that goes to the API
-// server, with WithReads, becomes a span, in a work that leaves one.
+// read starts the span of a read; the returned function ends it. With WithReads, an uncached read
+// becomes a span if its work has a span.
 func (t *tracedClient) read(ctx context.Context, verb string, obj runtime.Object) (context.Context, func(error)) {
 	none := func(error) {}
 	if !t.kit.reads {

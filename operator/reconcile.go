@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/queue"
 )
 
-// reconciler decorates a Reconciler.
+// reconciler is a Reconciler with tracing.
 type reconciler struct {
 	kit   *Kit
 	inner reconcile.Reconciler
@@ -27,13 +27,13 @@ type reconciler struct {
 	wait  func(reconcile.Request) (queue.Wait, bool)
 }
 
-// Reconcile runs the inner reconciler within a work that leaves a span if it
-// wrote something or failed.
+// Reconcile runs the inner reconciler as a work. The work has a span if it wrote something or
+// failed.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
 	k := r.kit
 	mode := k.mode()
 	if mode == Off {
-		k.triggers.take(triggerKey{r.name, req}) // of before it was switched off
+		k.triggers.take(triggerKey{r.name, req}) // drop triggers from before the switch-off
 		return r.inner.Reconcile(ctx, req)
 	}
 	w := &work{kit: k, name: r.span, mode: mode, kind: r.kind, key: req.NamespacedName, start: k.clock.Now()}
@@ -43,7 +43,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	returned := false
 	defer func() {
 		if !returned {
-			// The inner reconciler panics; what that means is for others to decide.
+			// The inner reconciler panicked. The callers above handle the panic.
 			err = fmt.Errorf("panic in the reconciler of %s", r.name)
 		}
 		r.end(w, req, result, err)
@@ -53,7 +53,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	return result, err
 }
 
-// end leaves the spans of a work that is over.
+// end emits the spans of a finished work.
 func (r *reconciler) end(w *work, req reconcile.Request, result reconcile.Result, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,9 +84,8 @@ func (r *reconciler) end(w *work, req reconcile.Request, result reconcile.Result
 	}
 }
 
-// rest closes the episode of an object that is found converged, with nothing to
-// do. If only its status was written, that may say now that it is converged no
-// more: what is done about that is a healing all the same.
+// rest closes the episode of a converged object without pending work. A write of only the status
+// may mean that the object is no longer converged. The following repair still counts as healing.
 func (r *reconciler) rest(w *work) {
 	if w.obj == nil {
 		return
@@ -124,7 +123,7 @@ func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []a
 			attribute.String("lifeline.result", "requeue"),
 			attribute.Float64("lifeline.requeue_after", result.RequeueAfter.Seconds()),
 		)
-	case result.Requeue: //nolint:staticcheck // as long as controller-runtime heeds it
+	case result.Requeue: //nolint:staticcheck // while controller-runtime supports it
 		a = append(a, attribute.String("lifeline.result", "requeue"))
 	default:
 		a = append(a, attribute.String("lifeline.result", "done"))
@@ -138,8 +137,8 @@ func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []a
 	return a
 }
 
-// waits leaves the spans of the time before the reconcile: beside it, or below
-// it if it is a root.
+// waits emits the spans of the time before the reconcile. They are siblings of the reconcile's
+// span, or its children if it is a root.
 func (r *reconciler) waits(w *work, req reconcile.Request) {
 	above := w.parent
 	if !above.IsValid() {

@@ -29,7 +29,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/queue"
 )
 
-// names lists the spans by name, in order of the alphabet.
+// names returns the names of the spans, sorted.
 func names(spans []sdktrace.ReadOnlySpan) []string {
 	var n []string
 	for _, s := range spans {
@@ -39,7 +39,7 @@ func names(spans []sdktrace.ReadOnlySpan) []string {
 	return n
 }
 
-// attributes are a span's, as text.
+// attributes returns a span's attributes as text.
 func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 	m := map[string]string{}
 	for _, a := range s.Attributes() {
@@ -48,7 +48,7 @@ func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 	return m
 }
 
-// links are the reasons of a span's links by the trace that they lead to.
+// links returns the reasons of a span's links, by trace ID.
 func links(s sdktrace.ReadOnlySpan) map[string]string {
 	m := map[string]string{}
 	for _, l := range s.Links() {
@@ -65,14 +65,14 @@ func only(t *testing.T, rec *operatortest.Recorder, name string) sdktrace.ReadOn
 	t.Helper()
 	spans := rec.Find(name)
 	if len(spans) != 1 {
-		t.Fatalf("got %d spans %s, want one:\n%s", len(spans), name, operatortest.Tree(rec.Spans()))
+		t.Fatalf("got %d spans named %s, want one:\n%s", len(spans), name, operatortest.Tree(rec.Spans()))
 	}
 	return spans[0]
 }
 
 func traceOf(n byte) string { return given(n).TraceID().String() }
 
-// answers makes the API server answer all writes with err.
+// answers makes the API server respond to all writes with err.
 func answers(err error) interceptor.Funcs {
 	return interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err },
@@ -102,7 +102,7 @@ func TestWhichReconcilesLeaveSpans(t *testing.T) {
 	}{
 		"nothing to do": {reason: "L3", parent: parent(carrying(given(1))), do: rests},
 		"a no-op": {
-			reason: "L3: the answer is of the same version",
+			reason: "L3: the response has the same version",
 			parent: parent(carrying(given(1))),
 			server: answers(nil),
 			do:     updates,
@@ -114,17 +114,17 @@ func TestWhichReconcilesLeaveSpans(t *testing.T) {
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
 		"an unknown object": {
-			reason: "L3: it may be gone already",
+			reason: "L3: the object may be deleted",
 			do:     creates,
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
 		"a status": {
-			reason: "L3: that of an object on its way",
+			reason: "L3: the object had not converged",
 			parent: parent(unready),
 			do:     says(ready),
 			want:   []string{"head reconcile", "update PodDisruptionBudget/status"},
 		},
-		"converged, status": {reason: "L3: it had arrived", parent: parent(ready), do: says(unready)},
+		"converged, status": {reason: "L3: the object had converged", parent: parent(ready), do: says(unready)},
 		"converged, a write": {
 			reason: "a healing",
 			parent: parent(ready),
@@ -132,42 +132,44 @@ func TestWhichReconcilesLeaveSpans(t *testing.T) {
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
 		"an error": {
-			reason: "L3: a failure leaves one even if nothing was written",
-			do:     func(context.Context, client.Client) (reconcile.Result, error) { return reconcile.Result{}, errTest },
-			want:   []string{"head reconcile"},
+			reason: "L3: a failure has a span even without a write",
+			do: func(context.Context, client.Client) (reconcile.Result, error) {
+				return reconcile.Result{}, errTest
+			},
+			want: []string{"head reconcile"},
 		},
 		"a write that fails": {
-			reason: "L3: even if the reconciler does not mind",
+			reason: "L3: even if the reconciler ignores the error",
 			server: answers(errTest),
 			do:     swallows,
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
-		"it exists already": {
-			reason: "a failure that was reckoned with",
+		"already exists": {
+			reason: "an expected failure",
 			server: answers(apierrors.NewAlreadyExists(configMaps, "child")),
 			do:     swallows,
 		},
-		"it is gone already": {
-			reason: "a failure that was reckoned with",
+		"already deleted": {
+			reason: "an expected failure",
 			server: answers(apierrors.NewNotFound(configMaps, "child")),
 			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				return reconcile.Result{}, client.IgnoreNotFound(c.Delete(ctx, child()))
 			},
 		},
 		"a conflict": {
-			reason: "L3: work was lost",
+			reason: "L3: the write failed",
 			server: answers(apierrors.NewConflict(configMaps, "child", errTest)),
 			do:     swallows,
 			want:   []string{"create ConfigMap", "head reconcile"},
 		},
 		"a dry run": {
-			reason: "it stores nothing",
+			reason: "nothing is stored",
 			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				return reconcile.Result{}, c.Create(ctx, child(), client.DryRunAll)
 			},
 		},
-		"both, after a failure that was reckoned with": {
-			reason: "what was held until then is told",
+		"both, after an expected failure": {
+			reason: "held records become spans",
 			parent: parent(carrying(given(1))),
 			do: func(ctx context.Context, c client.Client) (reconcile.Result, error) {
 				_ = c.Delete(ctx, child())
@@ -201,14 +203,14 @@ func TestWhichTrace(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		parent *policyv1.PodDisruptionBudget
-		below  trace.SpanContext // invalid: a new root
+		below  trace.SpanContext // invalid for a new root
 		links  map[string]string
 	}{
-		"no context": {reason: "a trace of its own", parent: parent(unready)},
+		"no context": {reason: "a new trace", parent: parent(unready)},
 		"another's":  {reason: "P1", parent: parent(carrying(given(1))), below: given(1)},
 		"claimed":    {reason: "P1", parent: parent(carrying(claimed(1))), below: given(1)},
 		"made at its creation": {
-			reason: "P3a: the UID was not known",
+			reason: "P3a: the UID was unknown",
 			parent: parent(
 				carrying(
 					claimed(1, func(c *lifeline.Claim) { id := parentIdentity(); id.UID = ""; c.Object = id.Hash() }),
@@ -217,12 +219,12 @@ func TestWhichTrace(t *testing.T) {
 			below: given(1),
 		},
 		"healing": {
-			reason: "C3: it had converged",
+			reason: "C3: the object had converged",
 			parent: parent(ready, carrying(given(1))),
 			links:  map[string]string{traceOf(1): "healing"},
 		},
 		"deletion": {
-			reason: "L6: a change of its own",
+			reason: "L6: a deletion is a new change",
 			parent: parent(deleting, carrying(given(1))),
 			links:  map[string]string{traceOf(1): "deletion"},
 		},
@@ -232,7 +234,7 @@ func TestWhichTrace(t *testing.T) {
 			links:  map[string]string{traceOf(1): "superseded"},
 		},
 		"generation unknown": {
-			reason: "P3a: without a status nobody knows what the generation counts",
+			reason: "P3a: without a status subresource, the generation also counts status writes",
 			parent: parent(generation(3), carrying(claimed(1))),
 			below:  given(1),
 		},
@@ -242,7 +244,7 @@ func TestWhichTrace(t *testing.T) {
 			links:  map[string]string{traceOf(1): "stale"},
 		},
 		"saved": {
-			reason: "P4: made long before this object was",
+			reason: "P4: made long before the object's creation",
 			parent: parent(carrying(claimed(1, func(c *lifeline.Claim) {
 				id := parentIdentity()
 				id.UID = ""
@@ -266,14 +268,15 @@ func TestWhichTrace(t *testing.T) {
 			below: given(1),
 		},
 		"a claim that does not hold": {
-			reason: "P3a: it is about another context",
+			reason: "P3a: the claim is about another context",
 			parent: parent(generation(3), unready, func(p *policyv1.PodDisruptionBudget) {
 				carrying(claimed(2))(p)
-				p.Annotations[lifeline.ContextKey] = lifeline.Default.Encode(given(1), bagOf(t, ""))[lifeline.ContextKey]
+				encoded := lifeline.Default.Encode(given(1), bagOf(t, ""))
+				p.Annotations[lifeline.ContextKey] = encoded[lifeline.ContextKey]
 			}),
 			below: given(1),
 		},
-		"broken": {reason: "P4: as if there were none", parent: parent(func(p *policyv1.PodDisruptionBudget) {
+		"broken": {reason: "P4: a broken context counts as none", parent: parent(func(p *policyv1.PodDisruptionBudget) {
 			p.Annotations = map[string]string{lifeline.ContextKey: "00-nonsense"}
 		})},
 	}
@@ -287,7 +290,7 @@ func TestWhichTrace(t *testing.T) {
 			s := only(t, r.rec, "head reconcile")
 			if s.Parent().SpanID() != tc.below.SpanID() ||
 				tc.below.IsValid() && s.SpanContext().TraceID() != tc.below.TraceID() {
-				t.Errorf("%s: it is below %v, want %v", tc.reason, s.Parent(), tc.below)
+				t.Errorf("%s: parent = %v, want %v", tc.reason, s.Parent(), tc.below)
 			}
 			want := tc.links
 			if want == nil {
@@ -302,8 +305,8 @@ func TestWhichTrace(t *testing.T) {
 	}
 }
 
-// carries asserts that the child carries the context of the very span that made
-// it, with a claim about the child.
+// carries checks that the child carries the context of the span that created it, with a claim about
+// the child.
 func (r *rig) carries(t *testing.T, reconcile sdktrace.ReadOnlySpan) {
 	t.Helper()
 	obj := &corev1.ConfigMap{}
@@ -320,13 +323,13 @@ func (r *rig) carries(t *testing.T, reconcile sdktrace.ReadOnlySpan) {
 		claim.Generation != 1 ||
 		claim.Digest == 0 ||
 		claim.Time.IsZero() && reconcile.Parent().TraceState().Len() > 0 {
-		t.Errorf("the child's claim is %v", claim)
+		t.Errorf("the child's claim = %v", claim)
 	}
 	if write.Parent().SpanID() != reconcile.SpanContext().SpanID() {
-		t.Errorf("the write is below %v", write.Parent())
+		t.Errorf("parent of the write = %v", write.Parent())
 	}
 	if write.SpanKind() != trace.SpanKindClient {
-		t.Errorf("the write is of kind %v", write.SpanKind())
+		t.Errorf("span kind of the write = %v", write.SpanKind())
 	}
 }
 
@@ -338,7 +341,7 @@ func TestMergedTriggersBecomeLinks(t *testing.T) {
 		dropped  string
 	}{
 		"one": {
-			reason:   "it is the parent",
+			reason:   "the only trigger is the parent",
 			contexts: []trace.SpanContext{given(1)},
 			links:    map[string]string{},
 		},
@@ -353,17 +356,17 @@ func TestMergedTriggersBecomeLinks(t *testing.T) {
 			links:    map[string]string{traceOf(2): "trigger"},
 		},
 		"the same trace": {
-			reason:   "one can walk there",
+			reason:   "a link within a trace is unnecessary",
 			contexts: []trace.SpanContext{given(1).WithSpanID(trace.SpanID{9}), given(1)},
 			links:    map[string]string{},
 		},
 		"without one": {
-			reason:   "there is nothing to link",
+			reason:   "triggers without a context have no link",
 			contexts: []trace.SpanContext{{}, {}},
 			links:    map[string]string{},
 		},
 		"too many": {
-			reason: "bounded, and what is dropped is counted",
+			reason: "the links are limited, and dropped ones are counted",
 			contexts: []trace.SpanContext{
 				given(2),
 				given(3),
@@ -398,20 +401,20 @@ func TestMergedTriggersBecomeLinks(t *testing.T) {
 				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
 			}
 			if got := attributes(s)["lifeline.triggers.dropped"]; got != tc.dropped {
-				t.Errorf("%s: %q dropped, want %q", tc.reason, got, tc.dropped)
+				t.Errorf("%s: dropped = %q, want %q", tc.reason, got, tc.dropped)
 			}
 			if triggers, _, _ := r.kit.Counts(); triggers != 0 {
-				t.Errorf("%s: %d requests are still waiting", tc.reason, triggers)
+				t.Errorf("%s: %d requests still have triggers", tc.reason, triggers)
 			}
 		})
 	}
 }
 
-// step is one reconcile of an object that changes from outside before it.
+// step is one reconcile of an object, after a change of the object.
 type step struct {
 	parent *policyv1.PodDisruptionBudget
 	do     func(context.Context, client.Client) (reconcile.Result, error)
-	trace  string // that its span belongs to; "" for no span
+	trace  string // of its span; "" for no span
 }
 
 func TestEpisodes(t *testing.T) {
@@ -424,7 +427,7 @@ func TestEpisodes(t *testing.T) {
 		open   bool
 	}{
 		"a healing": {
-			reason: "all of it is one new trace, until the object has converged again",
+			reason: "the healing is one new trace, until the object has converged again",
 			steps: []step{
 				{parent(ready, carrying(given(1))), creates, "healing"},
 				{parent(ready, carrying(given(1))), says(unready), ""},
@@ -435,14 +438,14 @@ func TestEpisodes(t *testing.T) {
 			}, open: true,
 		},
 		"a change after a healing": {
-			reason: "it ends the episode",
+			reason: "the change ends the episode",
 			steps: []step{
 				{parent(ready, carrying(given(1))), creates, "healing"},
 				{parent(generation(2), carrying(given(2))), removes, traceOf(2)},
 			}, open: true,
 		},
 		"a status that comes and goes": {
-			reason: "L3: the object had converged, so its status alone is no part of the old trace",
+			reason: "L3: after convergence, a status write alone is not part of the old trace",
 			steps: []step{
 				{parent(ready, carrying(given(1))), says(unready), ""},
 				{parent(unready, carrying(given(1))), says(ready), ""},
@@ -450,7 +453,7 @@ func TestEpisodes(t *testing.T) {
 			},
 		},
 		"a status that goes, and a healing": {
-			reason: "what is done about it is no part of the old trace either",
+			reason: "the following repair is not part of the old trace",
 			steps: []step{
 				{parent(ready, carrying(given(1))), says(unready), ""},
 				{parent(unready, carrying(given(1))), creates, "healing"},
@@ -459,7 +462,7 @@ func TestEpisodes(t *testing.T) {
 			},
 		},
 		"a change without a context": {
-			reason: "its reconciles are one trace",
+			reason: "the reconciles share a trace",
 			steps: []step{
 				{parent(), creates, "change"},
 				{parent(unready), says(ready), "change"},
@@ -492,17 +495,17 @@ func TestEpisodes(t *testing.T) {
 				got := r.rec.OneTrace(t, "head reconcile")
 				want, known := called[s.trace]
 				if known && got != want {
-					t.Errorf("%s: step %d is of trace %s, want %s", tc.reason, i, got, want)
+					t.Errorf("%s: step %d is in trace %s, want %s", tc.reason, i, got, want)
 				}
 				for other, id := range called {
 					if !known && id == got {
-						t.Errorf("%s: step %d is of trace %s", tc.reason, i, other)
+						t.Errorf("%s: step %d is in trace %s", tc.reason, i, other)
 					}
 				}
 				called[s.trace] = got
 			}
 			if open := r.kit.Episode("uid-head"); open != tc.open {
-				t.Errorf("%s: an episode is open: %v", tc.reason, open)
+				t.Errorf("%s: episode open = %v", tc.reason, open)
 			}
 		})
 	}
@@ -515,19 +518,19 @@ func TestResults(t *testing.T) {
 		err    error
 		want   map[string]string
 	}{
-		"done": {reason: "nothing more to do", want: map[string]string{"lifeline.result": "done"}},
+		"done": {reason: "the work is complete", want: map[string]string{"lifeline.result": "done"}},
 		"requeue": {
 			reason: "soon",
-			result: reconcile.Result{Requeue: true}, //nolint:staticcheck // as long as controller-runtime heeds it
+			result: reconcile.Result{Requeue: true}, //nolint:staticcheck // while controller-runtime supports it
 			want:   map[string]string{"lifeline.result": "requeue"},
 		},
 		"later": {
-			reason: "after a time",
+			reason: "a requeue after a delay",
 			result: reconcile.Result{RequeueAfter: 90 * time.Second},
 			want:   map[string]string{"lifeline.result": "requeue", "lifeline.requeue_after": "90"},
 		},
 		"error": {
-			reason: "it goes before the result",
+			reason: "the error overrides the result",
 			result: reconcile.Result{RequeueAfter: time.Second},
 			err:    errTest,
 			want:   map[string]string{"lifeline.result": "error"},
@@ -544,7 +547,7 @@ func TestResults(t *testing.T) {
 				return tc.result, tc.err
 			})
 			if result != tc.result || !errors.Is(err, tc.err) {
-				t.Errorf("%s: returned %v, %v", tc.reason, result, err)
+				t.Errorf("%s: Reconcile returned %v, %v", tc.reason, result, err)
 			}
 			want := map[string]string{
 				"k8s.object.group":      "policy",
@@ -564,10 +567,10 @@ func TestResults(t *testing.T) {
 				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
 			}
 			if failed := s.Status().Description == errTest.Error(); failed != (tc.err != nil) {
-				t.Errorf("%s: status %v", tc.reason, s.Status())
+				t.Errorf("%s: span status = %v", tc.reason, s.Status())
 			}
 			if got := s.EndTime().Sub(s.StartTime()); got != time.Second || !s.StartTime().Equal(begin) {
-				t.Errorf("%s: from %v, %v long", tc.reason, s.StartTime(), got)
+				t.Errorf("%s: start = %v, duration = %v", tc.reason, s.StartTime(), got)
 			}
 		})
 	}
@@ -580,15 +583,15 @@ func TestConflictIsMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := attributes(only(t, r.rec, "create ConfigMap")); a["lifeline.conflict"] != "true" {
-		t.Errorf("got %v", a)
+		t.Errorf("attributes = %v", a)
 	}
 	events := only(t, r.rec, "create ConfigMap").Events()
 	if len(events) != 1 || events[0].Name != "exception" {
-		t.Fatalf("got events %v", events)
+		t.Fatalf("span events = %v", events)
 	}
 	for _, a := range events[0].Attributes {
 		if a.Key == "exception.type" && a.Value.AsString() != "Conflict" {
-			t.Errorf("exception.type is %v, want the API's reason", a.Value)
+			t.Errorf("exception.type = %v, want the API's reason", a.Value)
 		}
 	}
 }
@@ -599,13 +602,13 @@ func TestPanicGoesOn(t *testing.T) {
 	func() {
 		defer func() {
 			if p := recover(); p != "bug" {
-				t.Errorf("recovered %v", p)
+				t.Errorf("recovered %v, want the reconciler's panic", p)
 			}
 		}()
 		_, _ = r.reconcile(t, func(context.Context, client.Client) (reconcile.Result, error) { panic("bug") })
 	}()
 	if s := only(t, r.rec, "head reconcile"); s.Status().Description != "panic in the reconciler of head" {
-		t.Errorf("status %v", s.Status())
+		t.Errorf("span status = %v", s.Status())
 	}
 }
 
@@ -640,11 +643,11 @@ func TestWritesAfterTheReturn(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		do     func(context.Context, client.Client) (reconcile.Result, error)
-		below  trace.SpanID // zero: the reconcile's
+		below  trace.SpanID // zero for the reconcile's span
 	}{
-		"of a reconcile that left a span": {reason: "below it", do: creates},
-		"of one that did not": {
-			reason: "below what it would have been below",
+		"of a reconcile with a span": {reason: "a child of the reconcile's span", do: creates},
+		"of a reconcile without a span": {
+			reason: "a child of the reconcile's parent",
 			do:     rests,
 			below:  given(1).SpanID(),
 		},
@@ -672,7 +675,7 @@ func TestWritesAfterTheReturn(t *testing.T) {
 				want = only(t, r.rec, "head reconcile").SpanContext().SpanID()
 			}
 			if late.Parent().SpanID() != want {
-				t.Errorf("%s: below %s", tc.reason, late.Parent().SpanID())
+				t.Errorf("%s: parent = %s", tc.reason, late.Parent().SpanID())
 			}
 		})
 	}
@@ -691,7 +694,7 @@ func TestHeldWritesAreBounded(t *testing.T) {
 		t.Errorf("got %d spans of writes, want %d", got, operator.MaxHeld)
 	}
 	if got := attributes(only(t, r.rec, "head reconcile"))["lifeline.writes.dropped"]; got != "3" {
-		t.Errorf("got %q dropped, want 3", got)
+		t.Errorf("lifeline.writes.dropped = %q, want 3", got)
 	}
 }
 
@@ -701,8 +704,12 @@ func TestTimesBeforeTheReconcile(t *testing.T) {
 		parent *policyv1.PodDisruptionBudget
 		root   bool
 	}{
-		"below a context": {reason: "beside the reconcile", parent: parent(carrying(given(1)))},
-		"a root":          {reason: "below it, since there is nothing beside it", parent: parent(), root: true},
+		"below a context": {reason: "siblings of the reconcile", parent: parent(carrying(given(1)))},
+		"a root": {
+			reason: "children of the reconcile, because a root has no siblings",
+			parent: parent(),
+			root:   true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -738,18 +745,18 @@ func TestTimesBeforeTheReconcile(t *testing.T) {
 			}
 			for span, times := range map[string][2]time.Time{
 				"queue wait": {begin.Add(-3 * time.Second), begin},
-				"watch lag":  {begin.Add(-8 * time.Second), begin.Add(-4 * time.Second)}, // the object tells whole seconds
+				"watch lag":  {begin.Add(-8 * time.Second), begin.Add(-4 * time.Second)}, // whole seconds
 			} {
 				s := only(t, r.rec, span)
 				if diff := cmp.Diff(times, [2]time.Time{s.StartTime(), s.EndTime()}); diff != "" {
 					t.Errorf("%s: %s, -want +got\n%s", tc.reason, span, diff)
 				}
 				if s.Parent().SpanID() != above {
-					t.Errorf("%s: %s is below %s, want %s", tc.reason, span, s.Parent().SpanID(), above)
+					t.Errorf("%s: parent of %s = %s, want %s", tc.reason, span, s.Parent().SpanID(), above)
 				}
 			}
 			if got := attributes(only(t, r.rec, "watch lag"))["lifeline.time.source"]; got != "object" {
-				t.Errorf("%s: the time is from %q", tc.reason, got)
+				t.Errorf("%s: time source = %q", tc.reason, got)
 			}
 		})
 	}

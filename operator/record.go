@@ -19,39 +19,40 @@ import (
 )
 
 const (
-	// maxHeld bounds the records that wait for the work to prove worth a span.
+	// maxHeld limits the records that wait until the work needs a span.
 	maxHeld = 64
-	// maxText bounds a text from the cluster in an attribute, in bytes.
+	// maxText limits a text from the cluster in an attribute, in bytes.
 	maxText = 1024
 )
 
-// effect is what a write came to.
+// effect is the outcome of a write.
 type effect int
 
 const (
-	// nothing: what was written was there already.
+	// nothing means that the object did not change.
 	nothing effect = iota
-	// benign: it failed as it was expected to, such as creating what exists.
+	// benign means an expected failure, such as the creation of an existing object, or an unknown
+	// effect.
 	benign
-	// status: a subresource changed.
+	// status means that a subresource changed.
 	status
-	// changed: the object itself changed, came or went.
+	// changed means that the object was created, changed or deleted.
 	changed
-	// failed: it did not come to pass.
+	// failed means that the write failed.
 	failed
 )
 
-// record is a span that may come to be.
+// record is a possible span.
 type record struct {
 	name       string
-	context    trace.SpanContext // as planned; without exact IDs only the IDs do not count
+	context    trace.SpanContext // as planned; without exact IDs, its IDs are not used
 	start, end time.Time
 	err        error
 	attributes []attribute.KeyValue
 }
 
-// write takes up what a write came to: as a span at once, or held until the
-// work proves worth one (L3).
+// write records the outcome of a write. It emits the span at once, or holds the record until the
+// work needs a span (L3).
 func (w *work) write(r record, e effect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,8 +80,8 @@ func (w *work) write(r record, e effect) {
 	}
 }
 
-// late takes up a write by a goroutine that its work has not waited for. Below a
-// span that was never made it would be an orphan. The caller holds mu.
+// late records a write from a goroutine that outlived its work. If the work has no span, only a
+// change or a failure gets one, below the work's parent. The caller holds mu.
 func (w *work) late(r record, e effect) {
 	above := w.made
 	if !above.IsValid() {
@@ -91,7 +92,7 @@ func (w *work) late(r record, e effect) {
 	}
 }
 
-// flush makes spans of what was held, below parent. The caller holds mu.
+// flush emits the held records as spans below parent. The caller holds mu.
 func (w *work) flush(parent trace.SpanContext) {
 	for _, r := range w.held {
 		w.emit(parent, r, trace.WithSpanKind(trace.SpanKindClient))
@@ -99,7 +100,7 @@ func (w *work) flush(parent trace.SpanContext) {
 	w.held = nil
 }
 
-// emit makes the span of a record that is over and returns its span context.
+// emit makes the span of a finished record and returns its span context.
 func (w *work) emit(parent trace.SpanContext, r record, opts ...trace.SpanStartOption) trace.SpanContext {
 	if w.exact() && !r.context.IsSampled() {
 		return r.context
@@ -108,7 +109,7 @@ func (w *work) emit(parent trace.SpanContext, r record, opts ...trace.SpanStartO
 		TraceID: r.context.TraceID(), SpanID: r.context.SpanID(), Sampled: r.context.IsSampled(),
 	})
 	if parent.IsValid() {
-		// The claim beside it says what the object holds: for the object's readers.
+		// The claim in the tracestate describes the object, for readers of the object only.
 		ctx = trace.ContextWithRemoteSpanContext(ctx, lifeline.Unclaimed(parent))
 	}
 	opts = append(opts, trace.WithTimestamp(r.start), trace.WithAttributes(r.attributes...))
@@ -123,7 +124,7 @@ func (w *work) emit(parent trace.SpanContext, r record, opts ...trace.SpanStartO
 	return span.SpanContext()
 }
 
-// kindOfError names an error with few values: the API's reason, if it has one.
+// kindOfError returns an error type with few values: the API's reason, if there is one.
 func kindOfError(err error) string {
 	if reason := apierrors.ReasonForError(err); reason != "" {
 		return string(reason)
@@ -131,7 +132,7 @@ func kindOfError(err error) string {
 	return "error"
 }
 
-// objectAttributes are those of the object that a span is about.
+// objectAttributes returns the attributes of a span's object.
 func objectAttributes(gvk schema.GroupVersionKind, namespace, name, uid string, generation int64) []attribute.KeyValue {
 	a := []attribute.KeyValue{
 		attribute.String("k8s.object.group", gvk.Group),
@@ -153,7 +154,7 @@ func objectAttributes(gvk schema.GroupVersionKind, namespace, name, uid string, 
 	return a
 }
 
-// bound cuts a text from the cluster, on the boundary of a character.
+// bound truncates a text from the cluster, at a character boundary.
 func bound(s string) string {
 	if len(s) <= maxText {
 		return s

@@ -13,24 +13,23 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// maxSetters bounds what is remembered of an object's field managers.
+// maxSetters limits the stored field managers of an object.
 const maxSetters = 16
 
-// setter is a field manager that has set annotations of a context.
+// setter is a field manager of context annotations.
 type setter struct {
 	manager string
-	applies bool // by server-side apply
+	applies bool // uses server-side apply
 	keys    []string
 }
 
-// setters are those of one object.
+// setters are the field managers of an object's context annotations.
 type setters struct {
-	known bool // the API server's notes were there
+	known bool // managedFields was present
 	all   []setter
 }
 
-// settersOf reads in the API server's notes who has set the annotations of a
-// context, which are own.
+// settersOf returns the field managers of the context annotations in own, from managedFields.
 func settersOf(obj client.Object, own map[string]string) setters {
 	notes := obj.GetManagedFields()
 	s := setters{known: len(notes) > 0}
@@ -66,25 +65,25 @@ func settersOf(obj client.Object, own map[string]string) setters {
 	return s
 }
 
-// mine reports whether manager has set an annotation by server-side apply, so
-// that it would be removed if it was left out of the next one.
+// mine reports whether manager applied an annotation. Its next apply must then repeat the
+// annotation, or the API server removes it.
 func (s setters) mine(manager, key string) bool {
 	return slices.ContainsFunc(s.all, func(o setter) bool {
 		return o.applies && o.manager == manager && slices.Contains(o.keys, key)
 	})
 }
 
-// free reports whether manager can apply another value: nobody else has set it.
+// free reports whether manager can apply another value, because no other manager set one.
 func (s setters) free(manager, key string) bool {
 	return !slices.ContainsFunc(s.all, func(o setter) bool {
 		return !(o.applies && o.manager == manager) && slices.Contains(o.keys, key)
 	})
 }
 
-// opinion is the verdict of an apply by manager on an object that carries there.
-// What somebody else has set is not taken over: sending it would store a note of
-// that and conflict with its next value, and leaving out what one has not set
-// removes nothing. A new context takes the place of another's only by force.
+// opinion returns the verdict for an apply by manager on an object with the context there.
+// Annotations of other managers are left out. Sending them would add manager to their owners and
+// cause conflicts later, and leaving them out removes nothing. A new context replaces that of
+// another manager only with force.
 func (s setters) opinion(v supply.Verdict, there map[string]string, manager string, force bool) supply.Verdict {
 	if !s.known || manager == "" {
 		return v

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// statusOf reads the status of a Go type without turning the whole object into
-// JSON, which every write would have to pay for; false if that would not be sure
-// to find what the JSON says.
+// statusOf returns the status of a Go type by reflection. Every write needs it, and encoding the
+// whole object as JSON would be expensive. It returns false if the result could differ from the
+// JSON.
 func statusOf(obj reflect.Value) (progress, bool) {
 	var p progress
 	status, ok := member(obj, "status")
@@ -68,8 +68,8 @@ func number(v reflect.Value, name string) (int64, bool) {
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// member returns the field of a struct, or of what points to one, that JSON
-// calls name: the zero Value if there is none, false if that cannot be told.
+// member returns a struct field by its JSON name; v may be a pointer. It returns the zero Value if
+// there is none, and false if that is uncertain.
 func member(v reflect.Value, name string) (reflect.Value, bool) {
 	v = pointed(v)
 	if !v.IsValid() {
@@ -88,7 +88,7 @@ func member(v reflect.Value, name string) (reflect.Value, bool) {
 	return pointed(v.FieldByIndex(f.index)), true
 }
 
-// pointed follows a pointer; the zero Value for one that points to nothing.
+// pointed dereferences a pointer; nil gives the zero Value.
 func pointed(v reflect.Value) reflect.Value {
 	if v.Kind() == reflect.Pointer {
 		return v.Elem()
@@ -96,13 +96,13 @@ func pointed(v reflect.Value) reflect.Value {
 	return v
 }
 
-// field is where a struct type has what JSON calls by some name.
+// field is the position of a JSON name in a struct type.
 type field struct {
-	index  []int // nil: it has none
+	index  []int // nil means none
 	unsure bool
 }
 
-// fields remembers, for types and names, what fieldOf has found.
+// fields caches the results of fieldOf by type and name.
 var fields sync.Map
 
 type fieldKey struct {
@@ -119,8 +119,8 @@ func fieldOf(t reflect.Type, name string) field {
 	return f
 }
 
-// findField looks among the fields and in the structs that are inlined. Two that
-// share a name make it unsure, as does what writes its own JSON.
+// findField searches the fields and inlined structs. Two fields with the same name make the result
+// unsure. So do types with a custom JSON encoding.
 func findField(t reflect.Type, name string) field {
 	found := field{unsure: reflect.PointerTo(t).Implements(marshaler)}
 	for i := range t.NumField() {

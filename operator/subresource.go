@@ -11,9 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// tracedSubresource decorates the client of a subresource. No context is put on
-// anything: a subresource is not desired state, and a custom resource's status
-// could not carry it.
+// tracedSubresource is a subresource client with tracing. It sets no contexts: a subresource is not
+// desired state, and the status of a custom resource could not hold one.
 type tracedSubresource struct {
 	reader client.SubResourceReader
 	writer client.SubResourceWriter
@@ -62,7 +61,7 @@ func (s *tracedSubresource) Update(
 	err := s.writer.Update(c.ctx, obj, opts...)
 	answer := obj
 	if o.SubResourceBody != nil {
-		answer = nil // the answer is in the body
+		answer = nil // the response is in the body
 	}
 	c.end(err, answer)
 	return err
@@ -91,7 +90,7 @@ func (s *tracedSubresource) Patch(
 	return err
 }
 
-// Apply writes what the caller has an opinion on.
+// Apply writes the caller's fields.
 func (s *tracedSubresource) Apply(
 	ctx context.Context,
 	obj runtime.ApplyConfiguration,

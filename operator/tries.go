@@ -9,15 +9,14 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// try names a derived span. Writes that are alike, such as of several objects
-// with one generateName, or of one that is refused and sent again, would share
-// it.
+// try identifies a derived span. Equal writes would share it, such as those of several objects with
+// one generateName, or the retry of a refused write.
 type try struct {
 	trace trace.TraceID
 	span  trace.SpanID
 }
 
-// tries counts them.
+// tries counts the uses of derived spans.
 type tries struct {
 	mu   sync.Mutex
 	made *lru.Cache
@@ -25,13 +24,13 @@ type tries struct {
 
 func newTries() *tries { return &tries{made: lru.New(remembered)} }
 
-// next returns how many there were before this one.
+// next returns the number of earlier uses, and adds one.
 func (t *tries) next(of try) int { return t.add(of, 1) }
 
-// undo forgets one: its span was not made.
+// undo removes one use: its span was not made.
 func (t *tries) undo(of try) { t.add(of, -1) }
 
-// add returns the number before.
+// add adds n and returns the number before.
 func (t *tries) add(of try, n int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// refusals makes the API server refuse so many writes with err.
+// refusals makes the API server refuse the first n writes with err.
 func refusals(n int, err error) interceptor.Funcs {
 	refuse := func() bool { n--; return n >= 0 }
 	return interceptor.Funcs{
@@ -37,13 +37,17 @@ func refusals(n int, err error) interceptor.Funcs {
 			}
 			return c.Update(ctx, obj, opts...)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(
+			ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption,
+		) error {
 			if refuse() {
 				return err
 			}
 			return c.Patch(ctx, obj, p, opts...)
 		},
-		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		Apply: func(
+			ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
+		) error {
 			if refuse() {
 				return err
 			}
@@ -52,7 +56,7 @@ func refusals(n int, err error) interceptor.Funcs {
 	}
 }
 
-// ways write another state of the child.
+// ways are the kinds of writes that set another state of the child.
 var ways = map[string]func(ctx context.Context, c client.Client, have *corev1.ConfigMap, value string) error{
 	"update": func(ctx context.Context, c client.Client, have *corev1.ConfigMap, value string) error {
 		have.Data["a"] = value
@@ -69,7 +73,7 @@ var ways = map[string]func(ctx context.Context, c client.Client, have *corev1.Co
 	},
 }
 
-// write has the child written in one of the ways, by a reconcile of its own.
+// write runs a reconcile that writes the child in one of the ways.
 func (r *rig) write(t *testing.T, way, value string) error {
 	t.Helper()
 	have := &corev1.ConfigMap{}
@@ -82,18 +86,17 @@ func (r *rig) write(t *testing.T, way, value string) error {
 	return err
 }
 
-// carriesLast asserts that the child carries the context of the last span of a
-// name.
+// carriesLast checks that the child carries the context of the last span with a name.
 func (r *rig) carriesLast(t *testing.T, name string) {
 	t.Helper()
 	spans := r.rec.Find(name)
 	if len(spans) == 0 || r.stored(t).SpanID() != spans[len(spans)-1].SpanContext().SpanID() {
-		t.Errorf("the child carries %v, which is not the last of %d spans %s", r.stored(t), len(spans), name)
+		t.Errorf("the child carries %v, want the context of the last of %d spans %s", r.stored(t), len(spans), name)
 	}
 }
 
-// TestFlappingState: each write is one of its own, though it follows from the
-// same context and gives the child a state that it had before.
+// TestFlappingState checks that each write gets a different span. The writes have the same parent
+// context and restore earlier states of the child.
 func TestFlappingState(t *testing.T) {
 	for way := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -109,14 +112,14 @@ func TestFlappingState(t *testing.T) {
 			}
 			r.rec.OneTrace(t)
 			if got := len(r.rec.Find(way + " ConfigMap")); got != 5 {
-				t.Errorf("got %d spans of 5 writes", got)
+				t.Errorf("got %d spans for 5 writes", got)
 			}
 		})
 	}
 }
 
-// TestRefusedWrites: a write that was refused is another than the one that came
-// to pass, and than the next that is refused.
+// TestRefusedWrites checks that a refused write has another span than its retries, refused or
+// successful.
 func TestRefusedWrites(t *testing.T) {
 	for name, err := range map[string]error{
 		"conflict": apierrors.NewConflict(configMaps, "child", errTest), "no answer": errTest,
@@ -129,7 +132,7 @@ func TestRefusedWrites(t *testing.T) {
 				r.haveChild(t, child())
 				for range 3 {
 					if r.write(t, way, "2") == nil {
-						t.Fatal("it was not refused")
+						t.Fatal("the write was not refused")
 					}
 				}
 				if err := r.write(t, way, "2"); err != nil {
@@ -151,8 +154,8 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// TestRefusedApplyStaysTheSame: nobody knows what was stored, so what is sent
-// again must be no change.
+// TestRefusedApplyStaysTheSame checks that the retry of a refused apply is identical. The API
+// server may have stored the first one, so the retry must change nothing.
 func TestRefusedApplyStaysTheSame(t *testing.T) {
 	var got []map[string]string
 	r := newRig(t, recorded(&got, func(*unstructured.Unstructured) error { return errTest }))
@@ -179,7 +182,7 @@ func TestGeneratedNames(t *testing.T) {
 				return reconcile.Result{}, err
 			}
 			if !strings.HasPrefix(obj.Name, "child-") {
-				t.Errorf("its name is %q", obj.Name)
+				t.Errorf("the object's name is %q", obj.Name)
 			}
 			carried[lifeline.Extract(obj).SpanID().String()] = true
 		}
@@ -191,10 +194,10 @@ func TestGeneratedNames(t *testing.T) {
 	r.rec.OneTrace(t)
 	for _, s := range r.rec.Find("create ConfigMap") {
 		if !carried[s.SpanContext().SpanID().String()] {
-			t.Errorf("nothing carries %s", s.SpanContext().SpanID())
+			t.Errorf("no object carries span %s", s.SpanContext().SpanID())
 		}
 	}
 	if len(carried) != 3 {
-		t.Errorf("got %d contexts of three objects", len(carried))
+		t.Errorf("got %d contexts for three objects", len(carried))
 	}
 }

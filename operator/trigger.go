@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// maxTriggers bounds what is kept for one request.
+	// maxTriggers limits the stored triggers of one request.
 	maxTriggers = 8
-	// maxTriggered bounds the requests for which triggers are kept; the least
-	// recently asked for are forgotten first.
+	// maxTriggered limits the requests with stored triggers. The least recently used are dropped
+	// first.
 	maxTriggered = 16384
 )
 
-// trigger is an event that asked for a reconcile.
+// trigger is an event that caused a reconcile request.
 type trigger struct {
 	context trace.SpanContext
 	stored  stored
 	at      time.Time // when the event reached the operator
 }
 
-// pending is what asked for one request since it was last taken up.
+// pending are the triggers of one request since its last reconcile.
 type pending struct {
 	events []trigger
 	missed int
@@ -39,15 +39,15 @@ type triggerKey struct {
 	request    reconcile.Request
 }
 
-// triggers remembers, from the event to the reconcile, what asked for it.
+// triggers stores the triggers of requests, from event to reconcile.
 type triggers struct {
-	mu      sync.Mutex // for what is read, changed and kept again
+	mu      sync.Mutex // guards read-modify-write of entries
 	waiting *lru.Cache // of triggerKey to pending
 }
 
 func newTriggers() *triggers { return &triggers{waiting: lru.New(maxTriggered)} }
 
-// add notes a trigger; beyond the bounds it is only counted.
+// add stores a trigger. Beyond maxTriggers it only counts.
 func (t *triggers) add(key triggerKey, tr trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *triggers) add(key triggerKey, tr trigger) {
 	t.waiting.Add(key, p)
 }
 
-// take returns what asked for the request and forgets it.
+// take returns the triggers of a request and removes them.
 func (t *triggers) take(key triggerKey) pending {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +76,7 @@ func (t *triggers) take(key triggerKey) pending {
 	return p
 }
 
-// of returns what is kept. The caller holds mu.
+// of returns the stored triggers. The caller holds mu.
 func (t *triggers) of(key triggerKey) pending {
 	if t.waiting.Len() == 0 {
 		return pending{}

@@ -20,38 +20,37 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
-// work is one reconcile or one admission request, from its begin to its return.
-// It decides where it belongs as late as it can: most reconciles find nothing
-// to do and cost nothing (L3).
+// work is one reconcile or one admission request, from start to return. It determines its trace as
+// late as possible, because most reconciles do nothing and must not cost anything (L3).
 type work struct {
 	kit   *Kit
-	name  string // of its span
+	name  string // of the span
 	mode  Mode
 	kind  schema.GroupVersionKind
 	key   client.ObjectKey
-	obj   client.Object // as it was at the begin, from the cache: not written to; nil if unknown
+	obj   client.Object // cached object at the start; read-only; nil if unknown
 	start time.Time
 
 	mu        sync.Mutex
 	placed    bool
-	settled   bool // the object had converged at the begin
+	settled   bool // the object had converged at the start
 	context   trace.SpanContext
-	parent    trace.SpanContext // invalid: self is a root
+	parent    trace.SpanContext // invalid if self is a root
 	self      trace.SpanContext
-	linked    trace.SpanContext // in link mode: the context that self's trace links to
+	linked    trace.SpanContext // in link mode, the context that self's trace links to
 	links     []trace.Link
 	bag       baggage.Baggage
-	packed    bool // bag is what the object carries
-	loose     bool // of no reconcile: only a span that the caller has begun
+	packed    bool // bag is loaded from the object
+	loose     bool // no reconcile, only a span of the caller
 	episode   episode
 	begins    bool // self is the root of the episode
 	held      []record
-	lost      int               // records that found no place among the held
-	left      bool              // a span is left
+	lost      int               // records dropped because held was full
+	left      bool              // the work will have a span
 	over      bool              // the work has returned
-	made      trace.SpanContext // of its span, once that is made
+	made      trace.SpanContext // context of the emitted span
 	reads     map[objectKey]seen
-	wrote     bool // something was written, be it only a status
+	wrote     bool // something was written, perhaps only a status
 	triggered []trigger
 	missed    int
 }
@@ -62,13 +61,13 @@ func withWork(ctx context.Context, w *work) context.Context {
 	return context.WithValue(ctx, workKey{}, w)
 }
 
-// workOf returns the work that ctx belongs to; nil if it belongs to none.
+// workOf returns the work in ctx; nil if there is none.
 func workOf(ctx context.Context) *work {
 	w, _ := ctx.Value(workKey{}).(*work)
 	return w
 }
 
-// place decides which trace the work belongs to. The caller holds mu.
+// place determines the trace of the work. The caller holds mu.
 func (w *work) place() {
 	if w.placed {
 		return
@@ -88,8 +87,8 @@ func (w *work) place() {
 	w.linkTriggers()
 }
 
-// pack takes up the baggage that the object carries: for writes, so that others
-// need not pay for it. The caller holds mu.
+// pack loads the baggage of the object. Only writes need it, so other works avoid the cost. The
+// caller holds mu.
 func (w *work) pack() {
 	if !w.packed && w.obj != nil {
 		w.bag = baggage.FromContext(lifeline.Context(context.Background(), w.obj))
@@ -97,8 +96,8 @@ func (w *work) pack() {
 	w.packed = true
 }
 
-// adopt chooses parent and links: the object's context if it stands for what is
-// being done, else the open episode, else a new one.
+// adopt chooses parent and links. The parent is the open episode, or the object's context if that
+// stands for the current work. Otherwise a new episode begins.
 func (w *work) adopt(why string) {
 	deleting := !w.obj.GetDeletionTimestamp().IsZero()
 	w.episode = episode{generation: w.obj.GetGeneration(), context: w.context.SpanID(), deleting: deleting}
@@ -125,15 +124,13 @@ func (w *work) adopt(why string) {
 	}
 }
 
-// subject names the object to this controller: another one of the same kind has
-// episodes of its own.
+// subject identifies the object within this controller. Episodes are separate per controller.
 func (w *work) subject() types.UID {
 	return types.UID(w.name+"/") + w.obj.GetUID()
 }
 
-// detach makes a root of what would be a child, linked to what would be its
-// parent. All reconciles for one context share a trace, so that the contexts
-// derived from it stay the same.
+// detach turns the work's span into a root that links to its former parent. All reconciles for one
+// context share a trace, so contexts derived from it stay the same.
 func (w *work) detach() {
 	why := linkObject
 	if w.parent.SpanID() == w.episode.root.SpanID() {
@@ -144,7 +141,7 @@ func (w *work) detach() {
 	w.parent = trace.SpanContext{}
 }
 
-// identify fixes the work's own span context.
+// identify sets the work's own span context.
 func (w *work) identify() {
 	cfg := trace.SpanContextConfig{SpanID: planned.NewSpanID()}
 	switch {
@@ -162,7 +159,7 @@ func (w *work) identify() {
 	w.self = trace.NewSpanContext(cfg)
 }
 
-// link adds a link, once for each span.
+// link adds a link, once per span.
 func (w *work) link(sc trace.SpanContext, why string) {
 	for _, l := range w.links {
 		if supply.SameSpan(l.SpanContext, sc) {
@@ -175,8 +172,8 @@ func (w *work) link(sc trace.SpanContext, why string) {
 	})
 }
 
-// linkTriggers links what else set off this work: several changes merged into
-// one reconcile (L2). What is of the same trace is there already.
+// linkTriggers adds links to further triggers of this work: several changes merged into one
+// reconcile (L2). Triggers in the same trace need no link.
 func (w *work) linkTriggers() {
 	for _, t := range w.triggered {
 		if t.context.IsValid() && t.context.TraceID() != w.self.TraceID() && t.context.TraceID() != w.parent.TraceID() {
@@ -185,8 +182,7 @@ func (w *work) linkTriggers() {
 	}
 }
 
-// logged is the span context that a line of the log belongs to: as long as
-// nothing was written, that of the object.
+// logged returns the span context for log lines. Before the first write it is the object's context.
 func (w *work) logged() trace.SpanContext {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,11 +197,10 @@ func (w *work) logged() trace.SpanContext {
 	return trace.SpanContext{}
 }
 
-// exact reports whether spans can have the IDs that the kit plans for them.
+// exact reports whether spans can have planned IDs.
 func (w *work) exact() bool { return w.kit.exact != nil && w.mode == Record }
 
-// next is the span context for a write that gives no object a new context. The
-// caller holds mu.
+// next returns the span context for a write without a new context. The caller holds mu.
 func (w *work) next() trace.SpanContext {
 	switch {
 	case w.exact():
@@ -216,7 +211,7 @@ func (w *work) next() trace.SpanContext {
 	return lifeline.Unclaimed(w.linked)
 }
 
-// upcoming is next for those who do not hold mu.
+// upcoming is next for callers without mu.
 func (w *work) upcoming() trace.SpanContext {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,13 +219,12 @@ func (w *work) upcoming() trace.SpanContext {
 	return w.next()
 }
 
-// owns reports whether an object is the one that is being reconciled.
+// owns reports whether the object is the reconciled one.
 func (w *work) owns(gvk schema.GroupVersionKind, key client.ObjectKey) bool {
 	return !w.loose && gvk.GroupKind() == w.kind.GroupKind() && key == w.key
 }
 
-// loose is the work of a caller outside any reconcile that has begun a span of
-// its own; nil without one.
+// loose returns a work for a caller outside reconciles that has a span; nil without a span.
 func (k *Kit) loose(ctx context.Context, mode Mode) *work {
 	sc := trace.SpanContextFromContext(ctx)
 	if !sc.IsValid() {
@@ -242,8 +236,8 @@ func (k *Kit) loose(ctx context.Context, mode Mode) *work {
 	}
 }
 
-// offer makes the context of a write of this work. Without exact IDs it is the
-// context that the work itself follows from: there is a span behind that one.
+// offer returns the context for a write of this work. Without exact IDs, it is the context that the
+// work follows from, because that context has a span.
 func (w *work) offer(child lifeline.Child) trace.SpanContext {
 	if !w.exact() {
 		from := w.parent
@@ -262,9 +256,9 @@ func (w *work) offer(child lifeline.Child) trace.SpanContext {
 			Time:       above.Time,
 		})
 	}
-	// Derived from what the work follows from and not from its own span, which
-	// is another one in each reconcile: the same child written again for the
-	// same reason carries the same context.
+	// The context is derived from the work's parent. It is not derived from the work's own span,
+	// which differs in each reconcile. So the same child written again for the same reason carries
+	// the same context.
 	switch {
 	case w.parent.IsValid():
 		return lifeline.Derive(w.parent, child)
@@ -283,10 +277,9 @@ func (w *work) offer(child lifeline.Child) trace.SpanContext {
 	return lifeline.Claimed(sc, claim)
 }
 
-// anchored makes the same context for the same child as long as the object that
-// is being reconciled carries the same one; nil if offer does. Where nobody
-// knows what stands there, a healing must not bring a context of its own each
-// time.
+// anchored returns an Offer whose context for a child depends only on the child and the context of
+// the reconciled object. Otherwise an apply to an object of unknown state would write a new context
+// with every healing. nil means that offer is used unchanged.
 func (w *work) anchored() supply.Offer {
 	if !w.settled || w.kit.links || !w.exact() || !w.context.IsValid() {
 		return nil
@@ -297,8 +290,8 @@ func (w *work) anchored() supply.Offer {
 	return func(child lifeline.Child) trace.SpanContext { return lifeline.Derive(w.context, child) }
 }
 
-// linkedTraceID is the trace of all reconciles of one object for one context in
-// link mode.
+// linkedTraceID returns the trace ID for all reconciles of one object for one context, in link
+// mode.
 func linkedTraceID(sc trace.SpanContext, name string, key client.ObjectKey) trace.TraceID {
 	traceID, spanID := sc.TraceID(), sc.SpanID()
 	b := make([]byte, 0, 128)

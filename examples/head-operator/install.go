@@ -28,30 +28,30 @@ func (o *installOptions) register(flags *flag.FlagSet) {
 		&o.webhookURL,
 		"webhook-url",
 		"",
-		"where the API server finds the webhook, https://HOST:PORT; empty means no webhook",
+		"URL of the webhook for the API server, https://HOST:PORT; empty means no webhook",
 	)
-	flags.StringVar(&o.caFile, "ca-file", "", "PEM file of the authority that vouches for the webhook's certificate")
+	flags.StringVar(&o.caFile, "ca-file", "", "PEM file of the certificate authority for the webhook's certificate")
 	flags.StringVar(
 		&o.generateCert,
 		"generate-cert",
 		"",
-		"directory to write a self-signed certificate for the webhook to, instead of --ca-file",
+		"output directory for a self-signed certificate of the webhook, instead of --ca-file",
 	)
 }
 
 func (o *installOptions) validate() error {
 	switch {
 	case o.caFile != "" && o.generateCert != "":
-		return errors.New("--ca-file and --generate-cert: one of them, please")
+		return errors.New("--ca-file and --generate-cert cannot be used together")
 	case o.webhookURL == "" && (o.caFile != "" || o.generateCert != ""):
-		return errors.New("--webhook-url: needed for the certificate to be of use")
+		return errors.New("--webhook-url is required with --ca-file or --generate-cert")
 	case o.webhookURL != "" && o.caFile == "" && o.generateCert == "":
-		return errors.New("--webhook-url: needs --ca-file or --generate-cert")
+		return errors.New("--webhook-url requires --ca-file or --generate-cert")
 	}
 	return nil
 }
 
-// authority returns the PEM by which the API server shall verify the webhook.
+// authority returns the PEM for the API server's verification of the webhook.
 func (o *installOptions) authority() ([]byte, error) {
 	if o.generateCert != "" {
 		return install.GenerateCert(o.webhookURL, o.generateCert)
@@ -63,8 +63,8 @@ func (o *installOptions) authority() ([]byte, error) {
 	return ca, nil
 }
 
-// installCommand makes the operator's kinds, and a webhook that is served
-// outside the cluster, known to the cluster.
+// installCommand installs the operator's kinds, and the configuration of a webhook outside the
+// cluster.
 func installCommand(ctx context.Context, args []string, talk io.Writer) error {
 	var o installOptions
 	flags := flag.NewFlagSet("head-operator install", flag.ContinueOnError)
@@ -77,7 +77,7 @@ func installCommand(ctx context.Context, args []string, talk io.Writer) error {
 	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("cannot find a cluster: %w", err)
+		return fmt.Errorf("cannot load the cluster configuration: %w", err)
 	}
 	scheme, err := install.Scheme()
 	if err != nil {
@@ -85,7 +85,7 @@ func installCommand(ctx context.Context, args []string, talk io.Writer) error {
 	}
 	cluster, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		return fmt.Errorf("cannot reach the cluster: %w", err)
+		return fmt.Errorf("cannot create a client for the cluster: %w", err)
 	}
 
 	if err := install.CRDs(ctx, cluster); err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command head-operator runs the controllers of Heads and ChildAs and the
-// admission webhook of Heads, in a cluster or beside one. "head-operator
-// install" tells a cluster about them.
+// Command head-operator runs the controllers of Heads and ChildAs and the admission webhook of
+// Heads. It runs in a cluster or outside one. "head-operator install" installs the kinds and the
+// webhook configuration.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// command does what the arguments say until it is done or the context ends.
+// command runs the command in args until it ends or ctx ends.
 func command(ctx context.Context, args []string, talk io.Writer) error {
 	if len(args) > 0 && args[0] == "install" {
 		return installCommand(ctx, args[1:], talk)
@@ -38,7 +38,7 @@ func command(ctx context.Context, args []string, talk io.Writer) error {
 	return managerCommand(ctx, args, talk)
 }
 
-// parse reads the flags of one command, which takes no other arguments.
+// parse parses the flags of one command, which takes no other arguments.
 func parse(flags *flag.FlagSet, args []string, talk io.Writer) error {
 	flags.SetOutput(talk)
 	if err := flags.Parse(args); err != nil {
@@ -50,7 +50,7 @@ func parse(flags *flag.FlagSet, args []string, talk io.Writer) error {
 	return nil
 }
 
-// newScheme knows Kubernetes' own kinds and the operator's.
+// newScheme returns a scheme with Kubernetes' kinds and the operator's.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), demov1alpha1.AddToScheme(scheme))

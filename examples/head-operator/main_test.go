@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRefused holds that wrong arguments are named before anything is dialled.
+// TestRefused checks that invalid arguments are reported before any connection.
 func TestRefused(t *testing.T) {
 	cases := map[string]struct {
 		args []string
@@ -22,13 +22,13 @@ func TestRefused(t *testing.T) {
 			[]string{"install", "--webhook-url", "https://h:1", "--ca-file", "a", "--generate-cert", "b"},
 			"--ca-file and --generate-cert",
 		},
-		"Kubeconfig": {[]string{"--kubeconfig", "/nowhere"}, "cannot find a cluster"},
+		"Kubeconfig": {[]string{"--kubeconfig", "/nowhere"}, "cannot load the cluster configuration"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			err := command(t.Context(), tc.args, &bytes.Buffer{})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("head-operator %s: want an error about %q, got %v", strings.Join(tc.args, " "), tc.want, err)
+				t.Errorf("head-operator %s: want an error with %q, got %v", strings.Join(tc.args, " "), tc.want, err)
 			}
 		})
 	}

@@ -35,39 +35,39 @@ type managerOptions struct {
 
 func (o *managerOptions) register(flags *flag.FlagSet) {
 	config.RegisterFlags(flags)
-	flags.StringVar(&o.webhook.Host, "webhook-host", "", "address that the webhook listens on (default all)")
-	flags.IntVar(&o.webhook.Port, "webhook-port", 9443, "port that the webhook listens on; 0 means no webhook")
+	flags.StringVar(&o.webhook.Host, "webhook-host", "", "listen address of the webhook (default all)")
+	flags.IntVar(&o.webhook.Port, "webhook-port", 9443, "port of the webhook; 0 means no webhook")
 	flags.StringVar(&o.webhook.CertDir, "webhook-cert-dir", "", "directory of the webhook's tls.crt and tls.key")
-	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address that metrics are served on; 0 means none")
+	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address for metrics; 0 means none")
 	flags.StringVar(
 		&o.health,
 		"health-probe-bind-address",
 		"0",
-		"address that /healthz and /readyz are served on; 0 means none",
+		"address for /healthz and /readyz; 0 means none",
 	)
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several copies work at a time")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "use leader election, so that only one replica is active")
 	o.tracing.BindFlags(flags)
 	flags.BoolVar(
 		&o.linkMode,
 		"trace-links",
 		false,
-		"make each reconcile a trace of its own that links to its object's",
+		"start a new trace per reconcile, with a link to the object's trace",
 	)
 	flags.BoolVar(
 		&o.untraced,
 		"without-kit",
 		false,
-		"run without the tracing kit, as if the operator had never heard of it",
+		"run without the tracing kit",
 	)
 	flags.StringVar(
 		&o.leaderElectNS,
 		"leader-elect-namespace",
 		"",
-		"namespace of the lease (default in a cluster: the operator's own)",
+		"namespace of the lease (default in a cluster: the operator's namespace)",
 	)
 }
 
-// managerCommand runs the operator until the context ends.
+// managerCommand runs the operator until ctx ends.
 func managerCommand(ctx context.Context, args []string, talk io.Writer) error {
 	var o managerOptions
 	flags := flag.NewFlagSet("head-operator", flag.ContinueOnError)
@@ -91,21 +91,20 @@ func managerCommand(ctx context.Context, args []string, talk io.Writer) error {
 	return mgr.Start(ctx)
 }
 
-// flush sends the last spans; a collector that is down must not keep the
-// operator from ending.
+// flush sends the last spans. The timeout limits the wait for an unreachable collector.
 func flush(ctx context.Context, tracer *tracing.Tracing) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := tracer.Shutdown(ctx); err != nil {
-		ctrl.Log.Error(err, "spans were lost")
+		ctrl.Log.Error(err, "cannot send the last spans")
 	}
 }
 
-// manager returns a manager that has nothing to do yet.
+// manager returns a manager without controllers.
 func (o *managerOptions) manager(tracer *tracing.Tracing) (ctrl.Manager, error) {
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("cannot find a cluster: %w", err)
+		return nil, fmt.Errorf("cannot load the cluster configuration: %w", err)
 	}
 	scheme, err := newScheme()
 	if err != nil {
@@ -119,7 +118,7 @@ func (o *managerOptions) manager(tracer *tracing.Tracing) (ctrl.Manager, error) 
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "head-operator.demo.lifeline.dev",
 		LeaderElectionNamespace:       o.leaderElectNS,
-		LeaderElectionReleaseOnCancel: true, // the process ends with the manager
+		LeaderElectionReleaseOnCancel: true, // safe, because the process ends with the manager
 	}
 	if o.untraced {
 		return ctrl.NewManager(cfg, options)
@@ -136,7 +135,7 @@ func (o *managerOptions) kit(tracer *tracing.Tracing) []operator.Option {
 	return kit
 }
 
-// setup gives the manager its controllers, its webhook and its probes.
+// setup adds the controllers, the webhook and the probes to the manager.
 func (o *managerOptions) setup(mgr ctrl.Manager) error {
 	if err := (&controller.HeadReconciler{}).SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("cannot set up the Head controller: %w", err)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// fieldErrors are the kinds of field errors, as validation words them.
+// fieldErrors are the types of field errors, in the words of API validation.
 var fieldErrors = []string{
 	"Not found", "Required value", "Duplicate value", "Invalid value", "Unsupported value", "Forbidden",
 	"Too long", "Too many", "Too few", "Too short", "Internal error", "Invalid type",
 }
 
-// details are what validation says of a value without quoting it.
+// details are validation messages that do not quote a value.
 var details = []string{
 	"field is immutable",
 	"field is immutable when `selector` is updated",
@@ -36,19 +36,19 @@ var details = []string{
 	"is immutable",
 }
 
-// keyed are the maps whose keys, in brackets, are names.
+// keyed are the maps with harmless keys in brackets.
 var keyed = []string{"annotations", "labels", "matchLabels", "nodeSelector", "limits", "requests", "hard"}
 
 var (
 	pathForm = regexp.MustCompile(`^` + path)
 	bracket  = regexp.MustCompile(brackets)
-	// index and item are brackets that hold no value; key is a map's.
+	// index matches brackets without a confidential value. key matches the key of a map.
 	index = regexp.MustCompile(`^\[(?:[0-9]+|name="` + name + `"|…)\]$`)
 	key   = regexp.MustCompile(`^\[` + name + `\]$`)
 )
 
-// cleanField is a field's path. Sets and lists of maps have values in brackets,
-// which are dropped.
+// cleanField returns the path of a field. It removes the values of sets and list maps from
+// brackets.
 func cleanField(text string, _ int) string {
 	var b strings.Builder
 	end := 0
@@ -67,8 +67,8 @@ func cleanField(text string, _ int) string {
 	return b.String()
 }
 
-// cleanFields keeps the field errors at the beginning of a list, up to the first
-// value: in or behind that, anything may look like a field error.
+// cleanFields keeps the field errors before the first value in a list. In a value or after it, any
+// text could look like a field error.
 func cleanFields(text string, depth int) string {
 	text, list := strings.CutPrefix(text, "[")
 	if rest, found := strings.CutPrefix(text, ": "); found {
@@ -94,9 +94,8 @@ func cleanFields(text string, depth int) string {
 	return out
 }
 
-// fieldError reads one "path: Kind of error", with its detail if that is known.
-// ended says that nothing of the error is left in rest. In a list, the end of the
-// text belongs to another error.
+// fieldError parses one "path: Kind of error", with its detail if known. ended reports that rest
+// contains nothing more of this error. In a list, the end of the text can belong to another error.
 func fieldError(text string, list bool) (one, rest string, ended bool) {
 	field := pathForm.FindString(text)
 	if field == "" {
@@ -120,7 +119,7 @@ func fieldError(text string, list bool) (one, rest string, ended bool) {
 	return "", text, false
 }
 
-// detail returns the known detail that text begins or ends with, if it may.
+// detail returns the known detail at the start or the end of text, where begins and ends allow it.
 func detail(text string, begins, ends bool) string {
 	for _, d := range details {
 		if begins && strings.HasPrefix(text, ": "+d) || ends && strings.HasSuffix(text, ": "+d) {
@@ -130,9 +129,9 @@ func detail(text string, begins, ends bool) string {
 	return ""
 }
 
-// cleanTyped is an error of server-side apply about one field.
+// cleanTyped cleans a server-side apply error about one field.
 func cleanTyped(text string, _ int) string {
-	// Several errors come with a line each; the first is kept.
+	// Several errors have a line each; only the first is kept.
 	text, several := strings.CutPrefix(text, "errors:\n  ")
 	field := pathForm.FindString(text)
 	if field == "" {
@@ -144,7 +143,7 @@ func cleanTyped(text string, _ int) string {
 	return cleanField(field, 0) + ": " + Withheld
 }
 
-// cleanConflicts are the fields that other managers own, with the managers.
+// cleanConflicts cleans a list of fields with their managers.
 func cleanConflicts(text string, depth int) string {
 	const conflict = "conflict with "
 	parts := strings.SplitN(text, ", "+conflict, maxParts)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package message keeps the harmless part of the messages that a cluster sends:
-// of refused requests, of conditions and container states, of Events, and of the
-// errors in other components' spans.
+// Package message removes confidential text from the messages of a cluster: refused requests,
+// conditions, container states, Events, and errors in the spans of other components.
 //
-// Such messages quote values: the data of a Secret, environment variables,
-// arguments, annotations, the output of a command. So a message is kept only where
-// it fits one of the known sentences in templates.txt, and of that only the parts
-// whose form is known, such as names, numbers and image references. A refusal is
-// built from the causes of its Status. Everything else is replaced by [Withheld].
+// Such messages can quote Secret data, environment variables, arguments, annotations or command
+// output. Therefore a message is kept only if it matches a known sentence in templates.txt. Only
+// parts with a known form are kept, such as names, numbers and image references. A refusal is built
+// from the causes of its Status. [Withheld] replaces everything else.
 //
-// Cleaning is idempotent: a clean message stays as it is.
+// Cleaning is idempotent: a clean message does not change.
 package message
 
 import (
@@ -18,28 +16,29 @@ import (
 	"strings"
 )
 
-// Withheld stands where text was dropped.
+// Withheld replaces removed text.
 const Withheld = "(text withheld)"
 
 const (
-	// maxInput bounds a message that is read, and maxOutput what is kept of one. A
-	// longer one is withheld.
+	// maxInput is the maximum length of an input message, and maxOutput that of a clean one, in
+	// bytes. A longer message becomes Withheld.
 	maxInput  = 4 << 10
 	maxOutput = 1 << 10
-	// maxDepth bounds messages within messages.
+	// maxDepth limits nested messages.
 	maxDepth = 12
-	// maxParts bounds the parts of a list in a message.
+	// maxParts limits the items of a list in a message.
 	maxParts = 64
 )
 
-// Clean returns the harmless part of a message of the API server, a webhook or a
-// controller, or "" for "". It has at most 1024 bytes.
+// Clean returns a message of the API server, a webhook or a controller without confidential text.
+// It returns "" for "", and at most 1024 bytes.
 func Clean(text string) string {
 	return bounded(clean(text, 0))
 }
 
-// Termination returns the harmless part of the message of a container that ended
-// for a reason. Unless the container could not start, a program wrote it.
+// Termination returns the termination message of a container without confidential text. Such a
+// message comes from a program unless the container could not start. Therefore only the reasons of
+// a failed start keep text.
 func Termination(reason, text string) string {
 	switch reason {
 	case "StartError", "ContainerCannotRun", "ContainerStatusUnknown":
@@ -58,14 +57,14 @@ func bounded(text string) string {
 	return text
 }
 
-// clean is Clean for a message within depth others.
+// clean is Clean for a message at a nesting depth, without the limit on the output.
 func clean(text string, depth int) string { return cleanBy(text, depth, general, network) }
 
 func cleanNetwork(text string, depth int) string { return cleanBy(text, depth, network) }
 
 func cleanProbed(text string, depth int) string { return cleanBy(text, depth, probe, network) }
 
-// cleanBy cleans by the templates of some groups.
+// cleanBy tries the templates of the given groups in order.
 func cleanBy(text string, depth int, groups ...string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || text == Withheld {
@@ -82,8 +81,8 @@ func cleanBy(text string, depth int, groups ...string) string {
 	return Withheld
 }
 
-// Reason returns a reason of a Status, a condition or an Event if it is one word as
-// the Kubernetes API conventions prescribe, and else Withheld.
+// Reason returns the reason of a Status, a condition or an Event, if it is one word as the
+// Kubernetes API conventions prescribe. Otherwise it returns Withheld.
 func Reason(s string) string {
 	if s == "" || len(s) <= maxReason && reason.MatchString(s) {
 		return s
@@ -91,7 +90,7 @@ func Reason(s string) string {
 	return Withheld
 }
 
-// WithReason puts a reason before a clean message, if it is one.
+// WithReason returns text with reason as a prefix, if Reason accepts it.
 func WithReason(reason, text string) string {
 	if reason = Reason(reason); reason == "" || reason == Withheld {
 		return text
@@ -101,5 +100,5 @@ func WithReason(reason, text string) string {
 
 const maxReason = 64
 
-// reason is a word in CamelCase, of letters alone, or a constant in capitals.
+// reason matches a CamelCase word, a lower-case word of letters, or a constant in capitals.
 var reason = regexp.MustCompile(`^(?:[A-Z][A-Za-z0-9]*|[a-z]+|[A-Z][A-Z0-9_]*)$`)

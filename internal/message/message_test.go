@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// canary stands for a value that must not be kept.
+// canary stands for a confidential value.
 const canary = "cNrYhunter2"
 
-// TestClean has messages as Kubernetes 1.36 words them.
+// TestClean cleans messages with the wording of Kubernetes 1.36.
 func TestClean(t *testing.T) {
-	// same stands for a message that is kept whole.
+	// same marks a message that must not change.
 	const same = "="
 	cases := map[string]struct{ in, want string }{
 		"empty":       {"", ""},
@@ -23,55 +23,75 @@ func TestClean(t *testing.T) {
 		"not found": {`deployments.apps "web" not found`, same},
 		"exists":    {`configmaps "web" already exists`, same},
 		"modified": {
-			`Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version and try again`,
+			`Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply ` +
+				`your changes to the latest version and try again`,
 			same,
 		},
 		"quota": {
-			`pods "web-7c9-" is forbidden: exceeded quota: small, requested: pods=1,requests.cpu=500m, used: pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1200m`,
+			`pods "web-7c9-" is forbidden: exceeded quota: small, requested: pods=1,requests.cpu=500m, used: ` +
+				`pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1200m`,
 			same,
 		},
 		"quota, nothing": {
-			`pods "web" is forbidden: failed quota: small: must specify limits.cpu for: web,side; requests.memory for: web`,
+			`pods "web" is forbidden: failed quota: small: must specify limits.cpu for: web,side; requests.memory ` +
+				`for: web`,
 			same,
 		},
 		"limit range": {
-			`pods "web" is forbidden: [maximum cpu usage per Container is 1, but limit is 2, minimum memory usage per Pod is 1Gi.  No request is specified]`,
+			`pods "web" is forbidden: [maximum cpu usage per Container is 1, but limit is 2, minimum memory usage ` +
+				`per Pod is 1Gi.  No request is specified]`,
 			same,
 		},
 		"right": {
-			`pods is forbidden: User "system:serviceaccount:shop:robot" cannot list resource "pods" in API group "" in the namespace "shop"`,
+			`pods is forbidden: User "system:serviceaccount:shop:robot" cannot list resource "pods" in API group ` +
+				`"" in the namespace "shop"`,
 			same,
 		},
 		"right, reason": {
-			`deployments.apps "web" is forbidden: User "alice@example.com" cannot patch resource "deployments" in API group "apps" in the namespace "shop": ` + canary,
-			`deployments.apps "web" is forbidden: User "alice@example.com" cannot patch resource "deployments" in API group "apps" in the namespace "shop": ` + Withheld,
+			`deployments.apps "web" is forbidden: User "alice@example.com" cannot patch resource "deployments" in ` +
+				`API group "apps" in the namespace "shop": ` + canary,
+			`deployments.apps "web" is forbidden: User "alice@example.com" cannot patch resource "deployments" in ` +
+				`API group "apps" in the namespace "shop": ` + Withheld,
 		},
 		"namespace ends": {
 			`pods "web" is forbidden: unable to create new content in namespace shop because it is being terminated`,
 			same,
 		},
 		"pod security": {
-			`pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "web" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "web" must set securityContext.capabilities.drop=["ALL"]), seccompProfile (pod or container "` + canary + `")`,
-			`pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false, unrestricted capabilities, seccompProfile ` + Withheld,
+			`pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false ` +
+				`(container "web" must set securityContext.allowPrivilegeEscalation=false), unrestricted ` +
+				`capabilities (container "web" must set securityContext.capabilities.drop=["ALL"]), ` +
+				`seccompProfile (pod or container "` + canary + `")`,
+			`pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != ` +
+				`false, unrestricted capabilities, seccompProfile ` + Withheld,
 		},
 		"webhook": {
 			`admission webhook "policy.example.com" denied the request: env PASSWORD=` + canary,
 			`admission webhook "policy.example.com" denied the request: ` + Withheld,
 		},
 		"webhook, down": {
-			`Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.shop.svc:443/check?token=` + canary + `": dial tcp 10.0.0.7:443: connect: connection refused`,
-			`Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.shop.svc:443": dial tcp 10.0.0.7:443: connect: connection refused`,
+			`Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post ` +
+				`"https://policy.shop.svc:443/check?token=` + canary + `": dial tcp 10.0.0.7:443: connect: ` +
+				`connection refused`,
+			`Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post ` +
+				`"https://policy.shop.svc:443": dial tcp 10.0.0.7:443: connect: connection refused`,
 		},
 		"policy": {
-			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` + canary,
-			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` + Withheld,
+			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
+				`request: ` + canary,
+			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
+				`request: ` + Withheld,
 		},
 		"invalid": {
-			`Deployment.apps "web" is invalid: [spec.replicas: Required value, spec.template.spec.containers[0].env[0].value: Invalid value: "` + canary + `, x.` + canary + `: Required value", spec.x: Required value]`,
-			`Deployment.apps "web" is invalid: spec.replicas: Required value, spec.template.spec.containers[0].env[0].value: Invalid value ` + Withheld,
+			`Deployment.apps "web" is invalid: [spec.replicas: Required value, ` +
+				`spec.template.spec.containers[0].env[0].value: Invalid value: "` + canary + `, x.` +
+				canary + `: Required value", spec.x: Required value]`,
+			`Deployment.apps "web" is invalid: spec.replicas: Required value, ` +
+				`spec.template.spec.containers[0].env[0].value: Invalid value ` + Withheld,
 		},
 		"immutable": {
-			`Job.batch "once" is invalid: spec.template: Invalid value: {"spec":{"containers":[{"env":[{"value":"` + canary + `"}]}]}}: field is immutable`,
+			`Job.batch "once" is invalid: spec.template: Invalid value: ` +
+				`{"spec":{"containers":[{"env":[{"value":"` + canary + `"}]}]}}: field is immutable`,
 			`Job.batch "once" is invalid: spec.template: Invalid value: field is immutable ` + Withheld,
 		},
 		"not its detail": {
@@ -83,7 +103,8 @@ func TestClean(t *testing.T) {
 			same,
 		},
 		"typed, several": {
-			"failed to create typed patch object (/web; /v1, Kind=Node): errors:\n  .spec.x: field not declared in schema\n  .y: " + canary,
+			"failed to create typed patch object (/web; /v1, Kind=Node): errors:\n  .spec.x: field not declared " +
+				"in schema\n  .y: " + canary,
 			`failed to create typed patch object (/web; /v1, Kind=Node): .spec.x: ` + Withheld,
 		},
 		"IPv6": {`Readiness probe failed: dial tcp [fd00::1]:8080: connect: connection refused`, same},
@@ -93,15 +114,22 @@ func TestClean(t *testing.T) {
 		},
 		"stranger": {
 			`pods is forbidden: User "Jane Doe" cannot list resource "pods" in API group "" in the namespace "shop"`,
-			`pods is forbidden: User "` + Withheld + `" cannot list resource "pods" in API group "" in the namespace "shop"`,
+			`pods is forbidden: User "` + Withheld + `" cannot list resource "pods" in API group "" in the ` +
+				`namespace "shop"`,
 		},
 		"denied exec": {
-			`Error: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "/nope": permission denied: unknown`,
-			`Error: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "` + Withheld + `": permission denied: unknown`,
+			`Error: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc ` +
+				`create failed: unable to start container process: error during container init: exec: "/nope": ` +
+				`permission denied: unknown`,
+			`Error: failed to create containerd task: failed to create shim task: OCI runtime create failed: runc ` +
+				`create failed: unable to start container process: error during container init: ` +
+				`exec: "` + Withheld + `": permission denied: unknown`,
 		},
 		"pod, changed": {
-			"Pod \"web\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.tolerations`\n- env: " + canary,
-			"Pod \"web\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image` " + Withheld,
+			"Pod \"web\" is invalid: spec: Forbidden: pod updates may not change fields other than " +
+				"`spec.containers[*].image`,`spec.tolerations`\n- env: " + canary,
+			"Pod \"web\" is invalid: spec: Forbidden: pod updates may not change fields other than " +
+				"`spec.containers[*].image` " + Withheld,
 		},
 		"set": {
 			`Head.example.com "h" is invalid: spec.args[="` + canary + `"]: Duplicate value`,
@@ -113,27 +141,34 @@ func TestClean(t *testing.T) {
 			`Secret "s" is invalid: ` + Withheld,
 		},
 		"secrets": {
-			`secrets "s" is forbidden: exceeded quota: small, requested: secrets=1, used: secrets=2, limited: secrets=2`,
+			`secrets "s" is forbidden: exceeded quota: small, requested: secrets=1, used: secrets=2, limited: ` +
+				`secrets=2`,
 			`secrets "s" is forbidden: ` + Withheld,
 		},
 		"whole object": {
-			`Head.example.com "h" is invalid: : ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` + canary,
-			`Head.example.com "h" is invalid: : ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` + Withheld,
+			`Head.example.com "h" is invalid: : ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
+				`request: ` + canary,
+			`Head.example.com "h" is invalid: : ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
+				`request: ` + Withheld,
 		},
 		"decoding": {
-			`Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal object into Go struct field EnvVar.spec.template.spec.containers.env.value of type string`,
+			`Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal object into Go ` +
+				`struct field EnvVar.spec.template.spec.containers.env.value of type string`,
 			same,
 		},
 		"decoding, quoted": {
-			`Deployment in version "v1" cannot be handled as a Deployment: quantities must match the regular expression, error found in #10 byte of ...|"` + canary + `"|...`,
+			`Deployment in version "v1" cannot be handled as a Deployment: quantities must match the regular ` +
+				`expression, error found in #10 byte of ...|"` + canary + `"|...`,
 			`Deployment in version "v1" cannot be handled as a Deployment: ` + Withheld,
 		},
 		"strict": {
-			`Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.foo", unknown field "spec.template.bar"`,
+			`Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field ` +
+				`"spec.foo", unknown field "spec.template.bar"`,
 			same,
 		},
 		"apply, conflict": {
-			`Apply failed with 1 conflict: conflict with "kubectl" using apps/v1: .spec.template.spec.containers[name="web"].image`,
+			`Apply failed with 1 conflict: conflict with "kubectl" using apps/v1: ` +
+				`.spec.template.spec.containers[name="web"].image`,
 			same,
 		},
 		"apply, conflicts": {
@@ -141,22 +176,30 @@ func TestClean(t *testing.T) {
 			"Apply failed with 2 conflicts: " + Withheld,
 		},
 		"apply, wrong": {
-			`failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="web"].env: expected list, got &{` + canary + `}`,
-			`failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="web"].env: ` + Withheld,
+			`failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): ` +
+				`.spec.template.spec.containers[name="web"].env: expected list, got &{` + canary + `}`,
+			`failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): ` +
+				`.spec.template.spec.containers[name="web"].env: ` + Withheld,
 		},
 		"eviction": {`Cannot evict pod as it would violate the pod's disruption budget.`, same},
 		"unmarshalled number": {
-			`Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32`,
-			`Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number ` + Withheld + ` into Go struct field DeploymentSpec.spec.replicas of type int32`,
+			`Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number 1.5 into ` +
+				`Go struct field DeploymentSpec.spec.replicas of type int32`,
+			`Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal ` +
+				`number ` + Withheld + ` into Go struct field DeploymentSpec.spec.replicas of type int32`,
 		},
 
 		"scheduling": {
-			`0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {node.kubernetes.io/not-ready: }. preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.`,
+			`0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint ` +
+				`{node.kubernetes.io/not-ready: }. preemption: 0/3 nodes are available: 1 No preemption victims ` +
+				`found for incoming pod, 2 Preemption is not helpful for scheduling.`,
 			same,
 		},
 		"scheduling, plugin": {
-			`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. 1 node(s) dislike ` + canary + `, 2 Too many pods.`,
-			`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. 1 ` + Withheld + `, 2 Too many pods.`,
+			`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. 1 node(s) ` +
+				`dislike ` + canary + `, 2 Too many pods.`,
+			`0/3 nodes are available: pod has unbound immediate ` +
+				`PersistentVolumeClaims. 1 ` + Withheld + `, 2 Too many pods.`,
 		},
 		"rollout": {`ReplicaSet "web-7c94b956c7" has timed out progressing.`, same},
 		"replica failure": {
@@ -164,27 +207,35 @@ func TestClean(t *testing.T) {
 			same,
 		},
 		"creating": {
-			`Error creating: Pod "web-x" is invalid: spec.containers[0].env[0].name: Invalid value: "` + canary + `": a valid environment variable name`,
+			`Error creating: Pod "web-x" is invalid: spec.containers[0].env[0].name: Invalid ` +
+				`value: "` + canary + `": a valid environment variable name`,
 			`Error creating: Pod "web-x" is invalid: spec.containers[0].env[0].name: Invalid value ` + Withheld,
 		},
 		"set, created": {"create Pod db-0 in StatefulSet db successful", same},
 		"unready":      {"containers with unready status: [web side]", same},
 		"evicted": {
-			"The node was low on resource: memory. Threshold quantity: 100Mi, available: 52488Ki. Container web was using 20Mi, request is 0, has larger consumption of memory. ",
-			"The node was low on resource: memory. Threshold quantity: 100Mi, available: 52488Ki. Container web was using 20Mi, request is 0, has larger consumption of memory.",
+			"The node was low on resource: memory. Threshold quantity: 100Mi, available: 52488Ki. Container web " +
+				"was using 20Mi, request is 0, has larger consumption of memory. ",
+			"The node was low on resource: memory. Threshold quantity: 100Mi, available: 52488Ki. Container web " +
+				"was using 20Mi, request is 0, has larger consumption of memory.",
 		},
 		"pulled": {
 			`Successfully pulled image "10.0.0.1:5000/app:v1" in 2.9s (2.9s including waiting). Image size: 123 bytes.`,
 			same,
 		},
 		"pull failed": {
-			`Failed to pull image "10.0.0.1:5000/app:nope": rpc error: code = NotFound desc = failed to pull and unpack image "10.0.0.1:5000/app:nope": failed to resolve image: 10.0.0.1:5000/app:nope: not found`,
+			`Failed to pull image "10.0.0.1:5000/app:nope": rpc error: code = NotFound desc = failed to pull and ` +
+				`unpack image "10.0.0.1:5000/app:nope": failed to resolve image: 10.0.0.1:5000/app:nope: not found`,
 			same,
 		},
 		"no key": {"couldn't find key password in Secret shop/db", same},
 		"no command": {
-			`failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "` + canary + `": executable file not found in $PATH: unknown`,
-			`failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: "` + Withheld + `": executable file not found in $PATH: unknown`,
+			`failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create ` +
+				`failed: unable to start container process: error during container init: ` +
+				`exec: "` + canary + `": executable file not found in $PATH: unknown`,
+			`failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create ` +
+				`failed: unable to start container process: error during container init: ` +
+				`exec: "` + Withheld + `": executable file not found in $PATH: unknown`,
 		},
 		"crash": {
 			"back-off 10s restarting failed container=web pod=web-1_shop(3c5a4e3e-0d4c-4c3e-9d0a-1d2f3a4b5c6d)",
@@ -196,11 +247,13 @@ func TestClean(t *testing.T) {
 			"Liveness probe failed: " + Withheld,
 		},
 		"probe, token": {
-			`Readiness probe failed: Get "http://10.1.0.3:8080/ready?token=` + canary + `": dial tcp 10.1.0.3:8080: connect: connection refused`,
+			`Readiness probe failed: Get "http://10.1.0.3:8080/ready?token=` + canary + `": dial tcp ` +
+				`10.1.0.3:8080: connect: connection refused`,
 			`Readiness probe failed: Get "http://10.1.0.3:8080": dial tcp 10.1.0.3:8080: connect: connection refused`,
 		},
 		"hook": {
-			`Exec lifecycle hook ([sh -c ` + canary + `]) for Container "web" in Pod "web_shop(1)" failed - error: ` + canary,
+			`Exec lifecycle hook ([sh -c ` + canary + `]) for Container "web" in Pod "web_shop(1)" failed - ` +
+				`error: ` + canary,
 			"Exec lifecycle hook " + Withheld,
 		},
 		"exec plugin": {
@@ -208,12 +261,15 @@ func TestClean(t *testing.T) {
 			"getting credentials: " + Withheld,
 		},
 		"sync": {
-			`failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 10s restarting failed container=app pod=web_shop(1)"`,
+			`failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 10s restarting failed ` +
+				`container=app pod=web_shop(1)"`,
 			same,
 		},
 		"sync, quoted": {
-			`failed to "StartContainer" for "app" with RunContainerError: "exec: \"` + canary + `\": permission denied"`,
-			`failed to "StartContainer" for "app" with RunContainerError: "exec: \"` + Withheld + `\": permission denied"`,
+			`failed to "StartContainer" for "app" with RunContainerError: "exec: \"` + canary + `\": permission ` +
+				`denied"`,
+			`failed to "StartContainer" for "app" with RunContainerError: "exec: \"` + Withheld + `\": permission ` +
+				`denied"`,
 		},
 		"mount": {`MountVolume.SetUp failed for volume "tls" : secret "tls" not found`, same},
 		"job": {
@@ -238,17 +294,17 @@ func TestClean(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, want)
 			}
 			if strings.Contains(got, canary) {
-				t.Error("it leaks")
+				t.Error("the canary is in the output")
 			}
 			if again := Clean(got); again != got {
-				t.Errorf("cleaned again: %q", again)
+				t.Errorf("a second Clean changed it to %q", again)
 			}
 		})
 	}
 }
 
-// TestQuotesOfPrograms: what a program, a webhook or a person wrote is dropped,
-// though it looks like a sentence of Kubernetes.
+// TestQuotesOfPrograms checks that the words of a program, a webhook or a person are removed, even
+// if they look like a sentence of Kubernetes.
 func TestQuotesOfPrograms(t *testing.T) {
 	for _, text := range []string{
 		`Liveness probe failed: token "VALUE" is invalid`,
@@ -284,7 +340,11 @@ func TestQuotesOfPrograms(t *testing.T) {
 
 func TestTermination(t *testing.T) {
 	const start = `exec: "x": executable file not found in $PATH: unknown`
-	for reason, want := range map[string]string{"StartError": `exec: "` + Withheld + `": executable file not found in $PATH: unknown`, "Error": Withheld, "": Withheld} {
+	for reason, want := range map[string]string{
+		"StartError": `exec: "` + Withheld + `": executable file not found in $PATH: unknown`,
+		"Error":      Withheld,
+		"":           Withheld,
+	} {
 		if got := Termination(reason, start); got != want {
 			t.Errorf("%s: got %q, want %q", reason, got, want)
 		}
@@ -294,7 +354,7 @@ func TestTermination(t *testing.T) {
 	}
 }
 
-// TestTemplates: each template compiles, and what it lets through stays as it is.
+// TestTemplates checks that each template compiles and that its output is stable.
 func TestTemplates(t *testing.T) {
 	examples := strings.NewReplacer(
 		"<bare>",
@@ -391,7 +451,7 @@ func TestTemplates(t *testing.T) {
 		}
 		for _, slot := range slotName.FindAllString(line, -1) {
 			if _, ok := slots[strings.Trim(slot, "<>")]; !ok {
-				t.Errorf("%q has a slot that does not exist: %s", line, slot)
+				t.Errorf("%q has the unknown slot %s", line, slot)
 			}
 		}
 		example := before + strings.TrimSpace(examples.Replace(line))
@@ -434,7 +494,8 @@ func BenchmarkClean(b *testing.B) {
 		"Deployment does not have minimum availability.",
 		"Container started",
 		`Successfully pulled image "10.0.0.1:5000/app:v1" in 2.9s (2.9s including waiting). Image size: 123 bytes.`,
-		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version and try again`,
+		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your ` +
+			`changes to the latest version and try again`,
 		"Certificate is up to date and has not expired",
 	}
 	b.ReportAllocs()

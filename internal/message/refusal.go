@@ -7,31 +7,29 @@ import (
 	"strings"
 )
 
-// Status is what the API server answers to a request that it refuses
-// (metav1.Status).
+// Status is the API server's response to a refused request (metav1.Status).
 type Status struct {
-	// Resource is the plural resource that was asked for, such as "secrets"; empty
-	// if that is not known.
+	// Resource is the plural resource of the request, such as "secrets"; empty if unknown.
 	Resource string
-	// Kind and Name are those of the Status' details. Kind may be a resource.
+	// Kind and Name come from the details of the Status. Kind may be a resource.
 	Kind, Name string
 	Message    string
 	Causes     []Cause
 }
 
-// Cause is one of the causes in a Status' details.
+// Cause is an entry of the causes in the details of a Status.
 type Cause struct {
 	// Reason is a metav1.CauseType, such as "FieldValueInvalid".
 	Reason string
-	// Field is the path of the field that is at fault, if it is one.
+	// Field is usually the path of the invalid field.
 	Field   string
 	Message string
 }
 
-// maxCauses bounds the causes that a sentence names.
+// maxCauses limits the causes in a sentence.
 const maxCauses = 8
 
-// causeWords are the words for the causes that name a field.
+// causeWords maps the causes about a field to the words of API validation.
 var causeWords = map[string]string{
 	"FieldValueNotFound":     "Not found",
 	"FieldValueRequired":     "Required value",
@@ -47,9 +45,9 @@ var causeWords = map[string]string{
 	"InternalError":          "Internal error",
 }
 
-// Confidential reports whether nothing may be kept of a message about objects of
-// this kind: Secrets and ConfigMaps. kind is a kind or a resource, with or without
-// subresource and version.
+// Confidential reports whether messages about objects of this kind must be removed completely. That
+// is so for Secrets and ConfigMaps. kind is a kind or a resource, with or without subresource and
+// version.
 func Confidential(kind string) bool {
 	kind, _, _ = strings.Cut(kind, "/")
 	switch strings.ToLower(kind) {
@@ -59,9 +57,8 @@ func Confidential(kind string) bool {
 	return false
 }
 
-// Refusal returns one sentence about a refused request: its message where that is
-// known to be harmless, and else the fields at fault. It is Withheld for Secrets
-// and ConfigMaps, and "" for a Status that says nothing. It has at most 1024 bytes.
+// Refusal returns one sentence about a refused request: the clean message, or the invalid fields.
+// It returns Withheld for Secrets and ConfigMaps, "" for an empty Status, and at most 1024 bytes.
 func Refusal(s Status) string {
 	return bounded(refusal(s))
 }
@@ -109,8 +106,8 @@ var (
 	webhookForm = regexp.MustCompile(`^admission webhook "` + object + `" denied the request: `)
 )
 
-// subject is what precedes the fields at fault: the kind and name of an invalid
-// object, or the webhook that refused it.
+// subject returns the beginning of a sentence about invalid fields: the kind and name of the
+// object, or the webhook.
 func subject(text string) string {
 	if head := invalidForm.FindString(text); head != "" {
 		return head
@@ -118,9 +115,9 @@ func subject(text string) string {
 	return webhookForm.FindString(text) + "invalid fields: "
 }
 
-// sentence is what may be kept of a cause, and what it is about: a "field", a
-// "conflict" with another manager, or a disruption "budget". Other causes are
-// whatever a webhook or a server wrote. whole says that nothing was dropped.
+// sentence returns the harmless part of a cause, and its topic: a "field", a "conflict" with
+// another manager, or a disruption "budget". A cause of any other type can contain arbitrary text
+// of a webhook or a server. whole reports that nothing was removed.
 func (c Cause) sentence() (text, about string, whole bool) {
 	if len(c.Field) > maxInput || len(c.Message) > maxInput {
 		return "", "", false

@@ -38,7 +38,8 @@ func TestRefusal(t *testing.T) {
 		"not found": {Status{Resource: "pods", Message: `pods "web" not found`}, `pods "web" not found`},
 		"invalid": {
 			Status{Message: `Deployment.apps "web" is invalid: ` + canary, Causes: []Cause{invalid}},
-			`Deployment.apps "web" is invalid: spec.template.spec.containers[0].env[0].value: Invalid value ` + Withheld,
+			`Deployment.apps "web" is invalid: spec.template.spec.containers[0].env[0].value: Invalid ` +
+				`value ` + Withheld,
 		},
 		"hostile name": {
 			Status{Message: `Deployment.apps "web ` + canary + `" is invalid: x`, Causes: []Cause{invalid}},
@@ -73,7 +74,8 @@ func TestRefusal(t *testing.T) {
 		},
 		"conflicts": {
 			Status{
-				Message: "Apply failed with 2 conflicts: conflicts with \"kubectl\" using apps/v1:\n- .spec.a\n- .spec.b",
+				Message: "Apply failed with 2 conflicts: conflicts with \"kubectl\" using apps/v1:\n- .spec.a\n- " +
+					".spec.b",
 				Causes: []Cause{
 					{
 						Reason:  "FieldManagerConflict",
@@ -87,7 +89,8 @@ func TestRefusal(t *testing.T) {
 					},
 				},
 			},
-			`Apply failed: conflict with "kubectl" using apps/v1: .spec.a, conflict with "helm" with subresource "scale" using apps/v1: .spec.b[…]`,
+			`Apply failed: conflict with "kubectl" using apps/v1: .spec.a, conflict with "helm" with subresource ` +
+				`"scale" using apps/v1: .spec.b[…]`,
 		},
 		"budget": {
 			Status{
@@ -99,12 +102,14 @@ func TestRefusal(t *testing.T) {
 					},
 				},
 			},
-			"Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 2 healthy pods and has 2 currently",
+			"Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 2 " +
+				"healthy pods and has 2 currently",
 		},
 		"webhook, field": {
 			Status{
-				Message: `admission webhook "v.example.com" denied the request: Foo.example.com "x" is invalid: spec.y: Required value`,
-				Causes:  []Cause{{Reason: "FieldValueRequired", Field: "spec.y", Message: "Required value"}},
+				Message: `admission webhook "v.example.com" denied the request: Foo.example.com "x" is invalid: ` +
+					`spec.y: Required value`,
+				Causes: []Cause{{Reason: "FieldValueRequired", Field: "spec.y", Message: "Required value"}},
 			},
 			`admission webhook "v.example.com" denied the request: invalid fields: spec.y: Required value`,
 		},
@@ -137,7 +142,9 @@ func TestRefusal(t *testing.T) {
 		},
 		"many": {
 			Status{Message: `Pod "x" is invalid: y`, Causes: many},
-			`Pod "x" is invalid: spec.a: Required value, spec.aa: Required value, spec.aaa: Required value, spec.aaaa: Required value, spec.aaaaa: Required value, spec.aaaaaa: Required value, spec.aaaaaaa: Required value, spec.aaaaaaaa: Required value ` + Withheld,
+			`Pod "x" is invalid: spec.a: Required value, spec.aa: Required value, spec.aaa: Required value, ` +
+				`spec.aaaa: Required value, spec.aaaaa: Required value, spec.aaaaaa: Required value, ` +
+				`spec.aaaaaaa: Required value, spec.aaaaaaaa: Required value ` + Withheld,
 		},
 	}
 	for name, c := range cases {
@@ -147,10 +154,10 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			if strings.Contains(got, canary) {
-				t.Error("it leaks")
+				t.Error("the canary is in the output")
 			}
 			if again := Clean(got); again != got {
-				t.Errorf("cleaned again: %q", again)
+				t.Errorf("a second Clean changed it to %q", again)
 			}
 		})
 	}
@@ -159,12 +166,12 @@ func TestRefusal(t *testing.T) {
 func TestConfidential(t *testing.T) {
 	for _, kind := range []string{"secrets", "Secret", "configmaps", "ConfigMap", "SecretList"} {
 		if !Confidential(kind) {
-			t.Errorf("%s is not", kind)
+			t.Errorf("Confidential(%q) = false", kind)
 		}
 	}
 	for _, kind := range []string{"", "pods", "ExternalSecret", "secretstores"} {
 		if Confidential(kind) {
-			t.Errorf("%s is", kind)
+			t.Errorf("Confidential(%q) = true", kind)
 		}
 	}
 }

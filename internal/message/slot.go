@@ -8,26 +8,28 @@ import (
 	"strings"
 )
 
-// slot is a place in a template: which text fits it, and how much of that is kept.
+// slot is a placeholder in a template.
 type slot struct {
-	// form is a regular expression without capturing groups.
+	// form is the regular expression of matching text, without capturing groups.
 	form string
-	// clean returns what is kept; nil keeps everything.
+	// clean returns the harmless part of the text; nil keeps all of it.
 	clean func(text string, depth int) string
-	// kind: the slot holds a kind or a resource.
+	// kind means that the text is a kind or a resource.
 	kind bool
 }
 
 const (
-	// name is any name of an object, a volume or a plugin, or "namespace/name".
+	// name matches the name of an object, a volume or a plugin, or "namespace/name".
 	name = `[A-Za-z0-9_](?:[A-Za-z0-9._:/@+#%-]*[A-Za-z0-9_-])?`
-	// object is the name of an object as the API server quotes it.
+	// object matches the name of an object as the API server quotes it.
 	object = `[a-z0-9](?:[a-z0-9.:-]*[a-z0-9-])?(?:/[a-z0-9](?:[a-z0-9.:-]*[a-z0-9])?)?`
-	// core are the resources and kinds without an API group, and the words that the
-	// kubelet uses for them; others have their group.
-	core = `(?:bindings|componentstatuses|configmaps?|endpoints|events|limitranges|namespaces?|nodes?|persistentvolumeclaims?|persistentvolumes?|` +
+	// core matches the resources and kinds without an API group, and the kubelet's words for them.
+	// Other resources have a group suffix.
+	core = `(?:bindings|componentstatuses|configmaps?|endpoints|events|limitranges|namespaces?|nodes?|` +
+		`persistentvolumeclaims?|persistentvolumes?|` +
 		`pods?|podtemplates|replicationcontrollers|resourcequotas|secrets?|serviceaccounts?|services?)`
-	coreKind = `(?:Binding|ConfigMap|Endpoints|Event|LimitRange|Namespace|Node|PersistentVolumeClaim|PersistentVolume|Pod|PodTemplate|` +
+	coreKind = `(?:Binding|ConfigMap|Endpoints|Event|LimitRange|Namespace|Node|PersistentVolumeClaim|` +
+		`PersistentVolume|Pod|PodTemplate|` +
 		`ReplicationController|ResourceQuota|Secret|ServiceAccount|Service)`
 	host     = `(?:[A-Za-z0-9_.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]+)?`
 	number   = `-?[0-9]+(?:\.[0-9]+)?`
@@ -37,21 +39,22 @@ const (
 		`(?:\.  No (?:request|limit) is specified|, but (?:request|limit) is ` + quantity + `)`
 	ratio = `[a-z][a-z0-9./-]* max limit to request ratio per [A-Za-z]+ is ` + quantity +
 		`, but (?:no (?:request|limit) is specified or (?:request|limit) is 0|provided ratio is ` + number + `)`
-	demand    = `[a-z][a-z0-9./,-]* for: ` + name + `(?:,` + name + `)*`
-	metric    = `(?:` + name + ` (?:container )?resource(?: utilization \(percentage of request\))?|(?:pods|external|[A-Z][A-Za-z]*) metric ` + name + `)`
+	demand = `[a-z][a-z0-9./,-]* for: ` + name + `(?:,` + name + `)*`
+	metric = `(?:` + name + ` (?:container )?resource(?: utilization \(percentage of request\))?|` +
+		`(?:pods|external|[A-Z][A-Za-z]*) metric ` + name + `)`
 	remaining = `[a-z0-9./-]+ (?:has|in) ` + number + ` (?:resource|object) instances`
-	// builtin are resources that messages name without their group.
+	// builtin matches resources that some messages name without their group.
 	builtin = `(?:deployments|replicasets|statefulsets|daemonsets|jobs|cronjobs)`
-	// brackets may hold brackets between quotation marks.
+	// brackets matches brackets. Quoted text in them may contain brackets.
 	brackets = `\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]`
 	element  = `[A-Za-z_$][A-Za-z0-9_$/~*-]*`
 	path     = `\.?` + element + `(?:\.[A-Za-z0-9_$/~*-]+|` + brackets + `)*`
 )
 
-// slots are the slots by name.
+// slots holds the slots by name.
 var slots map[string]slot
 
-// A message holds messages, so this cannot be part of the declaration.
+// Some slots contain messages. Initializing slots in the declaration would be a cycle.
 func init() {
 	withhold := func(string, int) string { return Withheld }
 	slots = map[string]slot{
@@ -63,7 +66,8 @@ func init() {
 		"object":    {form: object},
 		"remaining": {form: remaining + `(?:, ` + remaining + `)*`},
 		"rescale": {
-			form: `All metrics below target|Current number of replicas (?:above|below) Spec\.M[a-z]+Replicas|` + metric + ` (?:above|below) target`,
+			form: `All metrics below target|Current number of replicas (?:above|below) ` +
+				`Spec\.M[a-z]+Replicas|` + metric + ` (?:above|below) target`,
 		},
 		"amounts":       {form: usage + `(?:,` + usage + `)*`},
 		"date":          {form: `[A-Za-z0-9,: +-]+`},
@@ -104,7 +108,7 @@ func init() {
 	}
 }
 
-// cleanQuoted cleans a message that was quoted as Go quotes.
+// cleanQuoted cleans a message in Go quotes.
 func cleanQuoted(text string, depth int) string {
 	inner, err := strconv.Unquote(text)
 	if err != nil {
@@ -115,14 +119,14 @@ func cleanQuoted(text string, depth int) string {
 
 var originForm = regexp.MustCompile(`^https?://` + host)
 
-// origin is a URL without path and query, either of which may hold a token.
+// origin returns a URL without path and query, because they can contain a token.
 func origin(text string, _ int) string { return originForm.FindString(text) }
 
-// nodeReasons splits the scheduler's account of the nodes into its parts.
+// nodeReasons matches one item of the scheduler's summary of the nodes.
 var nodeReasons = regexp.MustCompile(`^(?:([0-9]+) )?(.*?)(, |\. |\.?$)`)
 
-// cleanReasons cleans the scheduler's account of the nodes: counted reasons, each
-// of which is a message.
+// cleanReasons cleans the scheduler's summary of the nodes. It is a list of reasons with a count;
+// each reason is a message.
 func cleanReasons(text string, depth int) string {
 	var b strings.Builder
 	for parts := 0; text != ""; parts++ {
@@ -145,15 +149,16 @@ func cleanReasons(text string, depth int) string {
 	return b.String()
 }
 
-// podSecurity are the rules of Pod Security admission, as its refusals name them.
+// podSecurity matches a rule of Pod Security admission, in the words of its refusals.
 var podSecurity = regexp.MustCompile(
 	`^(allowPrivilegeEscalation != false|forbidden AppArmor profiles?|non-default capabilities|` +
-		`unrestricted capabilities|host namespaces|hostPath volumes|hostPort|probe or lifecycle host|privileged|procMount|` +
-		`restricted volume types|runAsNonRoot != true|runAsUser=0|seLinuxOptions|seccompProfile|forbidden sysctls|hostProcess)`,
+		`unrestricted capabilities|host namespaces|hostPath volumes|hostPort|probe or lifecycle host|` +
+		`privileged|procMount|restricted volume types|runAsNonRoot != true|runAsUser=0|seLinuxOptions|` +
+		`seccompProfile|forbidden sysctls|hostProcess)`,
 )
 
-// cleanPolicies keeps the rules that a Pod violates. Their details, in
-// parentheses, quote the Pod.
+// cleanPolicies keeps the violated rules. It removes their details in parentheses, which quote the
+// Pod.
 func cleanPolicies(text string, _ int) string {
 	var kept []string
 	dropped := false

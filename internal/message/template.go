@@ -12,18 +12,18 @@ import (
 //go:embed templates.txt
 var source string
 
-// The groups of templates; each has its heading in the file.
+// The groups of templates. Each has a heading in templates.txt, except general.
 const (
 	general = ""
 	network = "network"
 	probe   = "probe"
 )
 
-// known are the templates of each group, in the order of the file.
+// known holds the templates of each group, in the order of the file.
 var known = parse(source)
 
-// templates are those of one group. They are indexed by their first byte; those that
-// begin with a slot are tried last.
+// templates are the templates of one group, by their first byte. Templates that begin with a slot
+// are tried last.
 type templates struct {
 	byFirst [256][]*template
 	slotted []*template
@@ -31,11 +31,11 @@ type templates struct {
 
 // template is one known sentence.
 type template struct {
-	// text is the line; prefix is what precedes its first slot, and literal the
-	// longest text between slots: a message without either does not fit.
+	// text is the template. prefix is the text before its first slot, and literal the longest text
+	// between slots. A matching message contains both.
 	text, prefix, literal string
-	// compile makes the expression, and the slots of its groups, when the prefix
-	// is met for the first time.
+	// compile returns the expression and the slots of its groups. It runs when a message first has
+	// the prefix and the literal.
 	compile func() (*regexp.Regexp, []slot)
 }
 
@@ -76,7 +76,7 @@ func longest(texts []string) string {
 
 var slotName = regexp.MustCompile(`<([a-z]+)>`)
 
-// expression translates the template.
+// expression translates the template to a regular expression.
 func (t *template) expression() (*regexp.Regexp, []slot) {
 	var b strings.Builder
 	var found []slot
@@ -96,7 +96,7 @@ func (t *template) expression() (*regexp.Regexp, []slot) {
 	return regexp.MustCompile(b.String()), found
 }
 
-// match returns the message as the first template that fits it lets it be.
+// match returns the message as cleaned by the first matching template.
 func (all *templates) match(text string, depth int) (string, bool) {
 	for _, list := range [][]*template{all.byFirst[text[0]], all.slotted} {
 		for _, t := range list {

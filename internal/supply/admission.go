@@ -10,34 +10,33 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// Admission is a write as a mutating webhook is asked about it.
+// Admission is a write in a call of a mutating webhook.
 type Admission struct {
 	Rules
-	// Created says that the object does not exist yet; otherwise Before is what it
-	// was like.
+	// Created means that the object does not exist yet. Otherwise Before is its content before the
+	// write.
 	Created bool
 	Before  Content
-	// Sent is the object as it will be stored: with what other webhooks changed.
+	// Sent is the object to be stored, with the changes of other webhooks.
 	Sent Content
-	// Controlled says that the object has a controller owner, Copied that the owner
-	// writes its own context onto it: a Deployment onto its ReplicaSet.
+	// Controlled means that the object has a controller owner. Copied means that the owner copies
+	// its own context to the object, as a Deployment does with its ReplicaSets.
 	Controlled, Copied bool
-	// Request is the context that the request came with; invalid if none.
+	// Request is the context in the request; invalid if none.
 	Request trace.SpanContext
 	Now     time.Time
 }
 
-// repeatable is the age up to which a context may be of an earlier call of a
-// webhook for the same write: the longest that the API server waits for one.
+// repeatable is the maximum age of a context from an earlier webhook call for the same write. The
+// API server waits at most this long for a webhook.
 const repeatable = 30 * time.Second
 
-// Decide returns what the object is to carry, and the context of ours that came
-// with it and does not stand for this write, if there is one (P3g). Not ok means
-// that it stays as it is.
+// Decide returns the verdict. stale is our earlier context on the sent object, if the verdict
+// replaces it (P3g); otherwise it is invalid. If ok is false, the object stays unchanged.
 func (a Admission) Decide() (v Verdict, stale trace.SpanContext, ok bool) {
 	saved := a.Context(a.Sent.Annotations)
 	if a.Request.IsValid() && SameSpan(saved, a.Request) {
-		return v, stale, false // the writer has just made it
+		return v, stale, false // the writer made the context for this request
 	}
 	if a.Created {
 		if a.Copied || a.repeatsCreate(saved) { // P3c
@@ -66,32 +65,30 @@ func (a Admission) Decide() (v Verdict, stale trace.SpanContext, ok bool) {
 	return v, stale, true
 }
 
-// isCopy reports whether what an update gives an object that carried had is its
-// owner's context, copied onto it. To put back what was there would be in vain: the
-// owner's controller would bring it again each time it looks. What is older than
-// what was there is no copy: somebody has replaced the object by a saved one.
+// isCopy reports whether saved is a copy of the owner's context, on an object that had the context
+// had. Restoring had would be useless: the owner's controller would copy its context again in each
+// sync. A context older than had is not a copy. In that case a saved version of the object was
+// restored.
 func isCopy(saved, had trace.SpanContext) bool {
 	now, holds := lifeline.ClaimOf(saved)
 	before, _ := lifeline.ClaimOf(had)
 	return holds && !now.Time.Before(before.Time)
 }
 
-// Nothing is an Offer of no context.
+// Nothing is an Offer without a context.
 func Nothing(lifeline.Child) trace.SpanContext { return trace.SpanContext{} }
 
-// repeatsCreate reports whether an object that is created carries what an earlier
-// call for the same create gave it: the API server calls again, with another UID,
-// if a later webhook has changed the object. What the object says now need not be
-// what the writer sent then, and the claim keeps telling of that. But what was
-// read from a cluster, which has given it a generation, and was edited, is
-// another create, be it of the same second.
+// repeatsCreate reports whether saved comes from an earlier webhook call for the same create. The
+// API server repeats the call, with a new UID, if a later webhook changes the object. So the object
+// can differ from the request in the claim. An object with a generation was read from a cluster. If
+// it was also edited, this is a different create, even within the same second.
 func (a Admission) repeatsCreate(saved trace.SpanContext) bool {
 	claim, ok := a.fresh(saved)
 	return ok && (a.Sent.Generation == 0 || claim.Digest == a.Sent.Desired.Digest())
 }
 
-// repeatsUpdate is repeatsCreate for an object that carried had before. An undo
-// carries what is older than the generation that the update gives.
+// repeatsUpdate is repeatsCreate for an update of an object with the context had. After an undo,
+// the claim's generation is older than that of the update.
 func (a Admission) repeatsUpdate(saved, had trace.SpanContext) bool {
 	claim, ok := a.fresh(saved)
 	generation := a.Next(a.Before, a.Sent)
@@ -102,8 +99,8 @@ func (a Admission) repeatsUpdate(saved, had trace.SpanContext) bool {
 	return generation > 0 || claim.Time.After(before.Time)
 }
 
-// fresh returns the claim beside a context that was made a moment ago, for the
-// object in question, and in the trace of the request if it is of one.
+// fresh returns the claim of saved. It reports whether the context is recent, was made for this
+// object, and belongs to the trace of the request, if the request has one.
 func (a Admission) fresh(saved trace.SpanContext) (lifeline.Claim, bool) {
 	claim, holds := lifeline.ClaimOf(saved)
 	if !holds || !claim.Names(a.ID) || claim.Time.IsZero() || a.Now.Sub(claim.Time).Abs() > repeatable {

@@ -14,12 +14,12 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// State is an object as JSON values, without nulls: maps, lists, strings,
-// booleans, int64 and float64.
+// State is an object as JSON values without nulls: maps, lists, strings, booleans, int64 and
+// float64.
 type State map[string]any
 
-// DropNulls removes nulls, which by the API conventions are absent, and gives a
-// number the one type that it has whoever wrote it.
+// DropNulls removes nulls from maps, because the API conventions treat null as absent. It also
+// converts whole float64 numbers to int64, so that equal numbers have one type.
 func DropNulls(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -44,7 +44,7 @@ func DropNulls(v any) {
 	}
 }
 
-// whole returns f as int64 if it is one.
+// whole returns f as int64 if it is a whole number with an exact representation.
 func whole(f float64) any {
 	if i := int64(f); f >= -1<<53 && f <= 1<<53 && float64(i) == f {
 		return i
@@ -52,8 +52,8 @@ func whole(f float64) any {
 	return f
 }
 
-// Tidy returns a copy of JSON values as dropNulls would leave them; false if
-// there is something that JSON would have to change.
+// Tidy returns a copy of JSON values as after DropNulls. It returns false for a value that JSON
+// cannot represent exactly.
 func Tidy(v any) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -89,8 +89,8 @@ func Tidy(v any) (any, bool) {
 	return nil, false
 }
 
-// Desired is the part of an object's state that says what is wanted: all but
-// status, bookkeeping, and contexts.
+// Desired returns the desired part of an object: everything except type, status, bookkeeping
+// metadata and contexts. It keeps labels and other annotations.
 func (s State) Desired() State {
 	if s == nil {
 		return nil
@@ -117,7 +117,7 @@ func (s State) Desired() State {
 	return d
 }
 
-// meaningful leaves out of annotations what says nothing of the desired state.
+// meaningful returns the annotations that are part of the desired state.
 func meaningful(v any) map[string]any {
 	all, _ := v.(map[string]any)
 	kept := make(map[string]any, len(all))
@@ -132,19 +132,18 @@ func meaningful(v any) map[string]any {
 
 var conventions = lifeline.Conventions()
 
-// IsContext reports whether an annotation is part of a context by any
-// convention.
+// IsContext reports whether an annotation belongs to a context of any convention.
 func IsContext(key string) bool {
 	return slices.ContainsFunc(conventions, func(c lifeline.Convention) bool { return c.Owns(key) })
 }
 
-// Digest fingerprints a state.
+// Digest returns the fingerprint of s.
 func (s State) Digest() lifeline.Digest {
 	return lifeline.DigestOf(appendValue(make([]byte, 0, 1024), map[string]any(s)))
 }
 
-// appendValue writes a value so that what is equal comes out equal, and nothing
-// else does: each with a letter for its type, texts and lists with their length.
+// appendValue appends an unambiguous encoding of a value: equal values have equal bytes, and only
+// they. Each value has a letter for its type; strings, lists and maps have a length.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -177,11 +176,11 @@ func appendValue(b []byte, v any) []byte {
 	return append(b, 'n') // a null in a list
 }
 
-// Equal reports whether s and o say the same.
+// Equal reports whether s and o are equal.
 func (s State) Equal(o State) bool { return reflect.DeepEqual(s, o) }
 
-// Within reports whether all that s says, o says too. What s leaves out, such as
-// what the API server fills in, does not count.
+// Within reports whether o contains every value of s. Values missing from s, such as defaults of
+// the API server, do not count.
 func (s State) Within(o State) bool { return within(map[string]any(s), map[string]any(o)) }
 
 func within(a, b any) bool {
@@ -193,7 +192,7 @@ func within(a, b any) bool {
 		}
 		for k, v := range a {
 			if k == "targetPort" && v == int64(0) {
-				continue // a Service's port of which the writer does not say it
+				continue // an unset targetPort of a Service's port
 			}
 			if !within(v, bm[k]) {
 				return false
@@ -215,7 +214,7 @@ func within(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// At returns what stands At a path of keys; nil if nothing does.
+// At returns the value at a path of keys; nil if there is none.
 func (s State) At(path ...string) any {
 	var v any = map[string]any(s)
 	for _, k := range path {

@@ -30,11 +30,11 @@ func TestDigestTellsApart(t *testing.T) {
 	for name, s := range states {
 		d := s.Digest()
 		if was, twice := seen[d]; twice {
-			t.Errorf("%s has the digest of %s", name, was)
+			t.Errorf("%s and %s have the same digest", name, was)
 		}
 		seen[d] = name
 		if d != s.Digest() {
-			t.Errorf("%s has two digests", name)
+			t.Errorf("two calls return different digests of %s", name)
 		}
 	}
 }
@@ -45,29 +45,34 @@ func TestWithin(t *testing.T) {
 		a, b   State
 		want   bool
 	}{
-		"the same":      {reason: "trivially", a: small, b: small, want: true},
-		"less":          {reason: "what is left out does not count", a: small, b: full, want: true},
-		"more":          {reason: "it says what the other does not", a: full, b: small},
-		"different":     {reason: "it says something else", a: other, b: full},
-		"an empty map":  {reason: "it says nothing", a: State{"spec": map[string]any{}}, b: State{}, want: true},
-		"an empty list": {reason: "it says nothing", a: State{"l": []any{}}, b: State{}, want: true},
+		"the same":  {reason: "equal states", a: small, b: small, want: true},
+		"less":      {reason: "omitted values do not count", a: small, b: full, want: true},
+		"more":      {reason: "the other lacks a value", a: full, b: small},
+		"different": {reason: "a value differs", a: other, b: full},
+		"an empty map": {
+			reason: "an empty collection equals none",
+			a:      State{"spec": map[string]any{}},
+			b:      State{},
+			want:   true,
+		},
+		"an empty list": {reason: "an empty collection equals none", a: State{"l": []any{}}, b: State{}, want: true},
 		"a shorter list": {
-			reason: "a list is wanted as a whole",
+			reason: "lists must have the same length",
 			a:      State{"l": []any{"a"}},
 			b:      State{"l": []any{"a", "b"}},
 		},
 		"within a list": {
-			reason: "what its items leave out does not count",
+			reason: "values omitted in list items do not count",
 			a:      State{"l": []any{map[string]any{"n": "x"}}},
 			b:      State{"l": []any{map[string]any{"n": "x", "p": "TCP"}}},
 			want:   true,
 		},
-		"a map for a text": {reason: "another type", a: State{"v": map[string]any{"x": "y"}}, b: State{"v": "x"}},
+		"a map for a text": {reason: "the types differ", a: State{"v": map[string]any{"x": "y"}}, b: State{"v": "x"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.a.Within(tc.b); got != tc.want {
-				t.Errorf("%s: %v", tc.reason, got)
+				t.Errorf("%s: Within = %v", tc.reason, got)
 			}
 		})
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// annotationsOf reads annotations from a fuzzer's bytes.
+// annotationsOf parses annotations from fuzzer input.
 func annotationsOf(text []byte) (map[string]string, bool) {
 	var m map[string]string
 	return m, json.Unmarshal(text, &m) == nil
 }
 
-// FuzzSupply decides about arbitrary annotations: the writer's own stay, what
-// it shared is not written to, and what was decided once is decided for good.
+// FuzzSupply decides about arbitrary annotations. The writer's other annotations must stay, shared
+// maps must not change, and a repeated decision must change nothing.
 func FuzzSupply(f *testing.F) {
 	for _, seed := range []map[string]string{
 		nil, {"team": "red"}, encoded(ours(2, full)), encoded(spanOf(9)), {lifeline.ContextKey: "broken"},
@@ -43,18 +43,19 @@ func FuzzSupply(f *testing.F) {
 		}
 		frozen := maps.Clone(has)
 		old := Content{Annotations: had, Desired: full, Generation: 3}
+		last := Last{Carried: s.Own(had), Answered: full.Digest()}
 		for name, v := range map[string]Verdict{
 			"updated":  s.Updated(old, Content{Annotations: has, Desired: want}, partial),
 			"created":  s.Created(Content{Annotations: has, Desired: want}, above),
-			"recalled": s.Recalled(Last{Carried: s.Own(had), Answered: full.Digest()}, Content{Annotations: has, Desired: want}),
+			"recalled": s.Recalled(last, Content{Annotations: has, Desired: want}),
 		} {
 			after := s.With(has, v.Carry)
 			if !maps.Equal(frozen, has) {
-				t.Fatalf("%s: wrote to what was shared", name)
+				t.Fatalf("%s: the shared annotations changed", name)
 			}
 			for k, value := range has {
 				if !lifeline.Default.Owns(k) && after[k] != value {
-					t.Errorf("%s: lost %q", name, k)
+					t.Errorf("%s: the annotation %q is missing", name, k)
 				}
 			}
 			again := s.Updated(
@@ -64,7 +65,7 @@ func FuzzSupply(f *testing.F) {
 			)
 			if again.Context.IsValid() || !maps.Equal(after, s.With(after, again.Carry)) {
 				t.Errorf(
-					"%s: decided again, it changes something: %v, then %v",
+					"%s: a second decision differs: %v, then %v",
 					name,
 					after,
 					s.With(after, again.Carry),
@@ -76,7 +77,7 @@ func FuzzSupply(f *testing.F) {
 				partial,
 			)
 			if dropped.Context.IsValid() || !maps.Equal(s.Own(after), s.Own(s.With(nil, dropped.Carry))) {
-				t.Errorf("%s: dropped, it does not come back", name)
+				t.Errorf("%s: a dropped context is not restored", name)
 			}
 		}
 	})

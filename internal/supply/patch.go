@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Operation is one of a JSON patch (RFC 6902).
+// Operation is one operation of a JSON patch (RFC 6902).
 type Operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitzero"`
 }
 
-// pointer escapes a part of a JSON pointer (RFC 6901).
+// pointer escapes one segment of a JSON pointer (RFC 6901).
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Path is where an annotation stands in an object, as a JSON pointer.
+// Path returns the JSON pointer of an annotation.
 func Path(annotation string) string { return "/metadata/annotations/" + pointer.Replace(annotation) }
 
-// Patch is the JSON patch of an object from one set of annotations to another;
-// before is nil if the object has none.
+// Patch returns the JSON patch from one set of annotations to another; before is nil if the object
+// has none.
 func Patch(before, after map[string]string) []Operation {
 	var out []Operation
 	if before == nil && len(after) > 0 {

@@ -12,13 +12,23 @@ func TestPatch(t *testing.T) {
 		before, after map[string]string
 		want          string
 	}{
-		"nothing":   {want: `null`},
-		"the same":  {before: map[string]string{"a": "b"}, after: map[string]string{"a": "b"}, want: `null`},
-		"the first": {after: map[string]string{"a": ""}, want: `[{"op":"add","path":"/metadata/annotations","value":{}},{"op":"add","path":"/metadata/annotations/a","value":""}]`},
-		"another":   {before: map[string]string{}, after: map[string]string{"a/b~c": "d"}, want: `[{"op":"add","path":"/metadata/annotations/a~1b~0c","value":"d"}]`},
+		"nothing":  {want: `null`},
+		"the same": {before: map[string]string{"a": "b"}, after: map[string]string{"a": "b"}, want: `null`},
+		"the first": {
+			after: map[string]string{"a": ""},
+			want: `[{"op":"add","path":"/metadata/annotations","value":{}},` +
+				`{"op":"add","path":"/metadata/annotations/a","value":""}]`,
+		},
+		"another": {
+			before: map[string]string{}, after: map[string]string{"a/b~c": "d"},
+			want: `[{"op":"add","path":"/metadata/annotations/a~1b~0c","value":"d"}]`,
+		},
 		"more, other, less": {
-			before: map[string]string{"a": "1", "b": "2", "c": "3"}, after: map[string]string{"a": "1", "b": "x", "d": "4"},
-			want: `[{"op":"add","path":"/metadata/annotations/b","value":"x"},{"op":"add","path":"/metadata/annotations/d","value":"4"},{"op":"remove","path":"/metadata/annotations/c"}]`,
+			before: map[string]string{"a": "1", "b": "2", "c": "3"},
+			after:  map[string]string{"a": "1", "b": "x", "d": "4"},
+			want: `[{"op":"add","path":"/metadata/annotations/b","value":"x"},` +
+				`{"op":"add","path":"/metadata/annotations/d","value":"4"},` +
+				`{"op":"remove","path":"/metadata/annotations/c"}]`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

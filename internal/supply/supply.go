@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supply decides which trace context an object carries after a write (rule
-// P3 of docs/trace-model.md), for whoever writes it or admits that: the operator
-// kit's client and webhook, and Lifeline's own webhook.
+// Package supply decides which trace context an object carries after a write (rule P3 of
+// docs/trace-model.md). Its callers are the operator kit's client and webhook, and Lifeline's own
+// webhook.
 package supply
 
 import (
@@ -15,47 +15,44 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// Content is what a write is about: an object as it is sent or as it was.
+// Content is an object before a write, or the object in the request.
 type Content struct {
 	Annotations map[string]string
-	// Desired is State.Desired of it.
+	// Desired is the object's desired state, from State.Desired.
 	Desired State
-	// Generation is 0 if not known.
+	// Generation is 0 if unknown.
 	Generation int64
 }
 
-// Offer makes the context of a write that gives an object a new desired state;
-// invalid if there is nothing to hand on. The child says what is written.
+// Offer returns the context for a write with a new desired state. Without a parent, it returns an
+// invalid context. child describes the write.
 type Offer func(child lifeline.Child) trace.SpanContext
 
-// Rules decides which context an object carries after a write (rule P3): it
-// never causes a write that would not have happened, and never changes what a
-// write means.
+// Rules decides which context an object carries after a write (rule P3). Its decision never causes
+// an additional write, and never changes the effect of a write.
 type Rules struct {
 	Convention lifeline.Convention
-	// ID is the object's.
+	// ID identifies the object.
 	ID lifeline.Identity
-	// Bag is the baggage that goes with a new context.
+	// Bag is the baggage for a new context.
 	Bag   baggage.Baggage
 	Offer Offer
-	// Unsure says that an object that is created may exist already.
+	// Unsure means that a created object may already exist.
 	Unsure bool
 }
 
-// Verdict is what was decided.
+// Verdict is the decision.
 type Verdict struct {
-	// Carry is what the object is to carry under the convention's keys; nil for
-	// nothing.
+	// Carry holds the annotations under the convention's keys after the write; nil means none.
 	Carry map[string]string
-	// Context is the new context in Carry; invalid if it is none of this write.
+	// Context is the new context in Carry; invalid if this write gets none.
 	Context trace.SpanContext
-	// Digest is that of the desired state as it is sent.
+	// Digest is the digest of the desired state in the request.
 	Digest lifeline.Digest
 }
 
-// Created decides for an object that does not exist yet. above is the context
-// that the writer's own object carries: an operator that copies annotations to
-// its children has copied it, too.
+// Created decides about an object that does not exist yet. above is the context of the writer's own
+// object. An operator that copies annotations to its children copies that context, too.
 func (s Rules) Created(sent Content, above trace.SpanContext) Verdict {
 	v := Verdict{Digest: sent.Desired.Digest(), Carry: s.Own(sent.Annotations)}
 	if !Bears(s.ID) {
@@ -73,8 +70,8 @@ func (s Rules) Created(sent Content, above trace.SpanContext) Verdict {
 	return v
 }
 
-// Updated decides for an object that was like before. partial says that sent
-// holds only what the writer has an opinion on (server-side apply).
+// Updated decides about an existing object with the content before. partial means that sent holds
+// only the fields of one manager (server-side apply).
 func (s Rules) Updated(before, sent Content, partial bool) Verdict {
 	v := Verdict{Digest: sent.Desired.Digest(), Carry: s.Own(before.Annotations)}
 	had := s.Context(before.Annotations)
@@ -87,8 +84,7 @@ func (s Rules) Updated(before, sent Content, partial bool) Verdict {
 	if had.IsValid() && !ours || !Bears(s.ID) || !s.changes(before, sent, partial) {
 		return v
 	}
-	// Digest and difference both, because a writer may leave out what the API
-	// server fills in, every time.
+	// Both checks are necessary: a writer may always omit fields that the API server fills in.
 	if ours && claim.Digest == v.Digest || !s.says(before, sent) {
 		return v
 	}
@@ -96,16 +92,15 @@ func (s Rules) Updated(before, sent Content, partial bool) Verdict {
 	return v
 }
 
-// Last is what a writer remembers of its own last write of an object.
+// Last describes a writer's previous write of an object.
 type Last struct {
-	// Answered and Sent are of the desired state in the answer, and as it was sent.
+	// Answered is the digest of the desired state in the response, and Sent that in the request.
 	Answered, Sent lifeline.Digest
-	// Carried is what the answer carried under the convention's keys.
+	// Carried holds the annotations under the convention's keys in the response.
 	Carried map[string]string
 }
 
-// Recalled decides for an object of which only the writer's own last write is
-// known.
+// Recalled decides about an object for which only the writer's own previous write is known.
 func (s Rules) Recalled(last Last, sent Content) Verdict {
 	v := Verdict{Digest: sent.Desired.Digest(), Carry: last.Carried}
 	had := s.Context(last.Carried)
@@ -124,9 +119,9 @@ func (s Rules) Recalled(last Last, sent Content) Verdict {
 	return v
 }
 
-// Chosen returns what the writer itself chose to carry, and whether it did: a
-// context that is neither ours nor the one that was there. A claim of ours that
-// it has left beside its own context is taken away (P3f).
+// Chosen returns the annotations of a context that the writer chose, and whether it chose one. A
+// chosen context differs from had and carries no valid claim of ours. Chosen removes a leftover
+// claim of ours from its tracestate (P3f).
 func (s Rules) Chosen(annotations map[string]string, had trace.SpanContext) (map[string]string, bool) {
 	has := s.Context(annotations)
 	if !has.IsValid() || SameSpan(has, had) {
@@ -148,19 +143,19 @@ func (s Rules) Chosen(annotations map[string]string, had trace.SpanContext) (map
 	return carry, true
 }
 
-// make puts a new context in the verdict if there is one to be had.
+// make puts a new context in the verdict, if Offer returns one.
 func (v *Verdict) make(s Rules, child lifeline.Child) {
 	if sc := s.Offer(child); sc.IsValid() {
 		v.Context, v.Carry = sc, s.Convention.Encode(sc, s.Bag)
 	}
 }
 
-// changes reports whether the write changes what a context stands for.
+// changes reports whether the write changes the state that a context stands for.
 func (s Rules) changes(before, sent Content, partial bool) bool {
 	a, b := sent.Desired, before.Desired
 	if IsDeployment(s.ID) {
-		// P3e: on any other update its controller would copy the annotation to
-		// the ReplicaSet with a write of its own.
+		// P3e: on any other update, the Deployment controller would copy the annotation to the
+		// ReplicaSet in an extra write.
 		if paused, _ := b.At("spec", "paused").(bool); paused {
 			return false
 		}
@@ -172,9 +167,9 @@ func (s Rules) changes(before, sent Content, partial bool) bool {
 	return !a.Equal(b)
 }
 
-// says reports whether what is sent says something that was not there, or leaves
-// out something that the API server cannot have filled in. What else it leaves
-// out comes back, as a rule, and then the write changes nothing.
+// says reports whether sent adds or changes a value, or removes one that the API server cannot have
+// filled in. The API server usually restores other omitted values, and then the write changes
+// nothing.
 func (s Rules) says(before, sent Content) bool {
 	if !sent.Desired.Within(before.Desired) {
 		return true
@@ -187,19 +182,19 @@ func (s Rules) says(before, sent Content) bool {
 	return false
 }
 
-// Copied reports whether the controller of an object copies its own annotations
-// onto it, as a Deployment does with its ReplicaSets. The controller is its kind.
+// Copied reports whether the object's controller copies its own annotations to it, as a Deployment
+// does with its ReplicaSets. controller is the controller's kind.
 func Copied(group, kind, controller string) bool {
 	return group == "apps" && kind == "ReplicaSet" && controller == "Deployment"
 }
 
-// IsDeployment reports whether an object is a Deployment, whose context is only
-// changed where its controller writes the ReplicaSet anyway (P3e).
+// IsDeployment reports whether id is a Deployment. Its context changes only when its controller
+// writes the ReplicaSet anyway (P3e).
 func IsDeployment(id lifeline.Identity) bool {
 	return id.Group == "apps" && id.Kind == "Deployment"
 }
 
-// Part is the desired state that the context of an object stands for.
+// Part returns the part of the desired state that the object's context stands for.
 func (c Content) Part(of lifeline.Identity) State {
 	if IsDeployment(of) {
 		return rolledOut(c.Desired)
@@ -207,8 +202,7 @@ func (c Content) Part(of lifeline.Identity) State {
 	return c.Desired
 }
 
-// rolledOut is the part of a Deployment's state that its controller writes into
-// a ReplicaSet.
+// rolledOut returns the part of a Deployment's state that its controller writes to a ReplicaSet.
 func rolledOut(s State) State {
 	part := State{}
 	for _, k := range []string{"template", "minReadySeconds"} {
@@ -219,8 +213,7 @@ func rolledOut(s State) State {
 	return part
 }
 
-// Next is the generation that the write will give the object, as far as that is
-// certain; 0 if it is not.
+// Next returns the object's generation after the write, or 0 if it is uncertain.
 func (s Rules) Next(before, sent Content) int64 {
 	if before.Generation == 0 {
 		return 0
@@ -233,7 +226,7 @@ func (s Rules) Next(before, sent Content) int64 {
 	return 0
 }
 
-// Own returns what annotations hold under the convention's keys; nil if nothing.
+// Own returns the annotations under the convention's keys; nil if there are none.
 func (s Rules) Own(annotations map[string]string) map[string]string {
 	var kept map[string]string
 	for k, v := range annotations {
@@ -247,15 +240,15 @@ func (s Rules) Own(annotations map[string]string) map[string]string {
 	return kept
 }
 
-// Context returns the context that annotations hold; invalid if none.
+// Context returns the context in annotations; invalid if there is none.
 func (s Rules) Context(annotations map[string]string) trace.SpanContext {
 	a := lifeline.Annotations(annotations)
 	return lifeline.Extract(&a, s.Convention)
 }
 
-// With returns annotations with what is to be carried in place of what is under
-// the convention's keys. The map given is not written to; it is returned as it
-// is if nothing differs, and if the API server would refuse so much.
+// With returns annotations with carry in place of the values under the convention's keys. It does
+// not modify the given map. It returns that map if nothing differs, or if the API server would
+// refuse the result for its size.
 func (s Rules) With(annotations, carry map[string]string) map[string]string {
 	if maps.Equal(s.Own(annotations), carry) {
 		return annotations
@@ -273,11 +266,11 @@ func (s Rules) With(annotations, carry map[string]string) map[string]string {
 	return after
 }
 
-// maxAnnotations is how many bytes of annotations, keys and values, the API server
-// takes (TotalAnnotationSizeLimitB of k8s.io/apimachinery).
+// maxAnnotations is the API server's limit for the annotations of an object, keys and values, in
+// bytes (TotalAnnotationSizeLimitB of k8s.io/apimachinery).
 const maxAnnotations = 256 << 10
 
-// Fits reports whether the API server takes so many annotations.
+// Fits reports whether annotations are within the API server's size limit.
 func Fits(annotations map[string]string) bool {
 	size := 0
 	for k, v := range annotations {
@@ -286,8 +279,7 @@ func Fits(annotations map[string]string) bool {
 	return size <= maxAnnotations
 }
 
-// FitsBeside reports whether annotations that are applied fit beside those that
-// are there.
+// FitsBeside reports whether the existing annotations merged with the applied ones fit.
 func FitsBeside(there, applied map[string]string) bool {
 	all := make(map[string]string, len(there)+len(applied))
 	maps.Copy(all, there)
@@ -295,8 +287,8 @@ func FitsBeside(there, applied map[string]string) bool {
 	return Fits(all)
 }
 
-// Bears reports whether objects of a kind may carry a context: facts and
-// bookkeeping have no desired state that it could stand for (P5).
+// Bears reports whether an object may carry a context. Records and bookkeeping objects have no
+// desired state for it (P5).
 func Bears(id lifeline.Identity) bool {
 	switch id.Group + "/" + id.Kind {
 	case "/Event",
@@ -310,8 +302,7 @@ func Bears(id lifeline.Identity) bool {
 	return true
 }
 
-// SameSpan reports whether two contexts name the same span, whatever else they
-// say.
+// SameSpan reports whether two contexts have the same trace ID and span ID.
 func SameSpan(a, b trace.SpanContext) bool {
 	return a.TraceID() == b.TraceID() && a.SpanID() == b.SpanID()
 }

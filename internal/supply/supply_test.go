@@ -31,7 +31,7 @@ func spanOf(n byte) trace.SpanContext {
 	})
 }
 
-// desired makes a desired state out of a spec.
+// desired returns a desired state with a spec.
 func desired(spec map[string]any) State { return State{"spec": spec} }
 
 var (
@@ -40,12 +40,12 @@ var (
 	other = desired(map[string]any{"port": int64(81)})
 )
 
-// ours is a context that was made for self and the desired state.
+// ours returns a context that was made for self and the desired state.
 func ours(n byte, s State) trace.SpanContext {
 	return lifeline.Claimed(spanOf(n), lifeline.Claim{Object: self.Hash(), Digest: s.Digest(), Generation: 1})
 }
 
-// encoded is what an object with this context carries, beside more.
+// encoded returns the annotations of an object with this context, and more.
 func encoded(sc trace.SpanContext, more ...string) map[string]string {
 	m := lifeline.Default.Encode(sc, baggage.Baggage{})
 	for i := 0; i < len(more); i += 2 {
@@ -54,7 +54,7 @@ func encoded(sc trace.SpanContext, more ...string) map[string]string {
 	return m
 }
 
-// diff says how two values differ; empty if they do not.
+// diff compares two values; it returns "" if they are equal.
 func diff(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
@@ -85,17 +85,17 @@ func TestUpdated(t *testing.T) {
 		kind         lifeline.Identity
 		before, sent Content
 		partial      bool
-		want         map[string]string // nil with fresh: whatever is new
+		want         map[string]string // with fresh, nil means any
 		fresh        bool
-		generation   int64 // that the new context claims
+		generation   int64 // in the claim of the new context
 	}{
 		"unchanged, dropped": {
-			reason: "P3f: a no-op stays a no-op", kind: serviceKind,
+			reason: "P3f: an update without a change stays one", kind: serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full}, sent: Content{Desired: full},
 			want: encoded(ours(2, full)),
 		},
 		"unchanged, half dropped": {
-			reason: "P3f: two annotations are not atomic",
+			reason: "P3f: a writer may drop one of the two annotations",
 			kind:   serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
 			sent: Content{
@@ -105,7 +105,7 @@ func TestUpdated(t *testing.T) {
 			want: encoded(ours(2, full)),
 		},
 		"unchanged, older one of ours": {
-			reason: "P3f: what was there is put back", kind: serviceKind,
+			reason: "P3f: the previous context is restored", kind: serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
 			sent:   Content{Annotations: encoded(ours(3, small)), Desired: full},
 			want:   encoded(ours(2, full)),
@@ -117,7 +117,7 @@ func TestUpdated(t *testing.T) {
 			want:   encoded(spanOf(9)),
 		},
 		"another's beside a claim that is left over": {
-			reason: "P3f: our claim goes, what else the tracestate says stays", kind: serviceKind,
+			reason: "P3f: our claim is removed, the rest of the tracestate stays", kind: serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full},
 			sent: Content{Annotations: map[string]string{
 				lifeline.ContextKey: encoded(spanOf(9))[lifeline.ContextKey],
@@ -127,18 +127,18 @@ func TestUpdated(t *testing.T) {
 			want: encoded(spanOf(9), lifeline.StateKey, "vendor=1", lifeline.BaggageKey, "team=red"),
 		},
 		"changed, another's was there": {
-			reason: "P3b: a context that is not ours is never replaced", kind: serviceKind,
+			reason: "P3b: a context of another writer is never replaced", kind: serviceKind,
 			before: Content{Annotations: encoded(spanOf(9)), Desired: full},
 			sent:   Content{Annotations: encoded(spanOf(9)), Desired: other},
 			want:   encoded(spanOf(9)),
 		},
 		"changed, another's was there and is dropped": {
-			reason: "P3b: nor lost", kind: serviceKind,
+			reason: "P3b: a context of another writer is never lost", kind: serviceKind,
 			before: Content{Annotations: encoded(spanOf(9)), Desired: full}, sent: Content{Desired: other},
 			want: encoded(spanOf(9)),
 		},
 		"changed": {
-			reason: "P1: a new desired state has a context of its own", kind: serviceKind,
+			reason: "P1: a new desired state has a new context", kind: serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full, Generation: 4},
 			sent:   Content{Annotations: encoded(ours(2, full)), Desired: other}, fresh: true, generation: 5,
 		},
@@ -148,7 +148,7 @@ func TestUpdated(t *testing.T) {
 			sent:   Content{Annotations: encoded(ours(3, other)), Desired: other}, fresh: true, generation: 5,
 		},
 		"changed, the kind has no generation": {
-			reason: "P3a: none is claimed",
+			reason: "P3a: the claim has no generation",
 			kind:   serviceKind,
 			before: Content{
 				Annotations: encoded(ours(2, full)),
@@ -158,7 +158,7 @@ func TestUpdated(t *testing.T) {
 			fresh: true,
 		},
 		"changed labels": {
-			reason: "P3a: the generation will stay, so none is claimed",
+			reason: "P3a: the generation does not change, so the claim has none",
 			kind:   serviceKind,
 			before: Content{Annotations: encoded(ours(2, full)), Desired: full, Generation: 4},
 			sent: Content{
@@ -167,11 +167,11 @@ func TestUpdated(t *testing.T) {
 			fresh: true,
 		},
 		"changed, without a context before": {
-			reason: "P1: the kit may have come later than the object", kind: serviceKind,
+			reason: "P1: the object may be older than the kit's installation", kind: serviceKind,
 			before: Content{Desired: full}, sent: Content{Desired: other}, fresh: true,
 		},
 		"changed, a broken context before": {
-			reason: "P4: what cannot be read is none",
+			reason: "P4: an unreadable context counts as none",
 			kind:   serviceKind,
 			before: Content{
 				Annotations: map[string]string{lifeline.ContextKey: "broken"},
@@ -181,7 +181,7 @@ func TestUpdated(t *testing.T) {
 			fresh: true,
 		},
 		"unchanged, a broken context before": {
-			reason: "P3f: even that stays a no-op",
+			reason: "P3f: an update without a change stays one",
 			kind:   serviceKind,
 			before: Content{
 				Annotations: map[string]string{lifeline.ContextKey: "broken"},
@@ -191,16 +191,16 @@ func TestUpdated(t *testing.T) {
 			want: map[string]string{lifeline.ContextKey: "broken"},
 		},
 		"a Service without its allocated fields": {
-			reason: "P3d: it looks changed every time", kind: serviceKind,
+			reason: "P3d: the omitted fields always look like a change", kind: serviceKind,
 			before: Content{Annotations: encoded(ours(2, small)), Desired: full}, sent: Content{Desired: small},
 			want: encoded(ours(2, small)),
 		},
 		"the same without a context": {
-			reason: "P3d: nothing that is sent differs", kind: serviceKind,
+			reason: "P3d: the values in the request are unchanged", kind: serviceKind,
 			before: Content{Desired: full}, sent: Content{Desired: small},
 		},
 		"applied, within what is there": {
-			reason: "P3f: an applier sends what it has an opinion on", kind: serviceKind, partial: true,
+			reason: "P3f: an apply contains only the manager's fields", kind: serviceKind, partial: true,
 			before: Content{Annotations: encoded(ours(2, other)), Desired: full}, sent: Content{Desired: small},
 			want: encoded(ours(2, other)),
 		},
@@ -236,7 +236,7 @@ func TestUpdated(t *testing.T) {
 			fresh: true,
 		},
 		"Deployment, replicas": {
-			reason: "P3e: the annotation would cost a write to the ReplicaSet",
+			reason: "P3e: the annotation would cause a write of the ReplicaSet",
 			kind:   deploymentKind,
 			before: Content{
 				Desired: template(1, "replicas", int64(1)),
@@ -256,7 +256,7 @@ func TestUpdated(t *testing.T) {
 			frozen := maps.Clone(tc.sent.Annotations)
 			v := s.Updated(tc.before, tc.sent, tc.partial)
 			if v.Context.IsValid() != tc.fresh {
-				t.Errorf("%s: new context %v, want %v", tc.reason, v.Context.IsValid(), tc.fresh)
+				t.Errorf("%s: new context = %v, want %v", tc.reason, v.Context.IsValid(), tc.fresh)
 			}
 			if tc.fresh {
 				checkClaim(t, tc.reason, s, v, tc.sent.Desired, tc.generation)
@@ -265,18 +265,18 @@ func TestUpdated(t *testing.T) {
 			}
 			after := s.With(tc.sent.Annotations, v.Carry)
 			if diff := diff(frozen, tc.sent.Annotations); diff != "" {
-				t.Errorf("%s: the shared annotations were written to\n%s", tc.reason, diff)
+				t.Errorf("%s: the shared annotations changed\n%s", tc.reason, diff)
 			}
 			again := s.Updated(Content{Annotations: after, Desired: tc.sent.Desired, Generation: tc.before.Generation},
 				Content{Annotations: after, Desired: tc.sent.Desired}, tc.partial)
 			if again.Context.IsValid() || !maps.Equal(s.With(after, again.Carry), after) {
-				t.Errorf("%s: sent again, it changes something", tc.reason)
+				t.Errorf("%s: a repeated write gets a different verdict", tc.reason)
 			}
 		})
 	}
 }
 
-// checkClaim asserts that the new context says what it was made for (P3a).
+// checkClaim checks the claim of the new context (P3a).
 func checkClaim(t *testing.T, reason string, s Rules, v Verdict, sent State, generation int64) {
 	t.Helper()
 	a := lifeline.Annotations(v.Carry)
@@ -290,10 +290,10 @@ func checkClaim(t *testing.T, reason string, s Rules, v Verdict, sent State, gen
 		Generation: generation,
 	}
 	if diff := diff(want, claim); diff != "" || !holds {
-		t.Errorf("%s: claim holds: %v; -want +got\n%s", reason, holds, diff)
+		t.Errorf("%s: claim holds = %v; -want +got\n%s", reason, holds, diff)
 	}
 	if !SameSpan(carried, v.Context) || carried.TraceID() != above.TraceID() || !carried.IsSampled() {
-		t.Errorf("%s: it carries %v", reason, carried)
+		t.Errorf("%s: the object carries %v", reason, carried)
 	}
 }
 
@@ -308,24 +308,24 @@ func TestCreated(t *testing.T) {
 		want   map[string]string
 	}{
 		"plain":     {reason: "P1", kind: serviceKind, sent: map[string]string{"team": "red"}, fresh: true},
-		"without":   {reason: "P1: no map is no obstacle", kind: serviceKind, fresh: true},
+		"without":   {reason: "P1: annotations may be nil", kind: serviceKind, fresh: true},
 		"another's": {reason: "P3b", kind: serviceKind, sent: encoded(spanOf(9)), want: encoded(spanOf(9))},
 		"copied, claimed": {
-			reason: "P3g: it was made for the parent",
+			reason: "P3g: the copied context was made for the parent",
 			kind:   serviceKind,
 			sent:   encoded(headOwn),
 			above:  headOwn,
 			fresh:  true,
 		},
 		"copied, unclaimed": {
-			reason: "P3g: it is the parent's own",
+			reason: "P3g: the copied context is the parent's own",
 			kind:   serviceKind,
 			sent:   encoded(spanOf(9)),
 			above:  spanOf(9),
 			fresh:  true,
 		},
 		"a saved one": {
-			reason: "P3g: ours at creation is stale",
+			reason: "P3g: our own context at creation is stale",
 			kind:   serviceKind,
 			sent:   encoded(ours(2, full)),
 			fresh:  true,
@@ -352,10 +352,10 @@ func TestCreated(t *testing.T) {
 			}
 			after := s.With(tc.sent, v.Carry)
 			if diff := diff(frozen, tc.sent); diff != "" {
-				t.Errorf("%s: the shared annotations were written to\n%s", tc.reason, diff)
+				t.Errorf("%s: the shared annotations changed\n%s", tc.reason, diff)
 			}
 			if after["team"] != tc.sent["team"] {
-				t.Errorf("%s: lost an annotation of the writer", tc.reason)
+				t.Errorf("%s: an annotation of the writer is missing", tc.reason)
 			}
 		})
 	}
@@ -371,15 +371,15 @@ func TestRecalled(t *testing.T) {
 		fresh  bool
 		want   map[string]string
 	}{
-		"what was answered": {
-			reason: "P3f: read, not changed, written",
+		"as answered": {
+			reason: "P3f: the writer read the object and wrote it back",
 			kind:   serviceKind,
 			last:   last,
 			sent:   Content{Desired: full},
 			want:   last.Carried,
 		},
-		"what was sent": {
-			reason: "P3d: built anew, as every time",
+		"as sent": {
+			reason: "P3d: the writer builds the object again each time",
 			kind:   serviceKind,
 			last:   last,
 			sent:   Content{Desired: small},
@@ -413,7 +413,7 @@ func TestRecalled(t *testing.T) {
 			sent:   Content{Desired: other},
 			want:   encoded(spanOf(9)),
 		},
-		"changed, nothing there": {
+		"changed, no context before": {
 			reason: "P1",
 			kind:   serviceKind,
 			last:   Last{Sent: full.Digest()},
@@ -421,7 +421,7 @@ func TestRecalled(t *testing.T) {
 			fresh:  true,
 		},
 		"a Deployment": {
-			reason: "P3e: whether the template changed is not known",
+			reason: "P3e: a change of the template is unknown",
 			kind:   deploymentKind,
 			last:   last,
 			sent:   Content{Desired: other},
@@ -446,11 +446,11 @@ func TestNothingToOffer(t *testing.T) {
 	s := rules(serviceKind)
 	s.Offer = Nothing
 	if v := s.Created(Content{Desired: full}, trace.SpanContext{}); v.Carry != nil || v.Context.IsValid() {
-		t.Errorf("created: carries %v", v.Carry)
+		t.Errorf("Created carries %v", v.Carry)
 	}
 	before := Content{Annotations: encoded(ours(2, full)), Desired: full}
 	if v := s.Updated(before, Content{Desired: other}, false); !maps.Equal(v.Carry, before.Annotations) {
-		t.Errorf("updated: carries %v", v.Carry)
+		t.Errorf("Updated carries %v", v.Carry)
 	}
 }
 
@@ -462,6 +462,6 @@ func TestClaimKeepsTheTimeOfTheChange(t *testing.T) {
 	}
 	v := s.Created(Content{Desired: full}, trace.SpanContext{})
 	if claim, _ := lifeline.ClaimOf(v.Context); !claim.Time.Equal(when) {
-		t.Errorf("the child's claim is of %v, want the parent's %v", claim.Time, when)
+		t.Errorf("the child's claim has time %v, want the parent's %v", claim.Time, when)
 	}
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/operatortest"
 )
 
-// A test of an operator, against envtest or a cluster of its own, says in a line
-// what one change leads to.
+// A test of an operator, against envtest or a cluster, checks the trace of one change in a line.
 func Example() {
-	var ( // what the test has
+	var ( // from the test's setup
 		t          *testing.T
 		cfg        *rest.Config
 		reconciler reconcile.Reconciler
@@ -34,7 +33,7 @@ func Example() {
 		); err != nil {
 			t.Fatal(err)
 		}
-		// Here the test starts the manager, as it does anyway.
+		// Here the test starts the manager as usual.
 		write()
 		rec.Wait(t, "site reconcile")
 		rec.OneTrace(t, "site reconcile", "create ReplicaSet")

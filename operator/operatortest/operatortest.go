@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operatortest records the spans of an operator in the operator's own
-// tests, and asserts in a line what they are:
+// Package operatortest records the spans of an operator in its tests, and checks them:
 //
 //	rec := operatortest.New(t)
 //	mgr, err := operator.NewManager(cfg, options, rec.Option())
@@ -9,7 +8,7 @@
 //	rec.Wait(t, "head reconcile")
 //	rec.OneTrace(t, "head reconcile", "create ChildA")
 //
-// What spans there should be is left to the test.
+// The test decides which spans it expects.
 package operatortest
 
 import (
@@ -29,17 +28,16 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// patience is how long Wait waits.
+// patience is the time limit of Wait.
 const patience = 2 * time.Minute
 
-// Recorder keeps the spans that ended. Its methods may be called from several
-// goroutines.
+// Recorder stores ended spans. Its methods are safe for concurrent use.
 type Recorder struct {
 	spans   *recording
 	tracing *tracing.Tracing
 }
 
-// New returns a recorder that samples everything, until the test ends.
+// New returns a Recorder that samples everything. It shuts down at the end of the test.
 func New(t testing.TB) *Recorder {
 	t.Helper()
 	all := int32(1_000_000)
@@ -54,32 +52,31 @@ func New(t testing.TB) *Recorder {
 	r.tracing = tr
 	t.Cleanup(func() {
 		if err := tr.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("cannot end tracing: %v", err)
+			t.Errorf("cannot shut down tracing: %v", err)
 		}
 	})
 	return r
 }
 
-// Option sends a kit's spans to the recorder.
+// Option returns the option that sends a Kit's spans to the Recorder.
 func (r *Recorder) Option() operator.Option { return operator.WithTracerProvider(r.tracing) }
 
-// Tracing is the provider itself, to switch it.
+// Tracing returns the tracer provider, for tests that switch it.
 func (r *Recorder) Tracing() *tracing.Tracing { return r.tracing }
 
-// Spans returns the spans that have ended, in the order in which they did.
+// Spans returns the ended spans, in the order of their ends.
 func (r *Recorder) Spans() []sdktrace.ReadOnlySpan { return r.spans.Ended() }
 
-// Reset forgets the spans.
+// Reset removes the stored spans.
 func (r *Recorder) Reset() { r.spans.Reset() }
 
-// Find returns the spans of a name.
+// Find returns the ended spans with a name.
 func (r *Recorder) Find(name string) []sdktrace.ReadOnlySpan {
 	return slices.DeleteFunc(r.Spans(), func(s sdktrace.ReadOnlySpan) bool { return s.Name() != name })
 }
 
-// OneTrace asserts that all spans are of one trace and have IDs of their own, that
-// no parent is missing but the one that began outside, and that each of the names
-// is there at least once. It returns the trace's ID.
+// OneTrace checks that all spans are in one trace and have different IDs. At most one parent may be
+// missing, the one outside the operator. Each of the names must occur. It returns the trace ID.
 func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 	t.Helper()
 	spans := r.Spans()
@@ -91,20 +88,20 @@ func (r *Recorder) OneTrace(t testing.TB, names ...string) trace.TraceID {
 		t.Fatalf("got spans of %d traces, want one:\n%s", len(ids), Tree(spans))
 	}
 	if names := shared(spans); len(names) > 0 {
-		t.Errorf("got several spans of one ID, %s:\n%s", strings.Join(names, ", "), Tree(spans))
+		t.Errorf("got several spans with one ID, %s:\n%s", strings.Join(names, ", "), Tree(spans))
 	}
 	if missing := missing(spans, names); len(missing) > 0 {
 		t.Errorf("got no span %s:\n%s", strings.Join(missing, ", "), Tree(spans))
 	}
 	if above := outside(spans); len(above) > 1 {
-		t.Errorf("got %d parents that are not there, want one outside at most:\n%s", len(above), Tree(spans))
+		t.Errorf("got %d missing parents, want at most one, outside the operator:\n%s", len(above), Tree(spans))
 	}
 	return slices.Collect(maps.Keys(ids))[0]
 }
 
-// Wait blocks until a span of each of the names has ended and each trace lacks
-// one parent at most: a write's span ends before that of its reconcile. It fails
-// the test after two minutes.
+// Wait blocks until a span of each name has ended and each trace lacks at most one parent. The
+// second condition exists because a write's span ends before that of its reconcile. Wait fails the
+// test after two minutes.
 func (r *Recorder) Wait(t testing.TB, names ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -119,7 +116,7 @@ func (r *Recorder) Wait(t testing.TB, names ...string) {
 		case <-ended:
 		case <-ctx.Done():
 			t.Fatalf(
-				"waited in vain for a span %s, or for its parents:\n%s",
+				"timed out waiting for span %s or its parents:\n%s",
 				strings.Join(missing(r.Spans(), names), ", "),
 				Tree(r.Spans()),
 			)
@@ -127,7 +124,7 @@ func (r *Recorder) Wait(t testing.TB, names ...string) {
 	}
 }
 
-// None asserts that no span has ended.
+// None checks that no span has ended.
 func (r *Recorder) None(t testing.TB) {
 	t.Helper()
 	if spans := r.Spans(); len(spans) > 0 {
@@ -141,7 +138,7 @@ func missing(spans []sdktrace.ReadOnlySpan, names []string) []string {
 	})
 }
 
-// shared returns the names of spans whose ID an earlier one has.
+// shared returns the names of spans with the ID of an earlier span.
 func shared(spans []sdktrace.ReadOnlySpan) []string {
 	var names []string
 	seen := map[trace.SpanID]bool{}
@@ -155,7 +152,7 @@ func shared(spans []sdktrace.ReadOnlySpan) []string {
 	return names
 }
 
-// whole reports whether no trace lacks more than the parent that began outside.
+// whole reports whether each trace lacks at most one parent.
 func whole(spans []sdktrace.ReadOnlySpan) bool {
 	traces := map[trace.TraceID][]sdktrace.ReadOnlySpan{}
 	for _, s := range spans {
@@ -170,7 +167,7 @@ func whole(spans []sdktrace.ReadOnlySpan) bool {
 	return true
 }
 
-// outside returns the parents that are not among the spans.
+// outside returns the parents that are missing from the spans.
 func outside(spans []sdktrace.ReadOnlySpan) map[trace.SpanID]bool {
 	have := map[trace.SpanID]bool{}
 	for _, s := range spans {
@@ -185,7 +182,7 @@ func outside(spans []sdktrace.ReadOnlySpan) map[trace.SpanID]bool {
 	return above
 }
 
-// Tree writes spans as an indented tree, for the message of a failed test.
+// Tree formats spans as an indented tree, for test failures.
 func Tree(spans []sdktrace.ReadOnlySpan) string {
 	if len(spans) == 0 {
 		return "(no spans)"

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// verdict is a testing.TB that notes what it is told.
+// verdict is a testing.TB that records failures.
 type verdict struct {
 	testing.TB
 	ctx  context.Context
@@ -33,7 +33,7 @@ func (v *verdict) Errorf(format string, args ...any) {
 	v.said = append(v.said, fmt.Sprintf(format, args...))
 }
 
-// fatal ends a test that is only played.
+// fatal is the panic value of Fatalf.
 type fatal struct{}
 
 func (v *verdict) Fatalf(format string, args ...any) {
@@ -41,7 +41,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 	panic(fatal{})
 }
 
-// judge plays an assertion and returns what it said.
+// judge runs an assertion and returns its failures.
 func judge(t *testing.T, assert func(*verdict)) (said string) {
 	t.Helper()
 	v := &verdict{TB: t, ctx: t.Context()}
@@ -55,8 +55,8 @@ func judge(t *testing.T, assert func(*verdict)) (said string) {
 	return ""
 }
 
-// spans makes spans: each name is one below the one before, "" begins another
-// trace, and ".." goes up one.
+// spans makes spans, each a child of the one before. "" begins another trace, and ".." goes up one
+// level.
 func spans(from context.Context, t *testing.T, rec *operatortest.Recorder, names ...string) {
 	t.Helper()
 	stack := []context.Context{from}
@@ -84,15 +84,15 @@ func TestAssertions(t *testing.T) {
 		reason string
 		make   func(*testing.T, *operatortest.Recorder)
 		assert func(*verdict, *operatortest.Recorder)
-		want   string // a part of what is said; "" for nothing
+		want   string // part of the failure; "" for none
 	}{
 		"one tree": {
-			reason: "as it should be",
+			reason: "a correct trace",
 			make:   func(t *testing.T, r *operatortest.Recorder) { spans(t.Context(), t, r, "a", "b", "..", "c") },
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "c") },
 		},
-		"below one that began outside": {
-			reason: "an operator's work follows from a change elsewhere",
+		"below an outside parent": {
+			reason: "an operator's parent span is outside",
 			make: func(t *testing.T, r *operatortest.Recorder) {
 				spans(outside(1), t, r, "a")
 				spans(outside(1), t, r, "b")
@@ -100,16 +100,16 @@ func TestAssertions(t *testing.T) {
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "b") },
 		},
 		"below two": {
-			reason: "one of them is missing",
+			reason: "one parent is missing",
 			make: func(t *testing.T, r *operatortest.Recorder) {
 				spans(outside(1), t, r, "a")
 				spans(outside(2), t, r, "b")
 			},
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) },
-			want:   "got 2 parents that are not there",
+			want:   "got 2 missing parents",
 		},
 		"two of one ID": {
-			reason: "no store could tell them apart",
+			reason: "span IDs must be unique",
 			make: func(t *testing.T, r *operatortest.Recorder) {
 				for _, name := range []string{"a", "b"} {
 					spans(
@@ -124,7 +124,7 @@ func TestAssertions(t *testing.T) {
 				}
 			},
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t) },
-			want:   "got several spans of one ID, b",
+			want:   "got several spans with one ID, b",
 		},
 		"two traces": {
 			reason: "the message shows them",
@@ -141,7 +141,7 @@ func TestAssertions(t *testing.T) {
 			assert: func(t *verdict, r *operatortest.Recorder) { r.OneTrace(t, "a", "z") }, want: "got no span z",
 		},
 		"none wanted": {
-			reason: "as it should be", make: func(*testing.T, *operatortest.Recorder) {},
+			reason: "no spans, as expected", make: func(*testing.T, *operatortest.Recorder) {},
 			assert: func(t *verdict, r *operatortest.Recorder) { r.None(t) },
 		},
 		"none wanted, one there": {
@@ -164,7 +164,7 @@ func TestAssertions(t *testing.T) {
 			tc.make(t, rec)
 			said := judge(t, func(v *verdict) { tc.assert(v, rec) })
 			if tc.want == "" && said != "" || !strings.Contains(said, tc.want) {
-				t.Errorf("%s: it said %q, want %q", tc.reason, said, tc.want)
+				t.Errorf("%s: failure = %q, want %q", tc.reason, said, tc.want)
 			}
 		})
 	}
@@ -181,7 +181,7 @@ func TestWait(t *testing.T) {
 	rec.Wait(t, "a", "c")
 	<-done
 	if got := len(rec.Find("c")); got != 1 {
-		t.Errorf("found %d spans c", got)
+		t.Errorf("found %d spans named c, want 1", got)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -191,8 +191,8 @@ func TestWait(t *testing.T) {
 		defer func() { _ = recover() }()
 		rec.Wait(v, "a", "never")
 	}()
-	if len(v.said) != 1 || !strings.HasPrefix(v.said[0], "waited in vain for a span never, or for its parents:") {
-		t.Errorf("it said %q", v.said)
+	if len(v.said) != 1 || !strings.HasPrefix(v.said[0], "timed out waiting for span never or its parents:") {
+		t.Errorf("failures = %q", v.said)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestTree(t *testing.T) {
 		shape = append(shape, name)
 	}
 	if got := strings.Join(shape, "|"); got != "a|  b|    c|  d" {
-		t.Errorf("got %s", got)
+		t.Errorf("tree = %s", got)
 	}
 }
 
@@ -213,6 +213,6 @@ func TestOption(t *testing.T) {
 	rec := operatortest.New(t)
 	if kit := operator.New(rec.Option()); kit == nil || rec.Tracing().Mode() != operator.Record ||
 		!rec.Tracing().SampleRoot(trace.TraceID{1}) {
-		t.Error("a kit with a recorder samples everything")
+		t.Error("a kit with a Recorder does not sample everything")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// recording is a SpanRecorder that tells when a span ends.
+// recording is a SpanRecorder that signals the end of each span.
 type recording struct {
 	*tracetest.SpanRecorder
 	mu    sync.Mutex
@@ -29,7 +29,7 @@ func (r *recording) OnEnd(span sdktrace.ReadOnlySpan) {
 	r.ended = make(chan struct{})
 }
 
-// next is closed when another span has ended.
+// next returns a channel that is closed when another span ends.
 func (r *recording) next() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// benched are the queues to compare, each bare one before the traced one.
+// benched are the queues to compare, each untraced one before its traced one.
 var benched = []struct {
 	name     string
 	newQueue func() workqueue.TypedRateLimitingInterface[string]
@@ -26,7 +26,7 @@ var benched = []struct {
 	{"priority/traced", func() workqueue.TypedRateLimitingInterface[string] { return kinds["priority"](&fixed{}) }},
 }
 
-// One item through the queue: Add, Get, Done.
+// BenchmarkTurn puts one item through the queue: Add, Get, Done.
 func BenchmarkTurn(b *testing.B) {
 	for _, bm := range benched {
 		b.Run(bm.name, func(b *testing.B) {
@@ -42,8 +42,8 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// Memory of an item that waits in the queue, of 100,000; and of an item after
-// all of them have gone through.
+// BenchmarkMemory measures the memory per item: of 100,000 items in the queue, and after their
+// turns.
 func BenchmarkMemory(b *testing.B) {
 	const keys = 100_000
 	all := make([]string, keys)
@@ -55,7 +55,7 @@ func BenchmarkMemory(b *testing.B) {
 			var waiting, left uint64
 			idle := runtime.NumGoroutine()
 			for b.Loop() {
-				for runtime.NumGoroutine() > idle { // the last queue's hold on to it
+				for runtime.NumGoroutine() > idle { // goroutines of the previous queue still refer to it
 					runtime.Gosched()
 				}
 				before := heap()
@@ -63,7 +63,7 @@ func BenchmarkMemory(b *testing.B) {
 				for _, key := range all {
 					q.Add(key)
 				}
-				_ = q.Len() // flushes what a priority queue has buffered
+				_ = q.Len() // flushes the buffer of a priority queue
 				waiting = heap() - before
 				for range all {
 					item, _ := q.Get()
@@ -87,7 +87,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// What a worker loop adds to a turn.
+// BenchmarkWork measures the overhead of a worker loop per turn.
 func BenchmarkWork(b *testing.B) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(discard{}))
 	sampled := spanContext(1)

@@ -9,41 +9,38 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// large is the size from which an emptied map is given back: Go's maps never
-// shrink.
+// large is the size at which an emptied map is replaced, because Go's maps never shrink.
 const large = 1024
 
-// book keeps what is known of the items that are in the queue or in progress.
-// Whatever is noted is answered by a turn that follows: the queue hears of it
-// after the book does. The zero value is ready.
+// book records the items in the queue or in progress. Each recorded add belongs to a later turn,
+// because the queue receives the add after the book. The zero value is ready for use.
 type book[T comparable] struct {
-	// fires is whether the book is told when a delay is over. If so it knows
-	// turns that are in the queue from those that are not: client-go's queue has
-	// both for an item that was added at once and for later. If not, the next
-	// turn answers all adds, as is right for a priority queue, which has an item
-	// once.
+	// fires means that fire is called at the end of each delay. The book can then separate turns in
+	// the queue from delayed ones, since client-go's queue can have both for one item. Without
+	// fires, the next turn includes all adds. That is correct for a priority queue, where an item
+	// has one entry.
 	fires bool
-	// final is whether nothing is handed out after ShutDown.
+	// final means that the queue returns no items after ShutDown.
 	final bool
 
 	mu      sync.Mutex
 	closed  bool
 	entries map[T]*entry
-	peak    int // the size that entries once had
+	peak    int // maximum size of entries
 }
 
-// entry is one item. One that holds nothing is deleted.
+// entry is one item. An empty entry is deleted.
 type entry struct {
-	ready asked  // what the next turn answers
-	later *asked // what asked for a turn that is not in the queue yet; nil if nothing did
-	turn  *Wait  // the turn in progress; nil if none is
+	ready asked  // adds for the next turn
+	later *asked // delayed adds, not in the queue yet; nil if none
+	turn  *Wait  // the turn in progress; nil if none
 }
 
-// asked is the sum of the adds that one turn answers. The zero value is none.
+// asked is the sum of the adds for one turn. The zero value means none.
 type asked struct {
 	due    time.Time
 	adds   int
-	causes *causes // nil if no add named any
+	causes *causes // nil if no add had triggers
 }
 
 type causes struct {
@@ -51,12 +48,12 @@ type causes struct {
 	dropped  int
 }
 
-// add notes that the item was asked for.
+// add records an add of the item.
 func (b *book[T]) add(item T, now time.Time, after time.Duration, triggers []trace.SpanContext) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return // the queue does not take it either
+		return // the queue also ignores it
 	}
 	e := b.entry(item)
 	if after <= 0 || !b.fires {
@@ -69,7 +66,7 @@ func (b *book[T]) add(item T, now time.Time, after time.Duration, triggers []tra
 	e.later.add(now.Add(after), triggers)
 }
 
-// fire notes that the item's delay is over.
+// fire records the end of the item's delay.
 func (b *book[T]) fire(item T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +76,7 @@ func (b *book[T]) fire(item T) {
 	}
 }
 
-// take begins a turn.
+// take starts a turn.
 func (b *book[T]) take(item T, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,7 +111,7 @@ func (b *book[T]) done(item T) {
 	}
 }
 
-// shut takes no more adds and forgets turns that will never be.
+// shut ends adds and removes turns that will never start.
 func (b *book[T]) shut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,8 +125,8 @@ func (b *book[T]) shut() {
 	}
 }
 
-// drained forgets what has not begun, except for items in progress: they go
-// back into the queue with Done if they were asked for again.
+// drained removes turns that have not started. Items in progress stay: Done puts them back into the
+// queue if they were added again.
 func (b *book[T]) drained() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,7 +178,7 @@ func (a *asked) add(due time.Time, triggers []trace.SpanContext) {
 	}
 }
 
-// absorb adds up; the triggers of what was due first come first.
+// absorb merges two sums; the triggers of the earlier due time come first.
 func (a *asked) absorb(other *asked) {
 	first, second := *other, *a
 	if second.adds > 0 && second.due.Before(first.due) {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// 100,000 keys go through, some of them twice and with delays; nothing is left,
-// neither an entry nor the map that held them.
+// TestNothingLeft puts 100,000 keys through, some of them twice and with delays. No entry and no
+// large map may remain.
 func TestNothingLeft(t *testing.T) {
 	const keys, workers = 100_000, 4
 	for kind, newQueue := range kinds {
@@ -39,7 +39,7 @@ func TestNothingLeft(t *testing.T) {
 					}
 				}
 				if kind == "plain" && bookOf(q).size() != keys {
-					t.Errorf("%d entries for %d keys in the queue", bookOf(q).size(), keys)
+					t.Errorf("the book has %d entries for %d keys in the queue", bookOf(q).size(), keys)
 				}
 				turns.Store(0)
 				for range workers {
@@ -59,7 +59,7 @@ func TestNothingLeft(t *testing.T) {
 						}
 					})
 				}
-				time.Sleep(time.Minute) // the bubble's
+				time.Sleep(time.Minute) // fake time
 				synctest.Wait()
 				if turns.Load() < keys {
 					t.Errorf("%d turns for %d keys", turns.Load(), keys)
@@ -67,7 +67,7 @@ func TestNothingLeft(t *testing.T) {
 				b := bookOf(q)
 				b.mu.Lock()
 				if len(b.entries) != 0 || b.entries != nil {
-					t.Errorf("%d entries are left, or the map of them", len(b.entries))
+					t.Errorf("%d entries remain, or their map does", len(b.entries))
 				}
 				b.mu.Unlock()
 				q.ShutDown()
@@ -85,11 +85,11 @@ func TestShutDown(t *testing.T) {
 		turns  []string
 	}{
 		"Plain": {
-			reason: "what is in the queue is still worked on, with its waits; what is delayed is gone",
+			reason: "queued items still have turns with waits; delayed items are dropped",
 			kind:   "plain", down: func(q Queue[string]) { q.ShutDown() }, turns: []string{"a", "b", "busy"},
 		},
 		"Priority": {
-			reason: "nothing is handed out any more",
+			reason: "the queue returns no more items",
 			kind:   "priority", down: func(q Queue[string]) { q.ShutDown() },
 		},
 		"Foreign": {
@@ -120,7 +120,7 @@ func TestShutDown(t *testing.T) {
 				r.q.Add("a")
 				r.q.AddAfter("b", 1*s)
 				r.q.AddAfter("c", 3600*s)
-				r.q.Add(busy) // comes back with Done
+				r.q.Add(busy) // queued again by Done
 				r.pass(2 * s)
 				tc.down(r.q)
 				r.q.Add("late")
@@ -130,7 +130,7 @@ func TestShutDown(t *testing.T) {
 				}
 
 				if _, ok := r.q.Wait(busy); !ok {
-					t.Error("the turn in progress is forgotten")
+					t.Error("no wait is recorded for the turn in progress")
 				}
 				r.q.Done(busy)
 				var got []string
@@ -140,7 +140,7 @@ func TestShutDown(t *testing.T) {
 						break
 					}
 					if wait, _ := r.q.Wait(item); wait.Adds != 1 || wait.Dequeued.Sub(r.begun) != 2*s {
-						t.Errorf("%s: the wait is %+v", item, wait)
+						t.Errorf("%s: wait = %+v", item, wait)
 					}
 					got = append(got, item)
 					r.q.Done(item)
@@ -150,18 +150,18 @@ func TestShutDown(t *testing.T) {
 					t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 				}
 				if n := bookOf(r.q).size(); n != 0 {
-					t.Errorf("%d entries are left", n)
+					t.Errorf("%d entries remain", n)
 				}
 				if tc.kind != "priority" {
-					r.q.ShutDown() // client-go's own goroutine outlives a drain
+					r.q.ShutDown() // a client-go goroutine outlives a drain
 				}
 			})
 		})
 	}
 }
 
-// Many add, many work, on real time: each add counts in one turn, and what a
-// worker is told is about its own turn.
+// TestConcurrent adds and works from many goroutines, in real time. Each add must count in one
+// turn, and a worker must get the data of the right turn.
 func TestConcurrent(t *testing.T) {
 	const adders, workers, adds, keys = 4, 4, 2_000, 50
 	for kind, newQueue := range kinds {
@@ -215,7 +215,7 @@ func TestConcurrent(t *testing.T) {
 			q.ShutDown()
 			working.Wait()
 			if n := bookOf(q).size(); n != 0 {
-				t.Errorf("%d entries are left", n)
+				t.Errorf("%d entries remain", n)
 			}
 		})
 	}

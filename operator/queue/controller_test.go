@@ -18,8 +18,8 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/queue"
 )
 
-// A controller of controller-runtime works through either kind of queue, sees
-// the priority queue as one, and its reconciler can ask for the wait.
+// TestController runs a controller of controller-runtime on either kind of queue. It must recognize
+// the priority queue, and its reconciler must be able to get the wait.
 func TestController(t *testing.T) {
 	type limiter = workqueue.TypedRateLimiter[reconcile.Request]
 	type rateLimiting = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -43,7 +43,7 @@ func TestController(t *testing.T) {
 				Reconciler: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 					wait, ok := q.Wait(req)
 					if !ok {
-						t.Errorf("no wait is known of %s", req)
+						t.Errorf("no wait is recorded for %s", req)
 					}
 					waits <- wait
 					return reconcile.Result{RequeueAfter: time.Millisecond}, nil
@@ -69,7 +69,7 @@ func TestController(t *testing.T) {
 			go func() { ended <- c.Start(ctx) }()
 			for range 3 {
 				if wait := <-waits; wait.Adds != 1 || wait.Due.After(wait.Dequeued) {
-					t.Errorf("the wait is %+v", wait)
+					t.Errorf("wait = %+v", wait)
 				}
 			}
 			cancel()

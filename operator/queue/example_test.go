@@ -29,7 +29,7 @@ func (c *heads) OnUpdate(obj *metav1.PartialObjectMetadata) {
 	c.queue.From(lifeline.Extract(obj)).Add(obj.GetName())
 }
 
-// worker is the whole worker loop.
+// worker is the complete worker loop.
 func (c *heads) worker(ctx context.Context) {
 	for c.next(ctx) {
 	}
@@ -68,7 +68,7 @@ func (c *heads) sync(ctx context.Context, key string) error {
 	case "broken":
 		return errors.New("no such image")
 	}
-	return nil // nothing to do: no span
+	return nil // nothing to do, no span
 }
 
 func (c *heads) write(context.Context, *metav1.PartialObjectMetadata) error { return nil }
@@ -97,7 +97,7 @@ func Example() {
 		}
 		c.OnUpdate(head)
 	}
-	c.queue.ShutDown() // after what is in it
+	c.queue.ShutDown() // after the queued items
 	c.worker(context.Background())
 
 	for _, span := range spans.Ended() {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// kinds are the queues that there are.
+// kinds are the kinds of queues.
 var kinds = map[string]func(workqueue.TypedRateLimiter[string]) Queue[string]{
 	"plain": func(l workqueue.TypedRateLimiter[string]) Queue[string] {
 		return New(l, workqueue.TypedRateLimitingQueueConfig[string]{})
@@ -30,7 +30,7 @@ func barePriority(l workqueue.TypedRateLimiter[string]) priorityqueue.PriorityQu
 	return priorityqueue.New("", func(o *priorityqueue.Opts[string]) { o.RateLimiter = l })
 }
 
-// fixed is a rate limiter with one delay; it counts how often it is asked.
+// fixed is a rate limiter with a constant delay. It counts its calls.
 type fixed struct {
 	delay time.Duration
 
@@ -58,13 +58,13 @@ func (f *fixed) NumRequeues(string) int {
 	return f.asked
 }
 
-// turn is a Wait as it reads in a table: times count from the test's begin.
+// turn is a Wait in a table. Times are relative to the start of the test.
 type turn struct {
 	Due, Dequeued time.Duration
 	Adds          int
 }
 
-// trial drives one queue on the fake time of synctest.
+// trial runs one queue with the fake time of synctest.
 type trial struct {
 	t     *testing.T
 	q     Queue[string]
@@ -72,37 +72,37 @@ type trial struct {
 	turns []turn
 }
 
-// pass lets time go by; all that is due happens.
+// pass advances the fake time and waits for the due events.
 func (r *trial) pass(d time.Duration) {
-	time.Sleep(d) // the bubble's time, not ours
+	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 
-// get takes the next item and notes its wait.
+// get takes the next item and records its wait.
 func (r *trial) get() string {
 	synctest.Wait()
 	item, shutdown := r.q.Get()
 	if shutdown {
-		r.t.Fatal("the queue is shut down")
+		r.t.Fatal("Get: the queue is shut down")
 	}
 	wait, ok := r.q.Wait(item)
 	if !ok {
-		r.t.Fatalf("no wait is known of %q between Get and Done", item)
+		r.t.Fatalf("no wait is recorded for %q between Get and Done", item)
 	}
 	r.turns = append(r.turns, turn{wait.Due.Sub(r.begun), wait.Dequeued.Sub(r.begun), wait.Adds})
 	return item
 }
 
-// work is get and Done.
+// work is get followed by Done.
 func (r *trial) work() {
 	item := r.get()
 	r.q.Done(item)
 	if _, ok := r.q.Wait(item); ok {
-		r.t.Errorf("a wait is still known of %q after Done", item)
+		r.t.Errorf("a wait is still recorded for %q after Done", item)
 	}
 }
 
-// bookOf looks inside.
+// bookOf returns the book of a queue.
 func bookOf(q Queue[string]) *book[string] {
 	if p, ok := q.(*prioritized[string]); ok {
 		return &p.book

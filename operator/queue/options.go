@@ -10,10 +10,10 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// scope names this package as the source of its spans.
+// scope is the instrumentation scope of this package's spans.
 const scope = "github.com/kube-lifeline/lifeline/operator/queue"
 
-// Option changes how a queue is traced.
+// Option configures the tracing of a queue.
 type Option func(*settings)
 
 type settings struct {
@@ -23,14 +23,12 @@ type settings struct {
 	tracer     trace.Tracer
 }
 
-// WithClock sets the clock; it should be the one of the wrapped queue. The
-// default is the system's.
+// WithClock sets the clock, which should be the wrapped queue's. The default is the system clock.
 func WithClock(c clock.PassiveClock) Option {
 	return func(s *settings) { s.clock = c }
 }
 
-// WithController names the controller in the names of spans. The default is
-// "controller".
+// WithController sets the controller's name in span names. The default is "controller".
 func WithController(name string) Option {
 	return func(s *settings) {
 		if name != "" {
@@ -39,8 +37,7 @@ func WithController(name string) Option {
 	}
 }
 
-// WithTracerProvider sets where spans go. The default is OpenTelemetry's global
-// provider.
+// WithTracerProvider sets the destination of spans. The default is OpenTelemetry's global provider.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(s *settings) { s.provider = provider }
 }

@@ -4,8 +4,8 @@ package queue
 
 import "k8s.io/client-go/util/workqueue"
 
-// newPlain builds client-go's queue as client-go does, in its three layers, but
-// for a listener between the one that delays and the one that queues.
+// newPlain builds client-go's queue from its three layers, with a listener between the delaying
+// queue and the basic queue.
 func newPlain[T comparable](
 	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T], opts []Option,
 ) Queue[T] {
@@ -25,14 +25,14 @@ func newPlain[T comparable](
 	return q
 }
 
-// listener hears of the items whose delay is over.
+// listener records items when their delay is over.
 type listener[T comparable] struct {
 	workqueue.TypedInterface[T]
 	book *book[T]
 }
 
-// Add is workqueue's. An add with a delay of nothing comes here, too, and may be
-// taken for the end of a longer one: the turn that follows then counts both.
+// Add implements workqueue.TypedInterface. It also receives adds with a delay of 0, which look like the
+// end of a longer delay. The next turn then counts both.
 func (l *listener[T]) Add(item T) {
 	l.book.fire(item)
 	l.TypedInterface.Add(item)

@@ -9,31 +9,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// prioritized is a tracked priority queue. controller-runtime asks for the
-// interface at run time, so that a queue must not have it unless it is one.
+// prioritized is a tracked priority queue. controller-runtime checks for the interface at run time.
+// Therefore only a priority queue may implement it.
 type prioritized[T comparable] struct{ *tracked[T] }
 
 var _ priorityqueue.PriorityQueue[string] = (*prioritized[string])(nil)
 
-// AddWithOpts is priorityqueue's.
+// AddWithOpts implements priorityqueue.PriorityQueue.
 func (q *prioritized[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	q.addWithOpts(o, nil, items)
 }
 
-// GetWithPriority is priorityqueue's.
+// GetWithPriority implements priorityqueue.PriorityQueue.
 func (q *prioritized[T]) GetWithPriority() (T, int, bool) { return q.getWithPriority() }
 
-// prioritizedFrom is from on a priority queue.
+// prioritizedFrom is from for a priority queue.
 type prioritizedFrom[T comparable] struct{ *from[T] }
 
 var _ priorityqueue.PriorityQueue[string] = (*prioritizedFrom[string])(nil)
 
-// AddWithOpts is priorityqueue's.
+// AddWithOpts implements priorityqueue.PriorityQueue.
 func (f *prioritizedFrom[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	f.addWithOpts(o, f.triggers, items)
 }
 
-// GetWithPriority is priorityqueue's.
+// GetWithPriority implements priorityqueue.PriorityQueue.
 func (f *prioritizedFrom[T]) GetWithPriority() (T, int, bool) { return f.getWithPriority() }
 
 func (q *tracked[T]) getWithPriority() (T, int, bool) {
@@ -58,8 +58,8 @@ func (q *tracked[T]) addWithOpts(o priorityqueue.AddOpts, triggers []trace.SpanC
 	}
 }
 
-// shorter joins a delay that was asked for with the rate limiter's, as the
-// priority queue does: no delay asked for is none.
+// shorter combines a requested delay with the rate limiter's, like the priority queue. A requested
+// delay of 0 means none.
 func shorter(asked, limited time.Duration) time.Duration {
 	if asked == 0 || limited < asked {
 		return limited

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package queue is a rate-limiting work queue that knows how long its items
-// waited and what asked for them.
+// Package queue is a rate-limiting work queue that records the waiting time and the triggers of its
+// items.
 //
-// It wraps client-go's queue, or controller-runtime's priority queue, and takes
-// over nothing of what they do: order, delays, deduplication and metrics stay
-// theirs. Beside them it keeps, for items that are in the queue or in progress
-// only, when an item became due, when it was dequeued and the trace contexts of
-// the objects that triggered it. For controllers on plain client-go it also
-// makes the spans of a worker loop; see Queue.Begin.
+// It wraps client-go's queue, or controller-runtime's priority queue. The wrapped queue still
+// handles order, delays, deduplication and metrics. For items in the queue or in progress, the
+// package records the due time, the dequeue time and the trace contexts of the triggering objects.
+// For controllers on plain client-go, it also makes the spans of a worker loop; see Queue.Begin.
 //
-// Setting up OpenTelemetry, and reading contexts from objects, is left to others.
+// The package does not set up OpenTelemetry and does not read contexts from objects.
 package queue
 
 import (
@@ -23,57 +21,51 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// MaxTriggers bounds the triggers that are kept for an item.
+// MaxTriggers limits the stored triggers of an item.
 const MaxTriggers = 8
 
-// Queue is a traced rate-limiting queue. Its methods may be called from several
-// goroutines.
+// Queue is a traced rate-limiting queue. Its methods are safe for concurrent use.
 type Queue[T comparable] interface {
 	workqueue.TypedRateLimitingInterface[T]
 
-	// From returns the queue as seen by an event of one object: whatever is
-	// added through it has that object's span context as its trigger. Contexts
-	// that are not valid are left out.
+	// From returns a view of the queue for an event of one object. Items added through it have that
+	// object's span context as their trigger. Invalid contexts are ignored.
 	//
 	//	q.From(lifeline.Extract(obj)).Add(key)
 	//
-	// It is a priorityqueue.PriorityQueue if the queue is one, so handlers of
-	// controller-runtime take it.
+	// It is a priorityqueue.PriorityQueue if the queue is one, so it fits handlers of
+	// controller-runtime.
 	From(triggers ...trace.SpanContext) workqueue.TypedRateLimitingInterface[T]
 
-	// Wait tells of the item's present turn. It is false before Get and after
-	// Done.
+	// Wait returns the wait of the item's current turn. It returns false before Get and after Done.
 	Wait(item T) (Wait, bool)
 
-	// Begin starts work on an item that Get has returned. It makes no span: the
-	// Work makes one once there is something to tell. The returned context
-	// holds the Work for WorkFrom.
+	// Begin starts work on an item from Get. It makes no span; the Work makes one at the first
+	// write or failure. The returned context holds the Work for WorkFrom.
 	Begin(ctx context.Context, item T) (context.Context, *Work)
 }
 
-// Wait is how one turn of an item came about.
+// Wait describes the time before one turn of an item.
 type Wait struct {
-	// Due is when the item could have been dequeued at the earliest: when it
-	// was added, or when its delay was over. Of several adds it is the earliest.
-	// An item that is added while it is in progress is due at once, though it
-	// cannot be dequeued before Done.
+	// Due is the earliest possible dequeue time: when the item was added, or when its delay was
+	// over. For several adds it is the earliest. An item added while it is in progress is due at
+	// once, although it cannot be dequeued before Done.
 	Due time.Time
-	// Dequeued is when Get returned the item. It is never before Due.
+	// Dequeued is the time when Get returned the item. It is never before Due.
 	Dequeued time.Time
-	// Adds is how many adds were merged into this turn. It is 0, and Due is
-	// Dequeued, if they are not known: see Wrap. That also happens to an add in
-	// the instant in which Get returns the item: the turn that begins counts it.
+	// Adds is the number of adds merged into this turn. If the adds are unknown, it is 0, and Due
+	// equals Dequeued; see Wrap. That can also happen to an add at the instant when Get returns the
+	// item. The turn that Get begins then counts that add.
 	Adds int
-	// Triggers are the distinct contexts that came with the adds, those of
-	// the earliest first, at most MaxTriggers. Do not modify it.
+	// Triggers are the distinct contexts of the adds, earliest first, at most MaxTriggers. Do not
+	// modify it.
 	Triggers []trace.SpanContext
-	// Dropped is how many more came.
+	// Dropped is the number of further contexts.
 	Dropped int
 }
 
-// New returns what workqueue.NewTypedRateLimitingQueueWithConfig returns for
-// the same arguments, traced: the name of the queue is the controller's in the
-// names of spans, and the clock tells both their time.
+// New is a traced workqueue.NewTypedRateLimitingQueueWithConfig. The name of the queue is the
+// controller's name in span names. The configured clock also times the spans.
 func New[T comparable](
 	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T], opts ...Option,
 ) Queue[T] {
@@ -87,15 +79,14 @@ func New[T comparable](
 	return newPlain(limiter, config, opts)
 }
 
-// Wrap makes a queue that was made elsewhere a traced one. The limiter is the
-// one that the queue was made with: from now on the wrapper asks it in the
-// queue's place, once for each rate-limited add, so as to know the delay. A nil
-// limiter is client-go's default. The result is a priorityqueue.PriorityQueue if
-// the queue is one. Use the queue only through the wrapper from then on.
+// Wrap returns a traced queue around an existing one. limiter is the limiter of that queue. The
+// wrapper calls it in the queue's place, once per rate-limited add, to get the delay. A nil limiter
+// means client-go's default. The result is a priorityqueue.PriorityQueue if the queue is one. After
+// Wrap, use the queue only through the wrapper.
 //
-// client-go's queue hands out an item twice if it was added both at once and
-// for later. In a queue that was made elsewhere the first of these turns counts
-// all adds, and of the second nothing is known; New has no such limit.
+// client-go's queue returns an item twice if it was added both at once and with a delay. In a
+// wrapped queue, the first of these turns counts all adds, and the second has no data. New has no
+// such limit.
 func Wrap[T comparable](
 	inner workqueue.TypedRateLimitingInterface[T], limiter workqueue.TypedRateLimiter[T], opts ...Option,
 ) Queue[T] {

@@ -19,9 +19,9 @@ func TestWait(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		do       func(r *trial)
-		want     []turn            // of both kinds
-		wantOf   map[string][]turn // where they differ
-		wantAsks int               // of the rate limiter, whose delay is 7 s
+		want     []turn            // for both kinds
+		wantOf   map[string][]turn // by kind, if they differ
+		wantAsks int               // calls of the rate limiter, which has a delay of 7 s
 	}{
 		"Add": {
 			reason: "an item is due when it is added",
@@ -45,7 +45,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{0, 2 * s, 2}},
 		},
 		"AddAfter": {
-			reason: "a delay that was asked for is no wait",
+			reason: "a requested delay is not a wait",
 			do: func(r *trial) {
 				r.q.AddAfter("a", 5*s)
 				r.work()
@@ -53,7 +53,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{5 * s, 5 * s, 1}},
 		},
 		"AddAfterNothing": {
-			reason: "no delay, or one below it, is an add",
+			reason: "a delay of 0 or below is a plain add",
 			do: func(r *trial) {
 				r.q.AddAfter("a", -1*s)
 				r.q.AddAfter("a", 0)
@@ -62,7 +62,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{0, 0, 2}},
 		},
 		"AddAfterTwice": {
-			reason: "the earlier of two delays counts, whichever came first",
+			reason: "the earlier of two due times counts, in any order",
 			do: func(r *trial) {
 				r.q.AddAfter("a", 5*s)
 				r.q.AddAfter("a", 3*s)
@@ -72,7 +72,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{3 * s, 3 * s, 3}},
 		},
 		"AddRateLimited": {
-			reason: "the rate limiter is asked once, and its delay is no wait",
+			reason: "the rate limiter is called once, and its delay is not a wait",
 			do: func(r *trial) {
 				r.q.AddRateLimited("a")
 				r.pass(8 * s)
@@ -81,7 +81,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{7 * s, 8 * s, 1}}, wantAsks: 1,
 		},
 		"AddInProgress": {
-			reason: "due when added, though it cannot be had before Done",
+			reason: "due when added, although Get cannot return it before Done",
 			do: func(r *trial) {
 				r.q.Add("a")
 				item := r.get()
@@ -96,7 +96,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{0, 0, 1}, {1 * s, 3 * s, 2}},
 		},
 		"RequeueInProgress": {
-			reason: "as a failed reconcile does: before Done, with a delay",
+			reason: "a failed reconcile adds before Done, with a delay",
 			do: func(r *trial) {
 				r.q.Add("a")
 				item := r.get()
@@ -108,7 +108,7 @@ func TestWait(t *testing.T) {
 			want: []turn{{0, 0, 1}, {8 * s, 8 * s, 1}}, wantAsks: 1,
 		},
 		"ReplacedDelay": {
-			reason: "an add comes before an earlier delay; client-go's queue hands the item out twice",
+			reason: "an add during a delay; client-go's queue returns the item twice",
 			do: func(r *trial) {
 				r.q.AddAfter("a", 5*s)
 				r.pass(1 * s)
@@ -128,7 +128,7 @@ func TestWait(t *testing.T) {
 			},
 		},
 		"DelayBehindAnAdd": {
-			reason: "a delay on an item that is in the queue; client-go's queue hands it out again",
+			reason: "a delayed add of a queued item; client-go's queue returns it again",
 			do: func(r *trial) {
 				r.q.Add("a")
 				r.q.AddAfter("a", 5*s)
@@ -146,7 +146,7 @@ func TestWait(t *testing.T) {
 			},
 		},
 		"DelayOver": {
-			reason: "a second delay, when the first is over and nobody has taken the item",
+			reason: "a second delayed add, after the first delay and before Get",
 			do: func(r *trial) {
 				r.q.AddAfter("a", 1*s)
 				r.pass(2 * s)
@@ -165,7 +165,7 @@ func TestWait(t *testing.T) {
 			},
 		},
 		"NothingBeforeDelay": {
-			reason: "a delay of nothing is taken for the end of a longer one; the turn counts both",
+			reason: "a delay of 0 looks like the end of a longer one; the turn counts both",
 			do: func(r *trial) {
 				r.q.AddAfter("a", 5*s)
 				r.q.AddAfter("a", 0)
@@ -183,7 +183,7 @@ func TestWait(t *testing.T) {
 			},
 		},
 		"DelayMeetsAdd": {
-			reason: "a delay that is over and an add are one turn",
+			reason: "an add after the end of a delay is part of the same turn",
 			do: func(r *trial) {
 				r.q.AddAfter("a", 1*s)
 				r.pass(2 * s)
@@ -209,10 +209,10 @@ func TestWait(t *testing.T) {
 						t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 					}
 					if limiter.asked != tc.wantAsks {
-						t.Errorf("the rate limiter was asked %d times, not %d", limiter.asked, tc.wantAsks)
+						t.Errorf("the rate limiter was called %d times, want %d", limiter.asked, tc.wantAsks)
 					}
 					if n := bookOf(r.q).size(); n != 0 {
-						t.Errorf("%d entries are left", n)
+						t.Errorf("%d entries remain", n)
 					}
 					r.q.ShutDown()
 				})
@@ -221,7 +221,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// What was added past the wrapper has a turn, too.
+// TestUntold checks that an item added directly to the inner queue also has a turn.
 func TestUntold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := workqueue.NewTypedRateLimitingQueue[string](&fixed{})
@@ -236,7 +236,7 @@ func TestUntold(t *testing.T) {
 	})
 }
 
-// The wrapper must delay as the priority queue does.
+// TestAddWithOpts checks that the wrapper delays like the priority queue.
 func TestAddWithOpts(t *testing.T) {
 	high := 100
 	cases := map[string]struct {
@@ -244,11 +244,11 @@ func TestAddWithOpts(t *testing.T) {
 		opts   priorityqueue.AddOpts
 		want   turn
 	}{
-		"Now":         {"as Add", priorityqueue.AddOpts{}, turn{0, 0, 1}},
-		"After":       {"as AddAfter", priorityqueue.AddOpts{After: 5 * s}, turn{5 * s, 5 * s, 1}},
+		"Now":         {"like Add", priorityqueue.AddOpts{}, turn{0, 0, 1}},
+		"After":       {"like AddAfter", priorityqueue.AddOpts{After: 5 * s}, turn{5 * s, 5 * s, 1}},
 		"RateLimited": {"as AddRateLimited", priorityqueue.AddOpts{RateLimited: true}, turn{7 * s, 7 * s, 1}},
 		"LimitedAfter": {
-			"the shorter delay: the one asked for",
+			"the shorter delay: the requested one",
 			priorityqueue.AddOpts{After: 5 * s, RateLimited: true},
 			turn{5 * s, 5 * s, 1},
 		},
@@ -258,7 +258,7 @@ func TestAddWithOpts(t *testing.T) {
 			turn{7 * s, 7 * s, 1},
 		},
 		"Priority": {
-			"the priority is handed on",
+			"the priority is passed on",
 			priorityqueue.AddOpts{RateLimited: true, Priority: &high},
 			turn{7 * s, 7 * s, 1},
 		},
@@ -286,7 +286,7 @@ func TestAddWithOpts(t *testing.T) {
 					q.Done(item)
 					bareItem, barePriority, _ := bare.GetWithPriority()
 					if item != bareItem || priority != barePriority || at != time.Since(begun) {
-						t.Errorf("got %q with %d after %s; the bare queue gives %q with %d after %s",
+						t.Errorf("got %q with priority %d after %s; the untraced queue gives %q with %d after %s",
 							item, priority, at, bareItem, barePriority, time.Since(begun))
 					}
 					bare.Done(bareItem)
@@ -298,13 +298,13 @@ func TestAddWithOpts(t *testing.T) {
 	}
 }
 
-// controller-runtime asks at run time what a queue is.
+// TestDynamicType checks the dynamic type, because controller-runtime tests it at run time.
 func TestDynamicType(t *testing.T) {
 	for kind, newQueue := range kinds {
 		q := newQueue(&fixed{})
 		for what, got := range map[string]any{"Wrap": q, "From": q.From()} {
 			if _, is := got.(priorityqueue.PriorityQueue[string]); is != (kind == "priority") {
-				t.Errorf("%s of a %s queue: is a PriorityQueue: %v", what, kind, is)
+				t.Errorf("%s of a %s queue: is a PriorityQueue = %v", what, kind, is)
 			}
 		}
 		q.ShutDown()
@@ -322,7 +322,12 @@ func TestForget(t *testing.T) {
 		item, _ := q.Get()
 		q.Forget(item)
 		if _, ok := q.Wait(item); !ok || limiter.forgotten != 1 {
-			t.Errorf("%s: Forget clears the limiter (%d times) and leaves the turn (%v)", kind, limiter.forgotten, ok)
+			t.Errorf(
+				"%s: Forget cleared the limiter %d times, want 1; turn recorded = %v, want true",
+				kind,
+				limiter.forgotten,
+				ok,
+			)
 		}
 		q.Done(item)
 		q.ShutDown()
@@ -340,13 +345,13 @@ func TestTriggers(t *testing.T) {
 		want    []trace.SpanContext
 		dropped int
 	}{
-		"None": {reason: "an add need not say why", add: func(q Queue[string]) { q.Add("a") }},
+		"None": {reason: "an add without a trigger", add: func(q Queue[string]) { q.Add("a") }},
 		"Invalid": {
-			reason: "an object without a context is no trigger",
+			reason: "an object without a context is not a trigger",
 			add:    func(q Queue[string]) { q.From(trace.SpanContext{}).Add("a") },
 		},
 		"One": {
-			reason: "the trigger is kept",
+			reason: "the trigger is recorded",
 			add:    func(q Queue[string]) { q.From(many[0]).Add("a") },
 			want:   many[:1],
 		},
@@ -361,12 +366,12 @@ func TestTriggers(t *testing.T) {
 			want:   many[:1],
 		},
 		"Ambiguous": {
-			reason: "the other adds do not count",
+			reason: "adds of other items do not count",
 			add:    func(q Queue[string]) { q.From(many[0]).Add("b"); q.From(many[1]).Add("a") },
 			want:   many[1:2],
 		},
 		"Distinct": {
-			reason: "one that comes again is one",
+			reason: "a repeated trigger counts once",
 			add: func(q Queue[string]) {
 				q.From(many[1], many[0]).Add("a")
 				q.From(many[1]).Add("a")
@@ -375,7 +380,7 @@ func TestTriggers(t *testing.T) {
 			want: []trace.SpanContext{many[1], many[0], many[2]},
 		},
 		"Bounded": {
-			reason: "the first are kept, the rest counted",
+			reason: "the first are stored, the rest counted",
 			add: func(q Queue[string]) {
 				for _, sc := range many {
 					q.From(sc).Add("a")
@@ -389,7 +394,7 @@ func TestTriggers(t *testing.T) {
 			want:   many[:MaxTriggers], dropped: 2,
 		},
 		"DelayOver": {
-			reason: "those of a delay that is over come with those of an add",
+			reason: "triggers of a finished delay and of an add are merged",
 			add: func(q Queue[string]) {
 				q.From(many[0]).AddAfter("a", s)
 				time.Sleep(2 * s)
@@ -436,7 +441,7 @@ func TestPriorityFrom(t *testing.T) {
 		item, priority, _ := q.From().(priorityqueue.PriorityQueue[string]).GetWithPriority()
 		wait, ok := q.Wait(item)
 		if !ok || priority != high {
-			t.Errorf("priority: want %d, got %d (turn: %v)", high, priority, ok)
+			t.Errorf("priority: want %d, got %d (wait recorded = %v)", high, priority, ok)
 		}
 		if diff := cmp.Diff([]trace.SpanContext{spanContext(1)}, wait.Triggers); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)

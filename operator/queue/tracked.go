@@ -11,62 +11,61 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// tracked keeps the book of a queue. Each add is noted before the queue hears
-// of it, so that no turn begins before its add is known.
+// tracked records the turns of a queue. It records each add before the queue receives it, so no
+// turn begins before its add is recorded.
 type tracked[T comparable] struct {
 	inner    workqueue.TypedRateLimitingInterface[T]
-	direct   workqueue.TypedInterface[T]    // where an add without delay goes
-	priority priorityqueue.PriorityQueue[T] // inner, if it is one
+	direct   workqueue.TypedInterface[T]    // target of an add without delay
+	priority priorityqueue.PriorityQueue[T] // inner, if it is a priority queue
 	limiter  workqueue.TypedRateLimiter[T]
 	settings
 	book book[T]
 }
 
-// Add is workqueue's.
+// Add implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) Add(item T) { q.add(item, nil) }
 
-// AddAfter is workqueue's.
+// AddAfter implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) AddAfter(item T, after time.Duration) { q.addAfter(item, after, nil) }
 
-// AddRateLimited is workqueue's.
+// AddRateLimited implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) AddRateLimited(item T) { q.addAfter(item, q.limiter.When(item), nil) }
 
-// Forget is workqueue's: it clears the rate limiter. The item's turn goes on
-// until Done.
+// Forget clears the rate limiter. The item's turn continues until Done.
 func (q *tracked[T]) Forget(item T) { q.limiter.Forget(item) }
 
-// NumRequeues is workqueue's.
+// NumRequeues implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Get is workqueue's.
+// Get implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) Get() (T, bool) {
 	item, shutdown := q.inner.Get()
 	q.got(item, shutdown)
 	return item, shutdown
 }
 
-// Done is workqueue's.
+// Done implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) Done(item T) {
 	q.book.done(item) // before another worker can get the item
 	q.inner.Done(item)
 }
 
-// Len is workqueue's.
+// Len implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) Len() int { return q.inner.Len() }
 
-// ShutDown is workqueue's.
+// ShutDown implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) ShutDown() {
 	q.book.shut()
 	q.inner.ShutDown()
 }
 
-// ShutDownWithDrain is workqueue's.
+// ShutDownWithDrain implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) ShutDownWithDrain() {
 	q.book.shut()
 	q.inner.ShutDownWithDrain()
 }
 
-// ShuttingDown is workqueue's.
+// ShuttingDown implements workqueue.TypedRateLimitingInterface.
 func (q *tracked[T]) ShuttingDown() bool { return q.inner.ShuttingDown() }
 
 // Wait implements Queue.
@@ -100,17 +99,17 @@ func (q *tracked[T]) got(item T, shutdown bool) {
 	q.book.take(item, q.clock.Now())
 }
 
-// from is a queue all of whose adds have the same triggers.
+// from is a view of the queue with fixed triggers for its adds.
 type from[T comparable] struct {
 	*tracked[T]
 	triggers []trace.SpanContext
 }
 
-// Add is workqueue's.
+// Add implements workqueue.TypedRateLimitingInterface.
 func (f *from[T]) Add(item T) { f.add(item, f.triggers) }
 
-// AddAfter is workqueue's.
+// AddAfter implements workqueue.TypedRateLimitingInterface.
 func (f *from[T]) AddAfter(item T, after time.Duration) { f.addAfter(item, after, f.triggers) }
 
-// AddRateLimited is workqueue's.
+// AddRateLimited implements workqueue.TypedRateLimitingInterface.
 func (f *from[T]) AddRateLimited(item T) { f.addAfter(item, f.limiter.When(item), f.triggers) }

@@ -19,27 +19,24 @@ import (
 )
 
 const (
-	// controllerKey, on both spans, is the controller's name.
+	// controllerKey is the controller's name, on both spans.
 	controllerKey = attribute.Key("lifeline.controller")
-	// resultKey, on `<controller> reconcile`, is "done" or "error".
+	// resultKey is "done" or "error", on `<controller> reconcile`.
 	resultKey = attribute.Key("lifeline.result")
-	// linkKey, on a link, is why it is there: "trigger", or "object" for a parent
-	// that was named too late.
+	// linkKey is the reason of a link: "trigger", or "object" for a parent that was set too late.
 	linkKey = attribute.Key("lifeline.link")
-	// addsKey, on `queue wait`, is the number of adds that one turn answers.
+	// addsKey is the number of merged adds, on `queue wait`.
 	addsKey = attribute.Key("lifeline.queue.adds")
-	// droppedKey, on `<controller> reconcile`, counts triggers without a link.
+	// droppedKey is the number of triggers without a link, on `<controller> reconcile`.
 	droppedKey = attribute.Key("lifeline.triggers.dropped")
-	// maxErrorText bounds what an error may say in a span, in bytes.
+	// maxErrorText limits an error's text in a span, in bytes.
 	maxErrorText = 1024
 )
 
-// Work is one turn of an item. It becomes the span `<controller> reconcile`
-// from the item's dequeuing on, with the span `queue wait` beside it, once Start
-// says that something is written or End says that it failed, and no span
-// otherwise (L3). Its methods may be called from several goroutines, and on a
-// nil Work, where they do nothing: code that is told of no Work needs no
-// case of its own.
+// Work is one turn of an item. It becomes the span `<controller> reconcile`, which starts at the
+// dequeue time, with a sibling span `queue wait`. Only a call of Start, or of End with an error,
+// makes these spans (L3). Its methods are safe for concurrent use. On a nil Work they do nothing,
+// so code without a Work needs no special case.
 type Work struct {
 	controller string
 	tracer     trace.Tracer
@@ -49,13 +46,13 @@ type Work struct {
 	mu     sync.Mutex
 	parent trace.SpanContext
 	attrs  []attribute.KeyValue
-	span   trace.Span // nil until there is something to tell
+	span   trace.Span // nil before the first write or failure
 	ended  bool
 }
 
 type workKey struct{}
 
-// WorkFrom returns the Work that Begin has put into the context, nil if none.
+// WorkFrom returns the Work that Begin put into ctx; nil if there is none.
 func WorkFrom(ctx context.Context) *Work {
 	w, _ := ctx.Value(workKey{}).(*Work)
 	return w
@@ -71,11 +68,10 @@ func (q *tracked[T]) Begin(ctx context.Context, item T) (context.Context, *Work)
 	return context.WithValue(ctx, workKey{}, w), w
 }
 
-// SetParent names the parent of the spans, usually the context on the object
-// that is worked on. Without one, or with one that is not valid, it is the span
-// in the context that Start or End is given, else the work is a trace of its
-// own. The item's triggers become links. A parent that is named after the span
-// was made becomes a link.
+// SetParent sets the parent of the spans, usually the context on the object. Without a valid one,
+// the parent is the span in the context for Start or End. Without that span, the work is a new
+// trace. The item's triggers become links. A parent that is set after the span was made becomes a
+// link.
 func (w *Work) SetParent(sc trace.SpanContext) {
 	if w == nil || !sc.IsValid() {
 		return
@@ -89,7 +85,7 @@ func (w *Work) SetParent(sc trace.SpanContext) {
 	w.parent = sc
 }
 
-// SetAttributes describes the object that is worked on.
+// SetAttributes adds attributes of the object.
 func (w *Work) SetAttributes(attrs ...attribute.KeyValue) {
 	if w == nil {
 		return
@@ -103,10 +99,9 @@ func (w *Work) SetAttributes(attrs ...attribute.KeyValue) {
 	w.attrs = append(w.attrs, attrs...)
 }
 
-// Start says that something is about to be written, or just was: call it with
-// the context of the first write that changes something. It returns the context
-// with the span `<controller> reconcile` in it, so that the write, and what is
-// written, can carry it. Further calls return the same span.
+// Start marks a write. Call it before or after the first write that changes something, with the
+// context of that write. It returns ctx with the span `<controller> reconcile`, so that the write
+// and the written object can carry it. Further calls return the same span.
 func (w *Work) Start(ctx context.Context) context.Context {
 	if w == nil {
 		return ctx
@@ -120,8 +115,8 @@ func (w *Work) Start(ctx context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, w.span)
 }
 
-// End ends the work. With an error there is a span even if nothing was written.
-// Only the first call counts; nothing begins after it.
+// End ends the work. An error makes a span even without a write. Only the first call counts; later
+// calls of Start make no span.
 func (w *Work) End(ctx context.Context, err error) {
 	if w == nil {
 		return
@@ -144,7 +139,7 @@ func (w *Work) End(ctx context.Context, err error) {
 	w.ended = true
 }
 
-// fail tells of an error as the operator kit's own spans do.
+// fail records an error in the same form as the operator kit's own spans.
 func (w *Work) fail(err error, at time.Time) {
 	kind, text := "error", bounded(failure.Text(err))
 	if reason := apierrors.ReasonForError(err); reason != "" {
@@ -155,7 +150,7 @@ func (w *Work) fail(err error, at time.Time) {
 		attribute.String("exception.type", kind), attribute.String("exception.message", text)))
 }
 
-// begin makes both spans, unless they are there or it is too late.
+// begin makes both spans, unless they exist or the work has ended.
 func (w *Work) begin(ctx context.Context) {
 	if w.span != nil || w.ended {
 		return
@@ -164,7 +159,7 @@ func (w *Work) begin(ctx context.Context) {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, w.parent)
 	}
 	parent := trace.SpanContextFromContext(ctx)
-	// A claim is about one object: spans below must not inherit it.
+	// A claim belongs to one object. Child spans must not inherit it.
 	if bare := lifeline.Unclaimed(parent); !bare.Equal(parent) {
 		parent, ctx = bare, trace.ContextWithSpanContext(ctx, bare)
 	}
@@ -190,7 +185,7 @@ func (w *Work) begin(ctx context.Context) {
 	waited.End(trace.WithTimestamp(w.wait.Dequeued))
 }
 
-// links is the triggers but for the parent.
+// links returns the triggers without the parent.
 func (w *Work) links(parent trace.SpanContext) []trace.Link {
 	links := make([]trace.Link, 0, len(w.wait.Triggers))
 	for _, sc := range w.wait.Triggers {
@@ -205,7 +200,7 @@ func link(sc trace.SpanContext, why string) trace.Link {
 	return trace.Link{SpanContext: lifeline.Unclaimed(sc), Attributes: []attribute.KeyValue{linkKey.String(why)}}
 }
 
-// bounded cuts a text that may come from the cluster.
+// bounded truncates a text that may come from the cluster.
 func bounded(text string) string {
 	if len(text) > maxErrorText {
 		text = text[:maxErrorText]

@@ -26,12 +26,12 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// told is a span as it reads in a table.
+// told is a span in a table.
 type told struct {
 	Name       string
-	Parent     string // "" for a root, "remote" for the object's, or a span's name
+	Parent     string // "" for a root, "remote" for the object's context, or a span's name
 	Begin, End time.Duration
-	Links      map[string]string // by the number of its context, why
+	Links      map[string]string // reason by the number of the context
 	Attrs      map[string]string
 	Error      string
 	Events     []string
@@ -59,7 +59,7 @@ func TestWork(t *testing.T) {
 		want   []told
 	}{
 		"NothingToTell": {
-			reason: "a reconcile that wrote nothing leaves no span (L3)",
+			reason: "a reconcile without writes has no span (L3)",
 			work: func(ctx context.Context, w *Work) {
 				w.SetParent(spanContext(9))
 				w.End(ctx, nil)
@@ -81,7 +81,7 @@ func TestWork(t *testing.T) {
 			},
 		},
 		"Failed": {
-			reason: "a failure leaves a span even if nothing was written",
+			reason: "a failure has a span even without a write",
 			work: func(ctx context.Context, w *Work) {
 				w.SetParent(spanContext(9))
 				time.Sleep(1 * s)
@@ -117,7 +117,7 @@ func TestWork(t *testing.T) {
 			},
 		},
 		"WroteAndFailed": {
-			reason: "one span tells of both; its text is bounded and whole",
+			reason: "one span for the write and the failure; its text is truncated to valid UTF-8",
 			work: func(ctx context.Context, w *Work) {
 				w.SetParent(spanContext(9))
 				w.Start(ctx)
@@ -139,7 +139,7 @@ func TestWork(t *testing.T) {
 			},
 		},
 		"Root": {
-			reason: "without a parent it is a trace of its own, and still one tree",
+			reason: "without a parent it is a new trace with one tree",
 			work: func(ctx context.Context, w *Work) {
 				w.SetParent(trace.SpanContext{})
 				w.Start(ctx)
@@ -151,7 +151,7 @@ func TestWork(t *testing.T) {
 			},
 		},
 		"Triggers": {
-			reason: "merged triggers are links, but not the parent (L2); those beyond the bound are counted",
+			reason: "merged triggers are links, but not the parent (L2); further ones are counted",
 			add: func(q Queue[string]) {
 				for n := range byte(9) {
 					q.From(spanContext(n + 1)).Add("a")
@@ -160,7 +160,7 @@ func TestWork(t *testing.T) {
 			work: func(ctx context.Context, w *Work) {
 				w.SetParent(spanContext(3))
 				w.Start(ctx)
-				w.SetParent(spanContext(30)) // too late to be one
+				w.SetParent(spanContext(30)) // too late to be the parent
 				w.End(ctx, nil)
 			},
 			want: []told{
@@ -191,18 +191,18 @@ func TestWork(t *testing.T) {
 			},
 		},
 		"Unsampled": {
-			reason: "the parent decides",
+			reason: "the parent decides about sampling",
 			work: func(ctx context.Context, w *Work) {
 				w.SetParent(spanContext(9).WithTraceFlags(0))
 				inner := trace.SpanContextFromContext(w.Start(ctx))
 				if inner.TraceID() != spanContext(9).TraceID() || inner.IsSampled() {
-					t.Errorf("an unsampled context must be handed on, got %v", inner)
+					t.Errorf("an unsampled context must be passed on, got %v", inner)
 				}
 				w.End(ctx, nil)
 			},
 		},
 		"AfterTheEnd": {
-			reason: "nothing begins after the end",
+			reason: "no span begins after the end",
 			work: func(ctx context.Context, w *Work) {
 				w.End(ctx, nil)
 				if got := w.Start(ctx); got != ctx {
@@ -245,7 +245,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// read turns spans into what a table says of them, in the order of their names.
+// read converts spans to table entries, sorted by name.
 func read(spans tracetest.SpanStubs, begun time.Time) []told {
 	names := map[trace.SpanID]string{}
 	for _, s := range spans {
@@ -292,18 +292,19 @@ func read(spans tracetest.SpanStubs, begun time.Time) []told {
 	return all
 }
 
-// Code that is told of no Work needs no case of its own.
+// TestNoWork checks that all methods accept a nil Work.
 func TestNoWork(t *testing.T) {
 	work := WorkFrom(t.Context())
 	work.SetParent(spanContext(1))
 	work.SetAttributes(attribute.Bool("a", true))
 	if got := work.Start(t.Context()); got != t.Context() {
-		t.Error("Start of no work changed the context")
+		t.Error("Start of a nil Work changed the context")
 	}
 	work.End(t.Context(), errors.New("x"))
 }
 
-// Work on an item that Get has not returned begins now and waited for nothing.
+// TestWorkWithoutTurn checks work on an item that did not come from Get. It starts now, without a
+// wait.
 func TestWorkWithoutTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
@@ -324,8 +325,8 @@ func TestWorkWithoutTurn(t *testing.T) {
 	})
 }
 
-// A claim is about the object that carries it: no span hands it on, and the
-// members of others stay.
+// TestWorkHandsOnNoClaim checks that spans do not inherit the object's claim, and that other
+// tracestate members stay.
 func TestWorkHandsOnNoClaim(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -368,7 +369,7 @@ func TestWorkHandsOnNoClaim(t *testing.T) {
 			contexts := []trace.SpanContext{trace.SpanContextFromContext(ctx)}
 			for _, s := range exporter.GetSpans() {
 				if s.Parent.SpanID() != claimed(9).SpanID() {
-					t.Errorf("%s: %s is below %v", tc.reason, s.Name, s.Parent)
+					t.Errorf("%s: %s has parent %v", tc.reason, s.Name, s.Parent)
 				}
 				contexts = append(contexts, s.SpanContext, s.Parent)
 				for _, l := range s.Links {
@@ -376,7 +377,7 @@ func TestWorkHandsOnNoClaim(t *testing.T) {
 				}
 			}
 			if len(contexts) != 7 { // two spans, their parents, two links
-				t.Errorf("%s: %d contexts", tc.reason, len(contexts))
+				t.Errorf("%s: got %d contexts, want 7", tc.reason, len(contexts))
 			}
 			for _, sc := range contexts {
 				if got := sc.TraceState().String(); got != "vendor=1" {

@@ -14,14 +14,13 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// discard is an exporter that costs nothing.
+// discard is an exporter without cost.
 type discard struct{}
 
 func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                             { return nil }
 
-// BenchmarkStart is what a span costs who starts and ends it; SDK is the same
-// without this package.
+// BenchmarkStart measures the start and end of a span. SDK is the same without this package.
 func BenchmarkStart(b *testing.B) {
 	c := &tracingapi.TracingConfiguration{SamplingRatePerMillion: ptr.To[int32](all)}
 	unsampled := &tracingapi.TracingConfiguration{}

@@ -17,8 +17,8 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// An operator's main: the flags say whether and where, and the last spans are
-// sent before it ends.
+// An operator's main function: flags configure tracing, and the deferred Shutdown sends the last
+// spans.
 func Example() {
 	options := tracing.Options{ServiceName: "head-operator", Enabled: true}
 	fs := flag.NewFlagSet("head-operator", flag.ExitOnError)
@@ -35,12 +35,11 @@ func Example() {
 		defer cancel()
 		_ = provider.Shutdown(ctx)
 	}()
-	fmt.Println(provider.Mode() == operator.Propagate) // no configuration: contexts are handed on
+	fmt.Println(provider.Mode() == operator.Propagate) // without a configuration, contexts are passed on
 	// Output: true
 }
 
-// Tracing can be switched while the operator runs. A user's own exporter takes
-// the place of OTLP.
+// Tracing can be switched while the operator runs. A user's exporter replaces OTLP.
 func ExampleTracing_Set() {
 	ctx := context.Background()
 	spans := tracetest.NewInMemoryExporter()
@@ -52,7 +51,7 @@ func ExampleTracing_Set() {
 	defer func() { _ = provider.Shutdown(ctx) }()
 	tracer := provider.Tracer("example")
 
-	_, span := tracer.Start(ctx, "nobody sees this")
+	_, span := tracer.Start(ctx, "not recorded")
 	span.End()
 
 	every := &tracingapi.TracingConfiguration{SamplingRatePerMillion: ptr.To[int32](1_000_000)}
@@ -75,9 +74,10 @@ func ExampleTracing_Set() {
 	// cannot set up tracing: samplingRatePerMillion: Invalid value: 2000000: sampling rate per million must be less than or equal to one million
 }
 
-// A configuration that is part of a larger one is checked below its own path.
+// A configuration in a larger one is validated below its path.
 func ExampleValidate() {
 	c := &tracingapi.TracingConfiguration{Endpoint: ptr.To("collector:4317/v1/traces")}
 	fmt.Println(tracing.Validate(c, field.NewPath("spec", "tracing")).ToAggregate())
-	// Output: spec.tracing.endpoint: Invalid value: "collector:4317/v1/traces": must be host:port, with nothing behind it
+	// Output:
+	// spec.tracing.endpoint: Invalid value: "collector:4317/v1/traces": must be host:port, with nothing behind it
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
-// ids gives a span the IDs that were planned for it, and random ones to the
-// rest. A plan is a value of the context: two spans that are started with the
-// same context get the same ID, so who plans gives each span a context of its
-// own. A context that Start has returned carries no plan any more.
+// ids generates the planned IDs of a span, or random ones. The plan is a value of the context. Two
+// spans started with the same context get the same ID, so each plan needs a separate context. The
+// context from Start has no plan.
 type ids struct{}
 
-// NewIDs is asked for a root.
+// NewIDs returns the IDs of a root span.
 func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	traceID, spanID, _ := planned.IDs(ctx)
 	if !traceID.IsValid() {
@@ -25,7 +24,7 @@ func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	return traceID, randomUnless(spanID)
 }
 
-// NewSpanID is asked for a span below a parent, whose trace it joins.
+// NewSpanID returns the ID of a child span; its trace is the parent's.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	_, spanID, _ := planned.IDs(ctx)
 	return randomUnless(spanID)
@@ -38,7 +37,7 @@ func randomUnless(id trace.SpanID) trace.SpanID {
 	return id
 }
 
-// withoutPlan returns ctx for the spans below the one that was planned.
+// withoutPlan returns ctx without a plan, for child spans of the planned span.
 func withoutPlan(ctx context.Context) context.Context {
 	if _, spanID, ok := planned.IDs(ctx); !ok || !spanID.IsValid() {
 		return ctx

@@ -25,9 +25,9 @@ func TestPlannedIDs(t *testing.T) {
 		spanID  trace.SpanID
 		want    trace.TraceID // zero: random
 	}{
-		"root": {reason: "both count", traceID: rootID, spanID: spanID, want: rootID},
+		"root": {reason: "both IDs are used", traceID: rootID, spanID: spanID, want: rootID},
 		"below a parent": {
-			reason:  "the trace is the parent's",
+			reason:  "the trace ID is the parent's",
 			parent:  remote(trace.FlagsSampled),
 			traceID: rootID,
 			spanID:  spanID,
@@ -41,9 +41,9 @@ func TestPlannedIDs(t *testing.T) {
 			spanID:  spanID,
 			want:    rootID,
 		},
-		"no trace planned":   {reason: "a random one", spanID: spanID},
-		"no span planned":    {reason: "a random one", traceID: rootID, want: rootID},
-		"neither is planned": {reason: "zero is no ID"},
+		"no trace planned":   {reason: "a random ID", spanID: spanID},
+		"no span planned":    {reason: "a random ID", traceID: rootID, want: rootID},
+		"neither is planned": {reason: "zero is not a valid ID"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,11 +69,11 @@ func TestPlannedIDs(t *testing.T) {
 				s.End()
 				seen[s.SpanContext().SpanID()] = true
 				if s.SpanContext().TraceID() != got.TraceID() {
-					t.Errorf("%s: a span below is in trace %s", tc.reason, s.SpanContext().TraceID())
+					t.Errorf("%s: a child span is in trace %s", tc.reason, s.SpanContext().TraceID())
 				}
 			}
 			if len(seen) != 3 || seen[trace.SpanID{}] {
-				t.Errorf("%s: a plan counts once, but the spans are %v", tc.reason, seen)
+				t.Errorf("%s: a plan is used once, but the spans are %v", tc.reason, seen)
 			}
 			if got := len(spans.Ended()); got != 3 {
 				t.Errorf("%s: %d spans, want 3", tc.reason, got)
@@ -98,7 +98,7 @@ func TestSampleRootAgreesWithTheSampler(t *testing.T) {
 			span.End()
 			want := tr.SampleRoot(id)
 			if got := span.SpanContext().IsSampled(); got != want {
-				t.Fatalf("at rate %d, trace %s is sampled: %v; SampleRoot said %v", perMillion, id, got, want)
+				t.Fatalf("at rate %d, trace %s: sampled = %v, SampleRoot = %v", perMillion, id, got, want)
 			}
 			if want {
 				sampled++
@@ -118,15 +118,23 @@ func TestPlannedSampled(t *testing.T) {
 		want   bool
 	}{
 		"planned": {
-			reason: "it follows from a context that was sampled",
+			reason: "it follows from a sampled context",
 			plan:   planned.Span{Sampled: true},
 			want:   true,
 		},
-		"not planned":       {reason: "the rate is 0"},
-		"below another":     {reason: "the parent decides", parent: remote(0), plan: planned.Span{Sampled: true}},
-		"below one that is": {reason: "the parent decides", parent: remote(trace.FlagsSampled), want: true},
+		"not planned": {reason: "the rate is 0"},
+		"below an unsampled parent": {
+			reason: "the parent decides about sampling",
+			parent: remote(0),
+			plan:   planned.Span{Sampled: true},
+		},
+		"below a sampled parent": {
+			reason: "the parent decides about sampling",
+			parent: remote(trace.FlagsSampled),
+			want:   true,
+		},
 		"planned with all else": {
-			reason: "the IDs take nothing away",
+			reason: "planned IDs do not affect sampling",
 			plan:   planned.Span{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}, Sampled: true},
 			want:   true,
 		},
@@ -146,10 +154,10 @@ func TestPlannedSampled(t *testing.T) {
 			below.End()
 			span.End()
 			if got := span.SpanContext().IsSampled(); got != tc.want {
-				t.Errorf("%s: sampled is %v", tc.reason, got)
+				t.Errorf("%s: sampled = %v", tc.reason, got)
 			}
 			if got := len(spans.Ended()); tc.want != (got == 2) {
-				t.Errorf("%s: %d spans ended", tc.reason, got)
+				t.Errorf("%s: got %d ended spans", tc.reason, got)
 			}
 		})
 	}
@@ -158,7 +166,7 @@ func TestPlannedSampled(t *testing.T) {
 		tr := start(t, tracing.Options{Enabled: true})
 		_, span := tr.Tracer("test").Start(planned.With(t.Context(), planned.Span{Sampled: true}), "planned")
 		if span.SpanContext().IsSampled() {
-			t.Error("a plan makes no span where none is made")
+			t.Error("a planned span is recorded without a configuration")
 		}
 	})
 }

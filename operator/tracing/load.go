@@ -13,25 +13,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is what kube-apiserver's file calls itself.
+// kind is the kind in kube-apiserver's file.
 const kind = "TracingConfiguration"
 
-// document is a TracingConfiguration with or without the header that
-// kube-apiserver's file has and kubelet's section lacks.
+// document is a TracingConfiguration with or without apiVersion and kind. kube-apiserver's file has
+// them; the section in kubelet's file does not.
 type document struct {
 	metav1.TypeMeta                 `json:",inline"`
 	tracingapi.TracingConfiguration `json:",inline"`
 }
 
-// Load reads a TracingConfiguration from a YAML or JSON file: its fields alone,
-// or with the apiVersion apiserver.config.k8s.io/v1 (or v1beta1) and the kind of
-// kube-apiserver's file, which can so be shared. Unknown fields, fields that
-// come twice and values that Validate refuses are errors that name the file and
-// the field.
+// Load reads a TracingConfiguration from a YAML or JSON file. It accepts the fields alone, or with
+// apiVersion apiserver.config.k8s.io/v1 (or v1beta1) and the kind. So kube-apiserver's file can be
+// shared. Unknown fields, repeated fields and values that Validate rejects are errors. They name
+// the file and the field.
 func Load(path string) (*tracingapi.TracingConfiguration, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read tracing configuration: %w", err) // names the file
+		return nil, fmt.Errorf("cannot read tracing configuration: %w", err) // err names the file
 	}
 	configuration, err := decode(data)
 	if err != nil {
@@ -59,7 +58,7 @@ func decode(data []byte) (*tracingapi.TracingConfiguration, error) {
 	return &d.TracingConfiguration, nil
 }
 
-// header refuses a file that says it is something else.
+// header returns an error for another apiVersion or kind.
 func (d *document) header() error {
 	switch d.APIVersion {
 	case "apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1":
@@ -68,7 +67,7 @@ func (d *document) header() error {
 		}
 	case "":
 		if d.Kind != "" {
-			return fmt.Errorf("apiVersion: is missing beside kind %q", d.Kind)
+			return fmt.Errorf("apiVersion: is required with kind %q", d.Kind)
 		}
 	default:
 		return fmt.Errorf("apiVersion: is %q, must be apiserver.config.k8s.io/v1 or left out", d.APIVersion)

@@ -35,20 +35,21 @@ func TestLoad(t *testing.T) {
 		reason string
 		text   string
 		want   *tracingapi.TracingConfiguration
-		err    string // what the error names beside the file
+		err    string // part of the error, in addition to the file
 	}{
 		"fields alone": {
-			reason: "as in kubelet's section",
+			reason: "fields only, as in kubelet's section",
 			text:   "endpoint: collector:4317\nsamplingRatePerMillion: 100\n",
 			want:   whole,
 		},
 		"kube-apiserver's": {
-			reason: "the same file serves",
+			reason: "kube-apiserver's file",
 			want:   whole,
-			text:   "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: collector:4317\nsamplingRatePerMillion: 100\n",
+			text: "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: " +
+				"collector:4317\nsamplingRatePerMillion: 100\n",
 		},
 		"v1beta1": {
-			reason: "as older clusters write it",
+			reason: "the version of older clusters",
 			text:   "apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\n",
 			want:   &tracingapi.TracingConfiguration{},
 		},
@@ -58,20 +59,28 @@ func TestLoad(t *testing.T) {
 			want:   whole,
 		},
 		"comments": {
-			reason: "nothing set is Kubernetes' recommendation",
+			reason: "Kubernetes recommends an empty configuration",
 			text:   "# endpoint: x\n",
 			want:   &tracingapi.TracingConfiguration{},
 		},
-		"unknown":     {reason: "a slip is not ignored", text: "endpont: x:1\n", err: `unknown field "endpont"`},
-		"letter case": {reason: "as strict as Kubernetes", text: "Endpoint: x:1\n", err: `unknown field "Endpoint"`},
-		"twice":       {reason: "which one counts?", text: "endpoint: x:1\nendpoint: y:1\n", err: `"endpoint"`},
+		"unknown": {reason: "unknown fields are errors", text: "endpont: x:1\n", err: `unknown field "endpont"`},
+		"letter case": {
+			reason: "field names are case-sensitive",
+			text:   "Endpoint: x:1\n",
+			err:    `unknown field "Endpoint"`,
+		},
+		"twice": {
+			reason: "a repeated field is ambiguous",
+			text:   "endpoint: x:1\nendpoint: y:1\n",
+			err:    `"endpoint"`,
+		},
 		"no number": {
 			reason: "the type is checked",
 			text:   "samplingRatePerMillion: many\n",
 			err:    "samplingRatePerMillion",
 		},
 		"no int32": {
-			reason: "too large for the field",
+			reason: "the value exceeds the field's type",
 			text:   "samplingRatePerMillion: 5000000000\n",
 			err:    "samplingRatePerMillion",
 		},
@@ -86,16 +95,20 @@ func TestLoad(t *testing.T) {
 			err:    `endpoint: Invalid value: "https://x"`,
 		},
 		"other kind": {
-			reason: "it is something else",
+			reason: "the file has another kind",
 			text:   "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n",
 			err:    "kind:",
 		},
-		"other group": {reason: "it is something else", text: "apiVersion: v1\nkind: ConfigMap\n", err: "apiVersion:"},
-		"kind alone":  {reason: "half a header", text: "kind: TracingConfiguration\n", err: "apiVersion:"},
-		"a list":      {reason: "no configuration", text: "- endpoint: x\n", err: "array"},
-		"broken":      {reason: "no YAML", text: "endpoint: [", err: "yaml"},
+		"other group": {
+			reason: "the file has another kind",
+			text:   "apiVersion: v1\nkind: ConfigMap\n",
+			err:    "apiVersion:",
+		},
+		"kind alone": {reason: "the apiVersion is missing", text: "kind: TracingConfiguration\n", err: "apiVersion:"},
+		"a list":     {reason: "a list is not a configuration", text: "- endpoint: x\n", err: "array"},
+		"broken":     {reason: "invalid YAML", text: "endpoint: [", err: "yaml"},
 		"kubelet file": {
-			reason: "the section, not the file around it",
+			reason: "a whole kubelet file instead of its section",
 			text:   "tracing:\n  endpoint: x:1\n",
 			err:    `unknown field "tracing"`,
 		},
@@ -110,14 +123,15 @@ func TestLoad(t *testing.T) {
 			switch {
 			case tc.err == "" && err != nil:
 				t.Errorf("%s: %v", tc.reason, err)
-			case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), path)):
+			case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err) ||
+				!strings.Contains(err.Error(), path)):
 				t.Errorf("%s: error %v does not name the file and %s", tc.reason, err, tc.err)
 			}
 		})
 	}
 	if _, err := tracing.Load("/nowhere/tracing.yaml"); err == nil ||
 		!strings.Contains(err.Error(), "/nowhere/tracing.yaml") {
-		t.Errorf("error %v does not name the file that is missing", err)
+		t.Errorf("error %v does not name the missing file", err)
 	}
 }
 
@@ -131,34 +145,34 @@ func TestFlags(t *testing.T) {
 		want   tracing.Options
 		err    string
 	}{
-		"none":          {reason: "off, as the zero value"},
-		"none, default": {reason: "the program's default stays", before: true, want: tracing.Options{Enabled: true}},
+		"none":          {reason: "off by default"},
+		"none, default": {reason: "the program's default is kept", before: true, want: tracing.Options{Enabled: true}},
 		"on": {
-			reason: "hands contexts on",
+			reason: "propagation only",
 			args:   []string{"--tracing"},
 			want:   tracing.Options{Enabled: true},
 		},
 		"file": {
-			reason: "a file is meant to be used",
+			reason: "a file switches tracing on",
 			args:   []string{"--tracing-config-file", good},
 			want:   tracing.Options{Enabled: true, Configuration: configuration},
 		},
 		"off, file": {
-			reason: "--tracing has the last word",
+			reason: "--tracing overrides the file",
 			args:   []string{"--tracing=false", "--tracing-config-file", good},
 			want:   tracing.Options{Configuration: configuration},
 		},
 		"file, off": {
-			reason: "wherever it stands",
+			reason: "--tracing overrides the file in any order",
 			args:   []string{"--tracing-config-file", good, "--tracing=false"},
 			want:   tracing.Options{Configuration: configuration},
 		},
 		"bad file": {
-			reason: "the flag, the file and the field are named",
+			reason: "the error names the flag, the file and the field",
 			args:   []string{"--tracing-config-file", bad},
 			err:    "samplingRatePerMillion",
 		},
-		"bad bool": {reason: "the flag is named", args: []string{"--tracing=maybe"}, err: "tracing"},
+		"bad bool": {reason: "the error names the flag", args: []string{"--tracing=maybe"}, err: "tracing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,39 +12,39 @@ import (
 	tracingapi "k8s.io/component-base/tracing/api/v1"
 )
 
-// Options say what New sets up. The zero value is off.
+// Options configures New. The zero value means off.
 type Options struct {
-	// ServiceName is the operator's name in every trace (service.name). If empty
-	// it is taken from OTEL_SERVICE_NAME, else from the program's name.
+	// ServiceName is the operator's name in every trace (service.name). If empty, OTEL_SERVICE_NAME
+	// applies, or else the program's name.
 	ServiceName string
 	// Enabled switches tracing on.
 	Enabled bool
-	// Configuration says where spans go and how many. Nil hands contexts on and
-	// makes no span. It is checked even if Enabled is false.
+	// Configuration sets the destination and the number of spans. Nil means propagation without
+	// spans. It is validated even if Enabled is false.
 	Configuration *tracingapi.TracingConfiguration
 	// Attributes are added to the resource of every span.
 	Attributes []attribute.KeyValue
-	// Exporter is used in place of OTLP; the configuration's endpoint then has no
-	// meaning. It is shut down by Tracing.Shutdown, not by switching tracing off,
-	// and should return when its context ends: Shutdown waits a second, no more.
+	// Exporter replaces OTLP; the configuration's endpoint is then ignored. Tracing.Shutdown shuts
+	// it down, but switching tracing off does not. It should return when its context ends: Shutdown
+	// then waits at most a second.
 	Exporter sdktrace.SpanExporter
-	// SpanProcessor is used in place of the queue and the exporter, with the same
-	// life as Exporter. Its OnEnd is called by who ends a span and should not
-	// block. At most one of the two may be set.
+	// SpanProcessor replaces the queue and the exporter. Its lifetime is like Exporter's. The
+	// goroutine that ends a span calls OnEnd, which should not block. At most one of the two may be
+	// set.
 	SpanProcessor sdktrace.SpanProcessor
 }
 
 // BindFlags adds two flags that set Options while fs is parsed:
 //
-//   - --tracing-config-file, named as kube-apiserver's, reads the file by Load
-//     and switches tracing on;
-//   - --tracing switches tracing on or off and has the last word, wherever it
-//     stands. Without a file it hands contexts on.
+//   - --tracing-config-file, named like kube-apiserver's flag, loads the file with Load and
+//     switches tracing on;
+//   - --tracing switches tracing on or off, and overrides the other flag in any order. Without a
+//     file it means propagation only.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	said := false
 	fs.BoolFunc(
 		"tracing",
-		"hand trace contexts on, and make spans if --tracing-config-file is given; =false switches tracing off",
+		"pass trace contexts on, and make spans with --tracing-config-file; =false switches tracing off",
 		func(value string) error {
 			enabled, err := strconv.ParseBool(value)
 			if err != nil {
@@ -56,7 +56,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	)
 	fs.Func(
 		"tracing-config-file",
-		"`file` with Kubernetes' TracingConfiguration: where spans are sent and how many",
+		"`file` with Kubernetes' TracingConfiguration: the destination and the sampling rate of spans",
 		func(path string) error {
 			configuration, err := Load(path)
 			if err != nil {

@@ -11,8 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// otlp makes an exporter for endpoint; empty is what the variables say, else
-// localhost:4317. It dials when the first spans are sent.
+// otlp returns an exporter for endpoint. If endpoint is empty, the variables apply, or else
+// localhost:4317. It connects at the first export.
 func otlp(endpoint string) (sdktrace.SpanExporter, error) {
 	var options []otlptracegrpc.Option
 	switch {
@@ -23,7 +23,7 @@ func otlp(endpoint string) (sdktrace.SpanExporter, error) {
 	}
 	exporter, err := otlptracegrpc.New(context.Background(), options...)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make an OTLP exporter for endpoint %q: %w", endpoint, err)
+		return nil, fmt.Errorf("cannot create an OTLP exporter for endpoint %q: %w", endpoint, err)
 	}
 	return exporter, nil
 }

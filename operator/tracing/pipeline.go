@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// flushes is how many flushes at a time have room in the queue beside spans.
+	// flushes is the number of concurrent flushes with room in the queue in addition to spans.
 	flushes = 64
-	// grace is how long an exporter has to return once its context has ended.
+	// grace is the time for an exporter to return after the end of its context.
 	grace = time.Second
 )
 
-// pipeline sends spans in batches, behind a bounded queue that never blocks. It
-// is the SDK's batch processor with two things added: every span that is lost
-// is counted, and Shutdown leaves nothing running when its context ends.
+// pipeline sends spans in batches from a bounded queue that never blocks. It is the SDK's batch
+// processor with two additions: it counts every lost span, and Shutdown leaves nothing running
+// after the end of its context.
 type pipeline struct {
 	batch    sdktrace.SpanProcessor
 	exporter sdktrace.SpanExporter
-	room     int64           // spans that may be pending
-	pending  atomic.Int64    // spans taken, neither sent nor lost
-	closed   atomic.Bool     // what is pending now is lost
-	dropped  *atomic.Int64   // the count that is kept across switches
-	life     context.Context // ends when exports are to be given up
+	room     int64           // maximum of pending
+	pending  atomic.Int64    // spans accepted, neither sent nor lost
+	closed   atomic.Bool     // pending spans are lost
+	dropped  *atomic.Int64   // count across switches
+	life     context.Context // its end cancels exports
 	halt     context.CancelFunc
 }
 
@@ -37,12 +37,12 @@ var (
 	_ sdktrace.SpanExporter  = (*counted)(nil)
 )
 
-// newPipeline starts a goroutine that Shutdown ends.
+// newPipeline starts a goroutine, which Shutdown ends.
 func newPipeline(exporter sdktrace.SpanExporter, dropped *atomic.Int64) *pipeline {
 	p := &pipeline{exporter: exporter, dropped: dropped}
 	p.life, p.halt = context.WithCancel(context.Background())
 	p.batch = sdktrace.NewBatchSpanProcessor((*counted)(p), func(o *sdktrace.BatchSpanProcessorOptions) {
-		// The bound is kept here, where a drop can be counted.
+		// The limit is enforced here, where a drop can be counted.
 		p.room = int64(o.MaxQueueSize)
 		o.MaxQueueSize += flushes
 	})
@@ -52,7 +52,7 @@ func newPipeline(exporter sdktrace.SpanExporter, dropped *atomic.Int64) *pipelin
 // OnStart implements sdktrace.SpanProcessor.
 func (*pipeline) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd queues a span if there is room.
+// OnEnd queues a span if there is room, and counts it as dropped otherwise.
 func (p *pipeline) OnEnd(span sdktrace.ReadOnlySpan) {
 	if p.pending.Add(1) > p.room {
 		p.pending.Add(-1)
@@ -63,10 +63,10 @@ func (p *pipeline) OnEnd(span sdktrace.ReadOnlySpan) {
 	p.settle()
 }
 
-// ForceFlush sends what is queued.
+// ForceFlush sends the queued spans.
 func (p *pipeline) ForceFlush(ctx context.Context) error { return p.batch.ForceFlush(ctx) }
 
-// Shutdown sends what is queued until ctx ends; the rest is lost.
+// Shutdown sends the queued spans until ctx ends; the others are lost.
 func (p *pipeline) Shutdown(ctx context.Context) error {
 	defer p.halt()
 	defer context.AfterFunc(ctx, p.halt)()
@@ -90,7 +90,7 @@ func (p *pipeline) Shutdown(ctx context.Context) error {
 	p.closed.Store(true)
 	p.settle()
 	if err == nil && p.dropped.Load() > before {
-		// The processor drops a batch whose context has ended and reports nothing.
+		// The processor drops a batch after the end of its context, and reports no error.
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -99,16 +99,16 @@ func (p *pipeline) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// settle counts what is pending after the end as lost. Who changes pending calls
-// it afterwards: an export that comes back only now has made pending negative,
-// and its spans are taken off again.
+// settle counts pending spans as lost after the end. Call it after each change of pending. An
+// export that returns after the end makes pending negative, and settle then subtracts its spans
+// from the count.
 func (p *pipeline) settle() {
 	if p.closed.Load() {
 		p.dropped.Add(p.pending.Swap(0))
 	}
 }
 
-// counted is the exporter as the batch processor sees it.
+// counted is the exporter that the batch processor calls.
 type counted pipeline
 
 // ExportSpans implements sdktrace.SpanExporter.

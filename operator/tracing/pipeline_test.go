@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// quiet keeps the SDK's complaints of failed exports out of the test's output.
+// quiet hides the SDK's errors about failed exports.
 func quiet(t *testing.T) {
 	t.Helper()
 	former := otel.GetErrorHandler()
@@ -27,10 +27,10 @@ func quiet(t *testing.T) {
 func TestDeadEndpointNeverBlocks(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		keep   bool // the port stays open, and nobody answers
+		keep   bool // the port stays open without a server
 	}{
-		"refused": {reason: "nobody listens"},
-		"mute":    {reason: "connections are accepted by the kernel and never served", keep: true},
+		"refused": {reason: "the port is closed"},
+		"mute":    {reason: "the kernel accepts connections, but there is no server", keep: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,14 +94,14 @@ func TestShutdownOfADeadEndpointSaysSo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := tr.Shutdown(ctx); err == nil {
-		t.Error("a lost span is no error")
+		t.Error("Shutdown returned no error for a lost span")
 	}
 	if got := tr.Dropped(); got != 1 {
 		t.Errorf("%d dropped, want 1", got)
 	}
 }
 
-// held is an exporter that takes nothing until it is released.
+// held is an exporter that blocks until it is released.
 type held struct {
 	entered, release chan struct{}
 	got              int
@@ -134,10 +134,10 @@ func TestQueueIsBoundedAndDropsAreCounted(t *testing.T) {
 		}
 	}
 	span(10)
-	<-h.entered // a batch is on its way and hangs
+	<-h.entered // an export is in progress and blocks
 	span(1000)
 	if got := tr.Dropped(); got != 910 {
-		t.Errorf("%d dropped beside 100 that are pending, want 910", got)
+		t.Errorf("%d dropped with 100 pending, want 910", got)
 	}
 	close(h.release)
 	shutdown(t, tr)
@@ -162,7 +162,7 @@ func TestExporterThatHangsIsNotWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := tr.Shutdown(ctx); err == nil {
-		t.Error("spans that were given up are no error")
+		t.Error("Shutdown returned no error for cancelled spans")
 	}
 	if got := tr.Dropped(); got != 3 {
 		t.Errorf("%d dropped, want 3", got)

@@ -16,11 +16,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// receiver is an OTLP backend on loopback that counts who connects.
+// receiver is an OTLP backend on loopback that counts connections.
 type receiver struct {
 	collectorpb.UnimplementedTraceServiceServer
 	net.Listener
-	accepted chan net.Addr // who has connected
+	accepted chan net.Addr // remote addresses of new connections
 
 	mu       sync.Mutex
 	spans    []*tracepb.Span
@@ -47,7 +47,7 @@ func newReceiver(t *testing.T, options ...grpc.ServerOption) *receiver {
 	return r
 }
 
-// Accept notes who connects.
+// Accept records the remote address.
 func (r *receiver) Accept() (net.Conn, error) {
 	c, err := r.Listener.Accept()
 	if err == nil {
@@ -56,8 +56,8 @@ func (r *receiver) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// connections returns how many connections there were since it was last called.
-// It connects itself: who came before is accepted before.
+// connections returns the number of connections since the last call. It connects itself: earlier
+// connections are then accepted.
 func (r *receiver) connections(t *testing.T) int {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Addr().String())
@@ -72,7 +72,7 @@ func (r *receiver) connections(t *testing.T) int {
 	}
 }
 
-// Export keeps what arrives.
+// Export stores the received spans.
 func (r *receiver) Export(
 	_ context.Context,
 	request *collectorpb.ExportTraceServiceRequest,
@@ -93,7 +93,7 @@ func (r *receiver) endpoint() *string {
 	return &address
 }
 
-// names returns the received spans' names, sorted.
+// names returns the names of the received spans, sorted.
 func (r *receiver) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

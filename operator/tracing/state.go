@@ -13,28 +13,27 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/internal/planned"
 )
 
-// state is what Tracing does at the moment. It never changes: a switch puts
-// another in its place.
+// state is the current behaviour of Tracing. It is immutable; a switch replaces it.
 type state struct {
 	mode    operator.Mode
 	sampler sdktrace.Sampler // never nil
-	sink    *sink            // nil unless spans are made
+	sink    *sink            // nil if no spans are made
 }
 
-// sink takes the spans that were made.
+// sink receives the finished spans.
 type sink struct {
 	sdktrace.SpanProcessor
-	endpoint string // what the configuration said; empty: nothing
-	users    bool   // it is the user's, which outlives a switch
+	endpoint string // from the configuration; may be empty
+	users    bool   // it belongs to the user and outlives a switch
 }
 
-// silent is the state in which no span is made.
+// silent returns a state without spans.
 func silent(mode operator.Mode) *state {
 	return &state{mode: mode, sampler: sdktrace.NeverSample()}
 }
 
-// sampler follows the parent. Without one it takes the configured share of
-// traces, as Kubernetes' components do.
+// sampler returns a sampler that follows the parent. Without a parent it samples the configured
+// share of traces, like Kubernetes' components.
 func sampler(configuration *tracingapi.TracingConfiguration) sdktrace.Sampler {
 	root := sdktrace.NeverSample()
 	if rate := configuration.SamplingRatePerMillion; rate != nil && *rate > 0 {
@@ -43,12 +42,11 @@ func sampler(configuration *tracingapi.TracingConfiguration) sdktrace.Sampler {
 	return sdktrace.ParentBased(root)
 }
 
-// following is the sampler and the processor that the SDK knows: whatever the
-// state is at each call.
+// following is the sampler and the processor of the SDK. Each call uses the current state.
 type following struct{ of *Tracing }
 
-// ShouldSample implements sdktrace.Sampler. A root that was planned to be sampled
-// is, whatever the rate: it follows from a context that was.
+// ShouldSample implements sdktrace.Sampler. A root that is planned as sampled is sampled at any
+// rate, because it follows from a sampled context.
 func (f following) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	s := f.of.state.Load()
 	if s.mode == operator.Record && !trace.SpanContextFromContext(p.ParentContext).IsValid() {
@@ -75,7 +73,7 @@ func (f following) OnEnd(span sdktrace.ReadOnlySpan) {
 		s.OnEnd(span)
 		return
 	}
-	f.of.dropped.Add(1) // it began before tracing was switched off
+	f.of.dropped.Add(1) // started before tracing was switched off
 }
 
 // Shutdown implements sdktrace.SpanProcessor.

@@ -29,7 +29,7 @@ func start(t *testing.T, options tracing.Options) *tracing.Tracing {
 	return tr
 }
 
-// bounded is a context that outlives a failing test's patience, no more.
+// bounded returns a context with a deadline, so that a failing test ends.
 func bounded(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
@@ -51,7 +51,7 @@ func set(t *testing.T, tr *tracing.Tracing, enabled bool, c *tracingapi.TracingC
 	}
 }
 
-// rate is a configuration that sends to r.
+// rate returns a configuration with the endpoint r.
 func rate(r *receiver, perMillion int32) *tracingapi.TracingConfiguration {
 	return &tracingapi.TracingConfiguration{Endpoint: r.endpoint(), SamplingRatePerMillion: &perMillion}
 }
@@ -71,20 +71,20 @@ func TestStates(t *testing.T) {
 		mode       operator.Mode
 		names      []string
 		dialled    int
-		handsOn    bool // a span below a parent carries the parent's trace
-		same       bool // and the parent's very context
+		handsOn    bool // a child span has the parent's trace ID
+		same       bool // and the parent's span context
 		sampleRoot bool
 	}{
 		"off": {
-			reason: "nothing is generated, dialled or handed on",
+			reason: "no spans, connections or propagation",
 			mode:   operator.Off,
 		},
 		"off with a configuration": {
-			reason: "the switch goes before the configuration", configured: true, rate: ptr.To[int32](all),
+			reason: "Enabled overrides the configuration", configured: true, rate: ptr.To[int32](all),
 			mode: operator.Off,
 		},
 		"on without configuration": {
-			reason: "contexts are handed on as they are, and nothing is dialled", enabled: true,
+			reason: "contexts are passed on unchanged, without connections", enabled: true,
 			mode: operator.Propagate, handsOn: true, same: true,
 		},
 		"rate absent": {
@@ -92,11 +92,11 @@ func TestStates(t *testing.T) {
 			mode: operator.Record, names: []string{"sampled"}, dialled: 1, handsOn: true,
 		},
 		"rate 0": {
-			reason: "0 is as absent", enabled: true, configured: true, rate: ptr.To[int32](0),
+			reason: "0 means the same as no rate", enabled: true, configured: true, rate: ptr.To[int32](0),
 			mode: operator.Record, names: []string{"sampled"}, dialled: 1, handsOn: true,
 		},
 		"rate above 0": {
-			reason:     "roots too, but never against the parent's decision",
+			reason:     "also roots, but the parent's decision stays",
 			enabled:    true,
 			configured: true,
 			rate:       ptr.To[int32](all),
@@ -110,7 +110,7 @@ func TestStates(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := newReceiver(t)
-			// Without a configuration, the default endpoint is what must not be dialled.
+			// Without a configuration, the default endpoint must not be contacted.
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+*r.endpoint())
 			o := tracing.Options{ServiceName: "head-operator", Enabled: tc.enabled}
 			if tc.configured {
@@ -124,31 +124,33 @@ func TestStates(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := tr.Mode(); got != tc.mode {
-				t.Errorf("%s: mode %v, want %v", tc.reason, got, tc.mode)
+				t.Errorf("%s: mode = %v, want %v", tc.reason, got, tc.mode)
 			}
 			if got := tr.SampleRoot(trace.TraceID{1}); got != tc.sampleRoot {
-				t.Errorf("%s: SampleRoot is %v", tc.reason, got)
+				t.Errorf("%s: SampleRoot = %v", tc.reason, got)
 			}
 			tracer := tr.Tracer("test")
-			for name, parent := range map[string]trace.SpanContext{"root": {}, "sampled": remote(trace.FlagsSampled), "unsampled": remote(0)} {
+			for name, parent := range map[string]trace.SpanContext{
+				"root": {}, "sampled": remote(trace.FlagsSampled), "unsampled": remote(0),
+			} {
 				ctx, span := tracer.Start(trace.ContextWithSpanContext(t.Context(), parent), name)
 				span.End()
 				got := trace.SpanContextFromContext(ctx)
 				if !got.Equal(span.SpanContext()) {
-					t.Errorf("%s: %s: the context carries %v, the span is %v", tc.reason, name, got, span.SpanContext())
+					t.Errorf("%s: %s: the context has %v, the span %v", tc.reason, name, got, span.SpanContext())
 				}
 				if !parent.IsValid() {
 					if got.IsValid() != (tc.mode == operator.Record) {
-						t.Errorf("%s: a root has the context %v", tc.reason, got)
+						t.Errorf("%s: a root has context %v", tc.reason, got)
 					}
 					continue
 				}
 				if handsOn := got.TraceID() == parent.TraceID() &&
 					got.IsSampled() == parent.IsSampled(); handsOn != tc.handsOn {
-					t.Errorf("%s: %s: %v comes of %v", tc.reason, name, got, parent)
+					t.Errorf("%s: %s: got %v for parent %v", tc.reason, name, got, parent)
 				}
 				if same := got.Equal(parent); same != tc.same {
-					t.Errorf("%s: %s: %v comes of %v", tc.reason, name, got, parent)
+					t.Errorf("%s: %s: got %v for parent %v", tc.reason, name, got, parent)
 				}
 			}
 			if err := tr.ForceFlush(bounded(t)); err != nil {
@@ -186,7 +188,7 @@ func TestPropagatedRootCarriesNoForeignContext(t *testing.T) {
 	ctx := trace.ContextWithSpanContext(t.Context(), remote(trace.FlagsSampled))
 	ctx, _ = tr.Tracer("test").Start(ctx, "healing", trace.WithNewRoot())
 	if got := trace.SpanContextFromContext(ctx); got.IsValid() {
-		t.Errorf("a new root hands on %v", got)
+		t.Errorf("a new root passes on %v", got)
 	}
 }
 
@@ -195,8 +197,8 @@ func TestResource(t *testing.T) {
 	cases := map[string]struct {
 		reason, service, want string
 	}{
-		"named":   {reason: "what the program says goes first", service: "head-operator", want: "head-operator"},
-		"unnamed": {reason: "then the variable", want: "from-environment"},
+		"named":   {reason: "the program's name has priority", service: "head-operator", want: "head-operator"},
+		"unnamed": {reason: "without a name, the variable applies", want: "from-environment"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +215,7 @@ func TestResource(t *testing.T) {
 				got[a.GetKey()] = a.GetValue().GetStringValue()
 			}
 			if got["service.name"] != tc.want || got["k8s.namespace.name"] != "system" {
-				t.Errorf("%s: resource %v", tc.reason, got)
+				t.Errorf("%s: resource = %v", tc.reason, got)
 			}
 		})
 	}
@@ -223,10 +225,10 @@ func TestEndpointVariables(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		configured bool
-		received   bool // by the configured receiver, else by the variable's
+		received   bool // by the configured receiver; otherwise by the variable's
 	}{
-		"both":     {reason: "the configuration goes first", configured: true, received: true},
-		"variable": {reason: "the configuration leaves room"},
+		"both":     {reason: "the configuration has priority", configured: true, received: true},
+		"variable": {reason: "the configuration has no endpoint"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +247,7 @@ func TestEndpointVariables(t *testing.T) {
 				want, idle = configured, named
 			}
 			if spans, elsewhere := len(want.names()), idle.connections(t); spans != 1 || elsewhere != 0 {
-				t.Errorf("%s: %d spans there, %d connections elsewhere", tc.reason, spans, elsewhere)
+				t.Errorf("%s: got %d spans, and %d connections at the other receiver", tc.reason, spans, elsewhere)
 			}
 		})
 	}

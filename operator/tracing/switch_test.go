@@ -21,7 +21,7 @@ import (
 func TestOnOffOnAgain(t *testing.T) {
 	r := newReceiver(t)
 	tr := start(t, tracing.Options{})
-	tracer := tr.Tracer("test") // obtained while it is off
+	tracer := tr.Tracer("test") // created while tracing is off
 	span := func(name string) {
 		_, s := tracer.Start(t.Context(), name)
 		s.End()
@@ -31,13 +31,13 @@ func TestOnOffOnAgain(t *testing.T) {
 	span("on")
 	set(t, tr, false, nil)
 	if diff := cmp.Diff([]string{"on"}, r.names()); diff != "" {
-		t.Errorf("switching off flushes (-want +got):\n%s", diff)
+		t.Errorf("spans after switching off (-want +got):\n%s", diff)
 	}
 	span("off")
 	set(t, tr, true, rate(r, all))
 	span("on again")
 	set(t, tr, true, nil)
-	span("handed on only")
+	span("propagated only")
 	shutdown(t, tr)
 	if diff := cmp.Diff([]string{"on", "on again"}, r.names()); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
@@ -56,12 +56,12 @@ func TestAnotherEndpoint(t *testing.T) {
 	s.End()
 	set(t, tr, true, rate(b, all))
 	if diff := cmp.Diff([]string{"first"}, a.names()); diff != "" {
-		t.Errorf("the former endpoint (-want +got):\n%s", diff)
+		t.Errorf("spans at the former endpoint (-want +got):\n%s", diff)
 	}
 	across.End()
 	shutdown(t, tr)
 	if diff := cmp.Diff([]string{"across"}, b.names()); diff != "" {
-		t.Errorf("a span that ends after the switch (-want +got):\n%s", diff)
+		t.Errorf("spans that end after the switch (-want +got):\n%s", diff)
 	}
 }
 
@@ -96,13 +96,13 @@ func TestRefusedConfigurationLeavesTheOld(t *testing.T) {
 			field:   "samplingRatePerMillion",
 		},
 		"endpoint": {
-			reason:  "no gRPC target",
+			reason:  "not a gRPC target",
 			enabled: true,
 			c:       &tracingapi.TracingConfiguration{Endpoint: ptr.To("http://x:4318")},
 			field:   "endpoint",
 		},
 		"off and wrong": {
-			reason: "a mistake shows before it matters",
+			reason: "an invalid configuration is an error even if off",
 			c:      &tracingapi.TracingConfiguration{Endpoint: ptr.To("")},
 			field:  "endpoint",
 		},
@@ -110,16 +110,16 @@ func TestRefusedConfigurationLeavesTheOld(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if _, err := tracing.New(tracing.Options{Enabled: tc.enabled, Configuration: tc.c}); err == nil {
-				t.Errorf("%s: New took it", tc.reason)
+				t.Errorf("%s: New accepted it", tc.reason)
 			}
 			r := newReceiver(t)
 			tr := start(t, tracing.Options{Enabled: true, Configuration: rate(r, all)})
 			err := tr.Set(t.Context(), tc.enabled, tc.c)
 			if err == nil || !strings.Contains(err.Error(), ": "+tc.field+": ") {
-				t.Errorf("%s: error %v names no field %s", tc.reason, err, tc.field)
+				t.Errorf("%s: error %v does not name the field %s", tc.reason, err, tc.field)
 			}
 			if got := tr.Mode(); got != operator.Record {
-				t.Errorf("%s: mode is %v", tc.reason, got)
+				t.Errorf("%s: mode = %v", tc.reason, got)
 			}
 			_, s := tr.Tracer("test").Start(t.Context(), "root")
 			s.End()
@@ -136,14 +136,14 @@ func TestAfterShutdown(t *testing.T) {
 	shutdown(t, tr)
 	shutdown(t, tr)
 	if got := tr.Mode(); got != operator.Off {
-		t.Errorf("mode is %v", got)
+		t.Errorf("mode = %v", got)
 	}
 	if err := tr.Set(t.Context(), true, nil); err == nil {
-		t.Error("it was switched on after its end")
+		t.Error("Set succeeded after Shutdown")
 	}
 }
 
-// lasting is an exporter that tells whether it was shut down.
+// lasting is an exporter that counts shutdowns.
 type lasting struct {
 	*tracetest.InMemoryExporter
 	ended atomic.Int64
@@ -163,17 +163,17 @@ func TestUsersExporterOutlivesSwitches(t *testing.T) {
 		s.End()
 		set(t, tr, false, nil)
 		if got := len(l.GetSpans()); got != i+1 {
-			t.Errorf("%d spans after switch %d", got, i+1)
+			t.Errorf("got %d spans after switch %d", got, i+1)
 		}
 		set(t, tr, true, c)
 	}
 	set(t, tr, false, nil)
 	if got := l.ended.Load(); got != 0 {
-		t.Error("switching off has shut down the user's exporter")
+		t.Error("switching off shut down the user's exporter")
 	}
 	shutdown(t, tr)
 	if got := l.ended.Load(); got != 1 {
-		t.Errorf("Shutdown has ended it %d times", got)
+		t.Errorf("the exporter was shut down %d times, want 1", got)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestUsersExporterEndsEvenIfItWasNeverUsed(t *testing.T) {
 	l := &lasting{InMemoryExporter: tracetest.NewInMemoryExporter()}
 	shutdown(t, start(t, tracing.Options{Exporter: l}))
 	if got := l.ended.Load(); got != 1 {
-		t.Errorf("Shutdown has ended it %d times", got)
+		t.Errorf("the exporter was shut down %d times, want 1", got)
 	}
 }
 
@@ -190,12 +190,12 @@ func TestExporterAndProcessorExcludeEachOther(t *testing.T) {
 		tracing.Options{Exporter: tracetest.NewInMemoryExporter(), SpanProcessor: tracetest.NewSpanRecorder()},
 	)
 	if err == nil {
-		t.Error("both were taken")
+		t.Error("New accepted both an Exporter and a SpanProcessor")
 	}
 }
 
-// Every span that was recorded is either received or counted as dropped, while
-// tracing is switched through all its states below many goroutines.
+// TestSwitchingUnderLoadLosesNothingUncounted switches tracing through all states while many
+// goroutines make spans. Every recorded span must be either received or counted as dropped.
 func TestSwitchingUnderLoadLosesNothingUncounted(t *testing.T) {
 	a, b := newReceiver(t), newReceiver(t)
 	tr := start(t, tracing.Options{})
@@ -229,7 +229,10 @@ func TestSwitchingUnderLoadLosesNothingUncounted(t *testing.T) {
 		for _, next := range []struct {
 			enabled bool
 			c       *tracingapi.TracingConfiguration
-		}{{true, rate(a, all)}, {true, nil}, {true, rate(b, all/2)}, {true, rate(b, all)}, {false, nil}, {true, rate(a, 0)}, {true, rate(b, all)}} {
+		}{
+			{true, rate(a, all)}, {true, nil}, {true, rate(b, all/2)}, {true, rate(b, all)}, {false, nil},
+			{true, rate(a, 0)}, {true, rate(b, all)},
+		} {
 			set(t, tr, next.enabled, next.c)
 			<-progress
 		}

@@ -16,22 +16,22 @@ import (
 func TestTLSIsWhatTheVariablesSay(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
-		endpoint   bool // it is the configuration's
+		endpoint   bool // the endpoint is in the configuration
 		scheme     string
-		trusted    bool // the certificate's variable is set
+		trusted    bool // the variable for the certificate is set
 		plain      bool // the receiver speaks plain text
 		delivering bool
 	}{
-		"https":                 {reason: "https is TLS", scheme: "https://", trusted: true, delivering: true},
-		"https, plain receiver": {reason: "and never falls back to plain text", scheme: "https://", plain: true},
+		"https":                 {reason: "https means TLS", scheme: "https://", trusted: true, delivering: true},
+		"https, plain receiver": {reason: "https never falls back to plain text", scheme: "https://", plain: true},
 		"endpoint and certificate": {
-			reason:     "a certificate is for TLS",
+			reason:     "a certificate means TLS",
 			endpoint:   true,
 			trusted:    true,
 			delivering: true,
 		},
 		"endpoint": {
-			reason:     "without one, plain text as Kubernetes has it",
+			reason:     "without a certificate, plain text like Kubernetes",
 			endpoint:   true,
 			plain:      true,
 			delivering: true,
@@ -64,10 +64,10 @@ func TestTLSIsWhatTheVariablesSay(t *testing.T) {
 			span.End()
 			shutdown(t, tr)
 			if got := len(r.names()) == 1; got != tc.delivering {
-				t.Errorf("%s: delivered %v", tc.reason, got)
+				t.Errorf("%s: delivered = %v", tc.reason, got)
 			}
 			if got := tr.Dropped() == 0; got != tc.delivering {
-				t.Errorf("%s: %d dropped", tc.reason, tr.Dropped())
+				t.Errorf("%s: %d spans dropped", tc.reason, tr.Dropped())
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator"
 )
 
-// tracer follows the switch: what it does is decided at each start.
+// tracer is a trace.Tracer that checks the mode at each start.
 type tracer struct {
 	embedded.Tracer
 	of   *Tracing
@@ -26,21 +26,21 @@ func (t *tracer) Start(
 	options ...trace.SpanStartOption,
 ) (context.Context, trace.Span) {
 	if ctx == nil {
-		ctx = context.Background() // as the SDK does
+		ctx = context.Background() // like the SDK
 	}
 	switch t.of.Mode() {
 	case operator.Record:
 		ctx, span := t.made.Start(ctx, name, options...)
 		return withoutPlan(ctx), span
 	case operator.Propagate:
-		// A root belongs to no trace that exists, so there is nothing to hand on.
+		// A root starts a new trace, without a context to pass on.
 		if config := trace.NewSpanStartConfig(options...); !config.NewRoot() {
 			return noop.Tracer{}.Start(ctx, name)
 		}
 	}
 	span := noop.Span{}
 	if !trace.SpanContextFromContext(ctx).IsValid() {
-		return ctx, span // nothing to take away
+		return ctx, span // no span context to hide
 	}
 	return trace.ContextWithSpan(ctx, span), span
 }

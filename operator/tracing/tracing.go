@@ -20,8 +20,8 @@ import (
 	"github.com/kube-lifeline/lifeline/operator"
 )
 
-// Tracing makes an operator's spans. Its methods may be called from any
-// goroutine at any time; none of those that make spans ever waits.
+// Tracing is the tracer provider of an operator. Its methods are safe for concurrent use. The
+// methods that make spans never block.
 type Tracing struct {
 	embedded.TracerProvider
 
@@ -32,17 +32,17 @@ type Tracing struct {
 	dropped   atomic.Int64
 
 	mu     sync.Mutex // one switch at a time
-	users  *sink      // made of what the user brought; nil until it is needed
+	users  *sink      // for the user's exporter or processor; nil until first use
 	closed bool
 }
 
 var _ operator.Provider = (*Tracing)(nil)
 
-// New returns tracing as the options want it. It dials nothing: that happens
-// when the first spans are sent. Shutdown ends what it started.
+// New returns tracing with the given options. It does not connect: the first export does. Shutdown
+// ends its goroutines.
 func New(options Options) (*Tracing, error) {
 	if options.Exporter != nil && options.SpanProcessor != nil {
-		return nil, errors.New("cannot set up tracing: Exporter and SpanProcessor exclude each other")
+		return nil, errors.New("cannot set up tracing: set either Exporter or SpanProcessor, not both")
 	}
 	attributes := options.Attributes
 	if options.ServiceName != "" {
@@ -55,8 +55,8 @@ func New(options Options) (*Tracing, error) {
 		resource.WithFromEnv(),
 		resource.WithAttributes(attributes...),
 	)
-	if err != nil { // a variable is malformed, say; the rest is there
-		otel.Handle(fmt.Errorf("cannot describe the operator in full: %w", err))
+	if err != nil { // for example a malformed variable; the resource has the other attributes
+		otel.Handle(fmt.Errorf("cannot determine all resource attributes: %w", err))
 	}
 	t := &Tracing{exporter: options.Exporter, processor: options.SpanProcessor}
 	t.state.Store(silent(operator.Off))
@@ -72,7 +72,7 @@ func New(options Options) (*Tracing, error) {
 	return t, nil
 }
 
-// Tracer implements trace.TracerProvider. The tracer follows later switches.
+// Tracer implements trace.TracerProvider. Later switches also apply to the returned tracer.
 func (t *Tracing) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
 	return &tracer{of: t, made: t.sdk.Tracer(name, options...)}
 }
@@ -80,25 +80,24 @@ func (t *Tracing) Tracer(name string, options ...trace.TracerOption) trace.Trace
 // Mode implements operator.Provider.
 func (t *Tracing) Mode() operator.Mode { return t.state.Load().mode }
 
-// SampleRoot implements operator.Provider: it asks the sampler itself.
+// SampleRoot implements operator.Provider. It calls the sampler.
 func (t *Tracing) SampleRoot(id trace.TraceID) bool {
 	asked := sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id}
 	return t.state.Load().sampler.ShouldSample(asked).Decision == sdktrace.RecordAndSample
 }
 
-// Dropped returns how many sampled spans were ended and never delivered: the
-// queue was full, the export failed or was given up, or tracing was switched off
-// meanwhile. A batch that a backend took in part counts in full.
+// Dropped returns the number of sampled spans that ended and were not delivered. Causes are a full
+// queue, a failed or cancelled export, and tracing switched off in between. A batch that a backend
+// accepted in part counts in full.
 func (t *Tracing) Dropped() int64 { return t.dropped.Load() }
 
-// Set switches tracing on or off, or to another configuration. Tracers that
-// exist follow at once. Set then flushes the exporter that is no longer used and
-// closes its connection, until ctx ends: give it a deadline, as to Shutdown.
-// Spans that are lost so are counted by Dropped, and the error goes to
-// OpenTelemetry's error handler. A change of the rate alone keeps the exporter.
+// Set switches tracing on or off, or to another configuration. Existing tracers follow at once.
+// Then Set flushes the replaced exporter and closes its connection, until ctx ends. Give ctx a
+// deadline, as for Shutdown. Dropped counts the spans lost in this way, and OpenTelemetry's error
+// handler receives the error. A change of only the rate keeps the exporter.
 //
-// If Set returns an error, the configuration was refused or Shutdown was called
-// before, and everything is as it was.
+// If Set returns an error, nothing has changed. The configuration was invalid, or Shutdown was
+// called before.
 func (t *Tracing) Set(ctx context.Context, enabled bool, configuration *tracingapi.TracingConfiguration) error {
 	former, err := t.change(enabled, configuration)
 	if err != nil {
@@ -112,12 +111,12 @@ func (t *Tracing) Set(ctx context.Context, enabled bool, configuration *tracinga
 		end = former.ForceFlush
 	}
 	if err := end(ctx); err != nil {
-		otel.Handle(fmt.Errorf("cannot flush tracing before the switch: %w", err))
+		otel.Handle(fmt.Errorf("cannot flush the spans from before the switch: %w", err))
 	}
 	return nil
 }
 
-// change puts the next state in place and returns the sink that it left unused.
+// change sets the next state and returns the replaced sink, or nil.
 func (t *Tracing) change(enabled bool, configuration *tracingapi.TracingConfiguration) (*sink, error) {
 	if errs := Validate(configuration, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -125,7 +124,7 @@ func (t *Tracing) change(enabled bool, configuration *tracingapi.TracingConfigur
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, errors.New("it has been shut down")
+		return nil, errors.New("tracing was shut down")
 	}
 	former, next := t.state.Load().sink, silent(operator.Off)
 	switch {
@@ -145,7 +144,7 @@ func (t *Tracing) change(enabled bool, configuration *tracingapi.TracingConfigur
 	return former, nil
 }
 
-// sinkFor returns the former sink if it serves, else a new one.
+// sinkFor returns the former sink if it has the same endpoint, else a new one.
 func (t *Tracing) sinkFor(former *sink, configuration *tracingapi.TracingConfiguration) (*sink, error) {
 	if s := t.usersSink(); s != nil {
 		return s, nil
@@ -164,8 +163,7 @@ func (t *Tracing) sinkFor(former *sink, configuration *tracingapi.TracingConfigu
 	return &sink{SpanProcessor: newPipeline(exporter, &t.dropped), endpoint: endpoint}, nil
 }
 
-// usersSink returns the one sink for what the user brought, or nil. Who calls it
-// holds the lock.
+// usersSink returns the sink for the user's exporter or processor, or nil. The caller holds mu.
 func (t *Tracing) usersSink() *sink {
 	if t.users == nil && t.processor != nil {
 		t.users = &sink{SpanProcessor: t.processor, users: true}
@@ -176,7 +174,7 @@ func (t *Tracing) usersSink() *sink {
 	return t.users
 }
 
-// ForceFlush sends what is queued, until ctx ends.
+// ForceFlush sends the queued spans, until ctx ends.
 func (t *Tracing) ForceFlush(ctx context.Context) error {
 	if s := t.state.Load().sink; s != nil {
 		return s.ForceFlush(ctx)
@@ -184,9 +182,9 @@ func (t *Tracing) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown switches tracing off for good and sends what is queued, until ctx
-// ends: give it a deadline, since a collector that is down is otherwise waited
-// for as long as its time limits say. Calls after the first do nothing.
+// Shutdown switches tracing off permanently and sends the queued spans, until ctx ends. Give ctx a
+// deadline: with an unreachable collector, Shutdown otherwise takes as long as the export timeouts.
+// Calls after the first do nothing.
 func (t *Tracing) Shutdown(ctx context.Context) error {
 	last := t.end()
 	if last == nil {
@@ -195,7 +193,7 @@ func (t *Tracing) Shutdown(ctx context.Context) error {
 	return last.Shutdown(ctx)
 }
 
-// end switches off for good and returns the sink that is to be shut down.
+// end switches off permanently and returns the sink to shut down.
 func (t *Tracing) end() *sink {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -205,7 +203,7 @@ func (t *Tracing) end() *sink {
 	t.closed = true
 	last := t.state.Load().sink
 	if s := t.usersSink(); s != nil {
-		last = s // though tracing may be off
+		last = s // even if tracing is off
 	}
 	t.state.Store(silent(operator.Off))
 	return last

@@ -12,14 +12,13 @@ import (
 	tracingapi "k8s.io/component-base/tracing/api/v1"
 )
 
-// Validate returns what is wrong with configuration, with the path of each
-// field below path (nil: the configuration is the document). Nil is valid.
+// Validate returns the errors in configuration, with the path of each field below path. A nil path
+// means that the configuration is the document. A nil configuration is valid.
 //
-// It refuses what Kubernetes refuses: rates outside 0…1,000,000, endpoints that
-// are no gRPC target or of another scheme than dns, unix and unix-abstract. It
-// also refuses endpoints that Kubernetes lets pass though nothing can ever be
-// sent to them: empty ones, ports that do not exist, a path behind the port, a
-// dns: or unix: target that names no host or socket.
+// It rejects everything that Kubernetes rejects: rates outside 0…1,000,000, and endpoints that are
+// not gRPC targets or have a scheme other than dns, unix and unix-abstract. It also rejects
+// endpoints that Kubernetes accepts although they can never work. These are empty endpoints,
+// invalid ports, a path after the port, and a dns: or unix: target without a host or socket.
 func Validate(configuration *tracingapi.TracingConfiguration, path *field.Path) field.ErrorList {
 	errs := tracingapi.ValidateTracingConfiguration(configuration, nil, path)
 	if configuration == nil || configuration.Endpoint == nil {
@@ -28,7 +27,7 @@ func Validate(configuration *tracingapi.TracingConfiguration, path *field.Path) 
 	at, known := path.Child("endpoint"), false
 	for _, err := range errs {
 		if err.Field == at.String() {
-			err.BadValue = *configuration.Endpoint // as it was written, without an added dns://
+			err.BadValue = *configuration.Endpoint // the original text, without the added dns://
 			known = true
 		}
 	}
@@ -38,15 +37,15 @@ func Validate(configuration *tracingapi.TracingConfiguration, path *field.Path) 
 	return errs
 }
 
-// unreachable tells why gRPC could never connect to endpoint, or nothing.
-// See https://github.com/grpc/grpc/blob/master/doc/naming.md.
+// unreachable returns why gRPC could never connect to endpoint, or "". See
+// https://github.com/grpc/grpc/blob/master/doc/naming.md.
 func unreachable(endpoint string) string {
 	if endpoint == "" {
 		return "must not be empty; leave it out for localhost:4317"
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return badAddress(endpoint) // 127.0.0.1:4317, for example, is no URL
+		return badAddress(endpoint) // 127.0.0.1:4317, for example, is not a URL
 	}
 	switch name := strings.TrimPrefix(u.Path+u.Opaque, "/"); u.Scheme {
 	case "unix", "unix-abstract":
@@ -64,7 +63,7 @@ func unreachable(endpoint string) string {
 	return ""
 }
 
-// badAddress tells what is wrong with host:port. Without a port, gRPC takes 443.
+// badAddress returns the error in a host:port, or "". Without a port, gRPC uses 443.
 func badAddress(address string) string {
 	if strings.ContainsAny(address, "/?#@ ") {
 		return "must be host:port, with nothing behind it"

@@ -18,11 +18,11 @@ func TestValidateRate(t *testing.T) {
 		rate   int32
 		bad    bool
 	}{
-		"below":   {reason: "no share is negative", rate: -1, bad: true},
+		"below":   {reason: "a rate is never negative", rate: -1, bad: true},
 		"lowest":  {reason: "0 follows the parent", rate: 0},
-		"highest": {reason: "all of a million", rate: all},
-		"above":   {reason: "more than all", rate: all + 1, bad: true},
-		"largest": {reason: "more than all", rate: 1<<31 - 1, bad: true},
+		"highest": {reason: "every trace", rate: all},
+		"above":   {reason: "more than every trace", rate: all + 1, bad: true},
+		"largest": {reason: "more than every trace", rate: 1<<31 - 1, bad: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -46,31 +46,31 @@ func TestValidateEndpoint(t *testing.T) {
 		"collector.observability:4317":   {reason: "a Service"},
 		"collector":                      {reason: "gRPC takes port 443"},
 		"dns:///collector:4317":          {reason: "gRPC's own form"},
-		"dns://10.0.0.10/collector:4317": {reason: "with the DNS server to ask"},
+		"dns://10.0.0.10/collector:4317": {reason: "with a DNS server"},
 		"unix:///run/otel.sock":          {reason: "a socket"},
-		"unix:/run/otel.sock":            {reason: "a socket, as Kubernetes takes it"},
+		"unix:/run/otel.sock":            {reason: "a socket, in the form of Kubernetes"},
 		"unix-abstract:///otel":          {reason: "an abstract socket"},
 
-		"":                         {reason: "an empty value is no value", bad: true},
+		"":                         {reason: "an empty value", bad: true},
 		"http://collector:4317":    {reason: "gRPC has no such scheme", bad: true},
 		"https://collector:4317":   {reason: "gRPC has no such scheme", bad: true},
 		"passthrough:///x:1":       {reason: "Kubernetes refuses it", bad: true},
 		"collector:4317/v1/traces": {reason: "OTLP over gRPC has no path", bad: true},
 		"collector/v1/traces":      {reason: "OTLP over gRPC has no path", bad: true},
-		"collector:otlp":           {reason: "no number", bad: true},
-		"collector:":               {reason: "no port behind the colon", bad: true},
-		"collector:0":              {reason: "no port", bad: true},
-		"collector:70000":          {reason: "no port", bad: true},
-		"collector :4317":          {reason: "no host", bad: true},
+		"collector:otlp":           {reason: "the port is not a number", bad: true},
+		"collector:":               {reason: "the port is missing after the colon", bad: true},
+		"collector:0":              {reason: "an invalid port", bad: true},
+		"collector:70000":          {reason: "an invalid port", bad: true},
+		"collector :4317":          {reason: "an invalid host", bad: true},
 		"a:b:4317":                 {reason: "one colon too many", bad: true},
 		"[::1:4317":                {reason: "a bracket is missing", bad: true},
-		"dns://collector:4317":     {reason: "that is an authority, and no host", bad: true},
-		"dns:///collector:otlp":    {reason: "no number", bad: true},
-		"dns:///":                  {reason: "no host", bad: true},
-		"unix://run/otel.sock":     {reason: "run would be an authority", bad: true},
-		"unix://":                  {reason: "no socket", bad: true},
+		"dns://collector:4317":     {reason: "an authority without a host", bad: true},
+		"dns:///collector:otlp":    {reason: "the port is not a number", bad: true},
+		"dns:///":                  {reason: "an invalid host", bad: true},
+		"unix://run/otel.sock":     {reason: "run is parsed as an authority", bad: true},
+		"unix://":                  {reason: "the socket is missing", bad: true},
 		"collector:4317\n":         {reason: "a control character", bad: true},
-		"%zz":                      {reason: "no URL", bad: true},
+		"%zz":                      {reason: "not a URL", bad: true},
 	}
 	for endpoint, tc := range cases {
 		t.Run(endpoint, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestValidateEndpoint(t *testing.T) {
 	}
 }
 
-// check wants one error, about the value at path, if it is bad, else none.
+// check checks for one error about the value at path if bad is set, and otherwise for none.
 func check(t *testing.T, reason string, got field.ErrorList, bad bool, path string, value any) {
 	t.Helper()
 	if !bad {
@@ -100,7 +100,7 @@ func check(t *testing.T, reason string, got field.ErrorList, bad bool, path stri
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 	if got[0].Detail == "" {
-		t.Errorf("%s: the error says nothing", reason)
+		t.Errorf("%s: the error has no detail", reason)
 	}
 }
 
@@ -110,9 +110,9 @@ func TestValidateFindsAllAndTakesNone(t *testing.T) {
 		&tracingapi.TracingConfiguration{SamplingRatePerMillion: &rate, Endpoint: &endpoint},
 		nil,
 	); len(got) != 2 {
-		t.Errorf("errors %v, want 2", got)
+		t.Errorf("got errors %v, want 2", got)
 	}
 	if got := tracing.Validate(nil, nil); len(got) != 0 {
-		t.Errorf("no configuration has errors %v", got)
+		t.Errorf("a nil configuration has errors %v", got)
 	}
 }

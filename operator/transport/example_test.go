@@ -22,7 +22,7 @@ func ExampleWrap() {
 	defer server.Close()
 
 	cfg := &rest.Config{Host: server.URL}
-	cfg.Wrap(transport.Wrap) // the one line
+	cfg.Wrap(transport.Wrap) // the only change
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		fmt.Println(err)
@@ -30,7 +30,7 @@ func ExampleWrap() {
 	}
 	defer client.CloseIdleConnections()
 
-	// What a tracer's Start returns.
+	// A tracer's Start returns such a context.
 	ctx := trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID:    trace.TraceID{0x0a, 0xf7, 15: 0x9c},
 		SpanID:     trace.SpanID{0xb7, 7: 0x31},

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// member is our name in baggage and in tracestate. In baggage it carries a
-	// write's context past an API server that drops traceparent; in tracestate
-	// it is a claim about one object, which says nothing about a request.
+	// member is the project's key in baggage and in tracestate. In baggage it carries a write's
+	// context past an API server that drops traceparent. In tracestate it is a claim about one
+	// object, which must not be part of a request.
 	member = "lifeline"
-	// maxBaggage and maxMembers are what W3C asks everybody to carry; a reader
-	// may drop what goes beyond.
+	// maxBaggage and maxMembers are the minimum that W3C requires receivers to accept. A receiver
+	// may drop anything beyond.
 	maxBaggage = 8192
 	maxMembers = 64
 )
 
-// carry puts the span context and the baggage on a request's header. What the
-// caller has set stays, except for a traceparent that is none. The caller's
-// traceparent names the write only if it is of the same trace.
+// carry sets the span context and the baggage in a request's header. It keeps the caller's values,
+// but replaces an invalid traceparent. The caller's traceparent identifies the write only if it has
+// the same trace ID.
 func carry(header http.Header, sc trace.SpanContext, bag baggage.Baggage) {
 	var own fields
 	sc = sc.WithTraceState(sc.TraceState().Delete(member))
@@ -54,10 +54,9 @@ func sentContext(header http.Header) trace.SpanContext {
 		context.Background(), propagation.HeaderCarrier(header)))
 }
 
-// addBaggage adds our member and then, unless the caller has set a baggage of
-// its own, as many whole members of the context's as there is room for, in the
-// order of their keys. Ours comes after the caller's, so that it counts if the
-// caller handed on an older one.
+// addBaggage adds our member. If the caller has set no baggage, it also adds members of the
+// context's baggage, in key order, while they fit. Our member comes after the caller's, and so
+// overrides an older one that the caller passed on.
 func addBaggage(header http.Header, named string, bag baggage.Baggage) {
 	room, members, callers := maxBaggage, maxMembers, false
 	for _, have := range header.Values("Baggage") {
@@ -77,7 +76,7 @@ func addBaggage(header http.Header, named string, bag baggage.Baggage) {
 	header.Add("Baggage", line)
 }
 
-// fill appends to the line what fits.
+// fill appends the members that fit to the line.
 func fill(line string, room, members int, bag baggage.Baggage) string {
 	var all strings.Builder
 	all.WriteString(line)
@@ -85,10 +84,10 @@ func fill(line string, room, members int, bag baggage.Baggage) string {
 	slices.SortFunc(have, func(a, b baggage.Member) int { return strings.Compare(a.Key(), b.Key()) })
 	for _, m := range have {
 		text := m.String()
-		if text == "" || m.Key() == member { // not W3C, or of an earlier request
+		if text == "" || m.Key() == member { // invalid by W3C, or from an earlier request
 			continue
 		}
-		if members == 1 { // ours
+		if members == 1 { // the remaining one is ours
 			break
 		}
 		if all.Len()+len(",")+len(text) <= room {
@@ -100,10 +99,10 @@ func fill(line string, room, members int, bag baggage.Baggage) string {
 	return all.String()
 }
 
-// fields is the carrier that OpenTelemetry's propagator writes into.
+// fields is the carrier for OpenTelemetry's propagator.
 type fields struct{ traceparent, tracestate string }
 
-// Get returns a field.
+// Get returns the value of a field.
 func (f *fields) Get(key string) string {
 	switch key {
 	case "traceparent":
@@ -114,7 +113,7 @@ func (f *fields) Get(key string) string {
 	return ""
 }
 
-// Set keeps the fields of the W3C trace context.
+// Set stores a field of the W3C trace context.
 func (f *fields) Set(key, value string) {
 	switch key {
 	case "traceparent":
@@ -124,5 +123,5 @@ func (f *fields) Set(key, value string) {
 	}
 }
 
-// Keys names the fields.
+// Keys returns the names of the fields.
 func (f *fields) Keys() []string { return []string{"traceparent", "tracestate"} }

@@ -20,9 +20,8 @@ var spanContext = trace.NewSpanContext(trace.SpanContextConfig{
 	TraceFlags: trace.FlagsSampled,
 })
 
-// Whatever the caller has set and whatever baggage there is: the caller's
-// values stay, what is added keeps within the bounds, and a reader finds ours
-// in it.
+// FuzzCarry checks arbitrary headers of the caller and arbitrary baggage. The caller's values must
+// stay, the additions must be within the limits, and a reader must find our member.
 func FuzzCarry(f *testing.F) {
 	long := strings.Repeat("x", 8100)
 	f.Add("", "", "", "")
@@ -38,7 +37,7 @@ func FuzzCarry(f *testing.F) {
 				header.Set(key, value)
 			}
 		}
-		bag, _ := baggage.Parse(bagText) // what can be read of it
+		bag, _ := baggage.Parse(bagText) // the readable part
 		carry(header, spanContext, bag)
 
 		lines := header.Values("Baggage")
@@ -57,7 +56,7 @@ func FuzzCarry(f *testing.F) {
 		all := strings.Join(header.Values("Baggage"), ",")
 		if len(lines) == 0 {
 			if len(all)+len(",lifeline=")+55 <= maxBaggage && strings.Count(all, ",")+1 < maxMembers {
-				t.Errorf("our member was left out of %d bytes", len(all))
+				t.Errorf("our member is missing from %d bytes", len(all))
 			}
 			return
 		}
@@ -69,7 +68,7 @@ func FuzzCarry(f *testing.F) {
 			"traceparent": baggage.FromContext(ctx).Member(member).Value(),
 		})
 		if got := trace.SpanContextFromContext(named); got.TraceID() != spanContext.TraceID() {
-			t.Errorf("the write is said to be of trace %s: %q", got.TraceID(), all)
+			t.Errorf("our member has trace %s: %q", got.TraceID(), all)
 		}
 	})
 }

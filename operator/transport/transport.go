@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transport sends the trace context of a request's context.Context
-// along with the request to the API server.
+// Package transport sends a request's trace context to the API server, from the request's
+// context.Context.
 //
-// A write carries traceparent, tracestate and baggage, so that the API server's
-// own spans and its admission webhooks join the writer's trace. The baggage
-// member lifeline repeats the traceparent: it reaches admission even where the
-// API server trusts nobody and drops traceparent. The requests of `lifeline
-// run` carry the same.
+// A write carries traceparent, tracestate and baggage. The API server's own spans and its admission
+// webhooks then join the writer's trace. The baggage member lifeline repeats the traceparent. It
+// reaches admission even if the API server drops the traceparent. The requests of `lifeline run`
+// carry the same headers.
 //
-// Making spans, and putting them into the context.Context, is left to others.
+// The package makes no spans.
 package transport
 
 import (
@@ -20,28 +19,25 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Options says which requests carry a context. The zero value is what Wrap
-// uses: writes only.
+// Options selects the requests that carry a context. The zero value, as in Wrap, means writes only.
 type Options struct {
-	// Reads makes gets, lists and watches carry a context as well.
+	// Reads includes gets, lists and watches.
 	Reads bool
-	// Enabled is asked for each request that would carry a context; nil means
-	// always.
+	// Enabled is called for each request that would carry a context; nil means always.
 	Enabled func() bool
 }
 
-// Wrap makes each write (POST, PUT, PATCH, DELETE) that passes through rt carry
-// the span context and the baggage of its context.Context:
+// Wrap returns a RoundTripper that adds headers to each write (POST, PUT, PATCH, DELETE). They
+// carry the span context and the baggage of the request's context.Context:
 //
 //	cfg.Wrap(transport.Wrap)
 //
-// Without a valid span context a request passes as it is. Headers that the
-// caller has set stay; the request itself is never modified. A nil rt is
-// http.DefaultTransport. The result may be used from several goroutines, as far
-// as rt may.
+// A request without a valid span context stays unchanged. Headers set by the caller stay, and the
+// request itself is never modified. A nil rt means http.DefaultTransport. The result is safe for
+// concurrent use if rt is.
 func Wrap(rt http.RoundTripper) http.RoundTripper { return Options{}.Wrap(rt) }
 
-// Wrap is the function Wrap with these options:
+// Wrap is like the function Wrap, with these options:
 //
 //	cfg.Wrap(transport.Options{Reads: true}.Wrap)
 func (o Options) Wrap(rt http.RoundTripper) http.RoundTripper {
@@ -51,8 +47,7 @@ func (o Options) Wrap(rt http.RoundTripper) http.RoundTripper {
 	return &carrying{rt: rt, opts: o}
 }
 
-// carrying is a RoundTripper of the kind that client-go knows how to look
-// through.
+// carrying is a RoundTripper that client-go can unwrap.
 type carrying struct {
 	rt   http.RoundTripper
 	opts Options
@@ -60,7 +55,7 @@ type carrying struct {
 
 var _ utilnet.RoundTripperWrapper = (*carrying)(nil)
 
-// RoundTrip sends a copy of the request that carries its context.
+// RoundTrip sends a copy of the request with its context in the headers.
 func (c *carrying) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !c.opts.Reads && !writes(req.Method) {
 		return c.rt.RoundTrip(req)
@@ -79,12 +74,12 @@ func (c *carrying) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.rt.RoundTrip(out)
 }
 
-// WrappedRoundTripper returns what was wrapped: client-go finds connections and
-// TLS settings through it.
+// WrappedRoundTripper returns the inner RoundTripper. client-go uses it to find connections and TLS
+// settings.
 func (c *carrying) WrappedRoundTripper() http.RoundTripper { return c.rt }
 
-// CancelRequest is passed on, as client-go's own wrappers do, for transports
-// that do not listen to a request's context.
+// CancelRequest cancels the request in an inner transport that does not support contexts, like
+// client-go's own wrappers.
 func (c *carrying) CancelRequest(req *http.Request) {
 	for rt := c.rt; rt != nil; {
 		if canceler, ok := rt.(interface{ CancelRequest(*http.Request) }); ok {

@@ -25,7 +25,7 @@ const (
 	other = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 )
 
-// within gives a context as one has it in a reconcile.
+// within returns a context like that of a reconcile.
 func within(tb testing.TB, traceparent, tracestate, bag string) context.Context {
 	tb.Helper()
 	ctx := propagation.TraceContext{}.Extract(context.Background(),
@@ -37,7 +37,7 @@ func within(tb testing.TB, traceparent, tracestate, bag string) context.Context 
 	return baggage.ContextWithBaggage(ctx, b)
 }
 
-// carried picks what this package is about out of a header.
+// carried returns the headers of interest for this package.
 func carried(header http.Header) http.Header {
 	got := http.Header{}
 	for _, key := range []string{"Traceparent", "Tracestate", "Baggage"} {
@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 		want    http.Header
 	}{
 		"Post": {
-			reason: "a write carries the context twice",
+			reason: "a write carries the context in two headers",
 			method: http.MethodPost, parent: own,
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
 		},
@@ -87,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 			want: http.Header{},
 		},
 		"GetWithReads": {
-			reason: "unless reads are asked for",
+			reason: "reads carry the context with Reads",
 			method: http.MethodGet, opts: transport.Options{Reads: true}, parent: own,
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
 		},
@@ -97,68 +97,68 @@ func TestRoundTrip(t *testing.T) {
 			want: http.Header{},
 		},
 		"Unsampled": {
-			reason: "the sampled flag survives",
+			reason: "the sampled flag is kept",
 			method: http.MethodPost, parent: own[:53] + "00",
 			want: http.Header{"Traceparent": {own[:53] + "00"}, "Baggage": {"lifeline=" + own[:53] + "00"}},
 		},
 		"State": {
-			reason: "a claim is about an object, not about a request",
+			reason: "a request does not carry the object's claim",
 			method: http.MethodPost, parent: own, state: "lifeline=s:b7ad6b7169203331,vendor=1",
 			want: http.Header{"Traceparent": {own}, "Tracestate": {"vendor=1"}, "Baggage": {"lifeline=" + own}},
 		},
 		"OnlyAClaim": {
-			reason: "a tracestate that held nothing else is left out",
+			reason: "a tracestate with only a claim is omitted",
 			method: http.MethodPost, parent: own, state: "lifeline=s:b7ad6b7169203331",
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
 		},
 		"Baggage": {
-			reason: "baggage is handed on; the member of the request that led here is replaced",
+			reason: "baggage is passed on; the earlier lifeline member is replaced",
 			method: http.MethodPost, parent: own, baggage: "tenant=a,lifeline=" + other + ",app=b%20c;p=1",
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own + ",app=b%20c;p=1,tenant=a"}},
 		},
 		"BaggageTooLong": {
-			reason: "a member that does not fit is left out whole; those that fit stay",
+			reason: "a member that does not fit is omitted; others stay",
 			method: http.MethodPost, parent: own, baggage: "a=1,b=" + strings.Repeat("x", 8170) + ",c=3",
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own + ",a=1,c=3"}},
 		},
 		"CallersBaggage": {
-			reason: "the caller's baggage stays as it is; ours follows",
+			reason: "the caller's baggage is unchanged; our member follows",
 			method: http.MethodPost, parent: own, baggage: "tenant=a",
 			sent: http.Header{"Baggage": {"mine=1", "too=2"}},
 			want: http.Header{"Traceparent": {own}, "Baggage": {"mine=1", "too=2", "lifeline=" + own}},
 		},
 		"CallersBaggageJustFits": {
-			reason: "8192 bytes in all, commas included",
+			reason: "8192 bytes in total, with commas",
 			method: http.MethodPost, parent: own,
 			sent: http.Header{"Baggage": {big}},
 			want: http.Header{"Traceparent": {own}, "Baggage": {big, "lifeline=" + own}},
 		},
 		"CallersBaggageTooLong": {
-			reason: "one byte more and ours stays away",
+			reason: "with one more byte, our member is omitted",
 			method: http.MethodPost, parent: own,
 			sent: http.Header{"Baggage": {big + "v"}},
 			want: http.Header{"Traceparent": {own}, "Baggage": {big + "v"}},
 		},
 		"CallersBaggageFull": {
-			reason: "a reader takes 64 members and may drop any other",
+			reason: "a receiver may drop members beyond 64",
 			method: http.MethodPost, parent: own,
 			sent: http.Header{"Baggage": {many + "a=b"}},
 			want: http.Header{"Traceparent": {own}, "Baggage": {many + "a=b"}},
 		},
 		"CallersTraceparent": {
-			reason: "the caller's context of this trace is the write's",
+			reason: "a caller's context of the same trace identifies the write",
 			method: http.MethodPost, parent: own, state: "vendor=1",
 			sent: http.Header{"Traceparent": {same}},
 			want: http.Header{"Traceparent": {same}, "Baggage": {"lifeline=" + same}},
 		},
 		"CallersOtherTrace": {
-			reason: "a context of another trace stays, but the write is ours",
+			reason: "a context of another trace stays, but our member identifies the write",
 			method: http.MethodPost, parent: own, state: "vendor=1",
 			sent: http.Header{"Traceparent": {other}, "Tracestate": {"theirs=1"}},
 			want: http.Header{"Traceparent": {other}, "Tracestate": {"theirs=1"}, "Baggage": {"lifeline=" + own}},
 		},
 		"CallersBrokenTraceparent": {
-			reason: "what is no traceparent names nothing",
+			reason: "an invalid traceparent is replaced",
 			method: http.MethodPost, parent: own,
 			sent: http.Header{"Traceparent": {"nonsense"}},
 			want: http.Header{"Traceparent": {own}, "Baggage": {"lifeline=" + own}},
@@ -224,7 +224,7 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-// A request may come without a header map.
+// TestNoHeader sends a request without a header map.
 func TestNoHeader(t *testing.T) {
 	var got http.Header
 	rt := transport.Wrap(roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -237,11 +237,11 @@ func TestNoHeader(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if req.Header != nil {
-		t.Error("the request got a header")
+		t.Error("the original request was given a header")
 	}
 }
 
-// The server reads back what the client sent, in OpenTelemetry's own way.
+// TestReadBack reads the headers on the server with OpenTelemetry's propagators.
 func TestReadBack(t *testing.T) {
 	header := http.Header{}
 	rt := transport.Wrap(roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -270,7 +270,7 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// client-go makes its transport through the wrapper and looks through it.
+// TestRestConfig checks that client-go accepts the wrapper and unwraps it.
 func TestRestConfig(t *testing.T) {
 	var got http.Header
 	server := httptest.NewServer(
@@ -297,19 +297,19 @@ func TestRestConfig(t *testing.T) {
 
 func TestWrapped(t *testing.T) {
 	inner := &cancels{}
+	unwrap := func(rt http.RoundTripper) http.RoundTripper {
+		return rt.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper()
+	}
 	rt := transport.Wrap(transport.Wrap(inner))
-	wrapped := rt.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper()
-	if got := wrapped.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper(); got != http.RoundTripper(
-		inner,
-	) {
+	if got := unwrap(unwrap(rt)); got != http.RoundTripper(inner) {
 		t.Errorf("wrapped: want the inner transport, got %T", got)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1", http.NoBody)
 	rt.(interface{ CancelRequest(*http.Request) }).CancelRequest(req)
 	if inner.canceled != req {
-		t.Error("the cancellation did not arrive")
+		t.Error("the inner transport received no cancellation")
 	}
-	if got := transport.Wrap(nil).(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper(); got != http.DefaultTransport {
+	if got := unwrap(transport.Wrap(nil)); got != http.DefaultTransport {
 		t.Errorf("nil: want http.DefaultTransport, got %T", got)
 	}
 }

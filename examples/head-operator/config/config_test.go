@@ -8,8 +8,7 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// TestTracingIsDeployed: the file that the deployed operator is started with
-// sends spans somewhere.
+// TestTracingIsDeployed checks that the deployed operator's configuration file sends spans.
 func TestTracingIsDeployed(t *testing.T) {
 	c, err := tracing.Load("manager/tracing.yaml")
 	if err != nil {

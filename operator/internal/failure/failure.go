@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package failure words errors for the kit's spans.
+// Package failure formats errors for the kit's spans.
 package failure
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// markers begin what validation, a webhook or a decoder quotes, in an error that
-// does not wrap the API server's but repeats its text.
+// markers introduce quotations of validation, a webhook or a decoder. They matter for errors that
+// repeat the API server's text without wrapping its error.
 var markers = []string{
 	" is invalid: ",
 	"Invalid value: ",
@@ -28,12 +28,11 @@ var markers = []string{
 	"failed to create typed patch object",
 }
 
-// minRaw is the shortest text that is searched for in another.
+// minRaw is the minimum length of a text for a search in another text, in bytes.
 const minRaw = 8
 
-// Text returns an error's text for a span. Of the API server's errors in it, which
-// may quote the data of a Secret, only the harmless part is kept. The rest is the
-// operator's own text and stays as it is.
+// Text returns an error's text for a span. It removes confidential parts of API server errors,
+// which may quote the data of a Secret. The operator's own text stays unchanged.
 func Text(err error) string {
 	text := err.Error()
 	var sentences []string
@@ -48,7 +47,7 @@ func Text(err error) string {
 		case text == raw:
 			return sentence
 		case len(raw) < minRaw, marked == text && !slices.Contains(sentences, sentence):
-			return sentence // it is quoted or cut: it cannot be told from the rest
+			return sentence // quoted or truncated: it cannot be separated from the rest
 		}
 		text, sentences = marked, append(sentences, sentence)
 	}
@@ -69,12 +68,12 @@ type refusal interface {
 	apierrors.APIStatus
 }
 
-// refusals appends the API server's errors that err wraps, in depth, to a list.
+// refusals appends the API server errors in err's tree to a list, depth first.
 func refusals(err error, to []refusal) []refusal {
-	if r, ok := err.(refusal); ok { //nolint:errorlint // the wrapped ones follow
+	if r, ok := err.(refusal); ok { //nolint:errorlint // wrapped errors are visited below
 		return append(to, r)
 	}
-	switch e := err.(type) { //nolint:errorlint // the wrapped ones follow
+	switch e := err.(type) { //nolint:errorlint // wrapped errors are visited below
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
 			return refusals(inner, to)

@@ -33,18 +33,38 @@ func TestText(t *testing.T) {
 		err  error
 		want string
 	}{
-		"own":        {errors.New("the database is down"), "the database is down"},
-		"refused":    {gone, `pods "p" not found`},
-		"wrapped":    {fmt.Errorf("cannot write: %w", pod), `cannot write: Pod "p" is invalid: spec.env: Invalid value (text withheld)`},
-		"secret":     {fmt.Errorf("cannot write: %w", secret), "cannot write: (text withheld)"},
-		"joined":     {errors.Join(secret, pod, gone), "(text withheld)\n" + `Pod "p" is invalid: spec.env: Invalid value (text withheld)` + "\n" + `pods "p" not found`},
-		"aggregated": {utilerrors.NewAggregate([]error{secret, fmt.Errorf("b: %w", pod)}), `[(text withheld), b: Pod "p" is invalid: spec.env: Invalid value (text withheld)]`},
-		"hidden":     {hiding{secret}, "(text withheld)"},
-		"repeated":   {errors.Join(fmt.Errorf("first: %w", pod), fmt.Errorf("second: %w", pod)), `first: Pod "p" is invalid: spec.env: Invalid value (text withheld)` + "\n" + `second: Pod "p" is invalid: spec.env: Invalid value (text withheld)`},
-		"not wrapped": {fmt.Errorf("cannot apply: %v", secret), //nolint:errorlint // many write so
+		"own":     {errors.New("the database is down"), "the database is down"},
+		"refused": {gone, `pods "p" not found`},
+		"wrapped": {
+			fmt.Errorf("cannot write: %w", pod),
+			`cannot write: Pod "p" is invalid: spec.env: Invalid value (text withheld)`,
+		},
+		"secret": {fmt.Errorf("cannot write: %w", secret), "cannot write: (text withheld)"},
+		"joined": {
+			errors.Join(secret, pod, gone),
+			"(text withheld)\n" + `Pod "p" is invalid: spec.env: Invalid value (text withheld)` + "\n" +
+				`pods "p" not found`,
+		},
+		"aggregated": {
+			utilerrors.NewAggregate([]error{secret, fmt.Errorf("b: %w", pod)}),
+			`[(text withheld), b: Pod "p" is invalid: spec.env: Invalid value (text withheld)]`,
+		},
+		"hidden": {hiding{secret}, "(text withheld)"},
+		"repeated": {
+			errors.Join(fmt.Errorf("first: %w", pod), fmt.Errorf("second: %w", pod)),
+			`first: Pod "p" is invalid: spec.env: Invalid value (text withheld)` + "\n" +
+				`second: Pod "p" is invalid: spec.env: Invalid value (text withheld)`,
+		},
+		"not wrapped": {fmt.Errorf("cannot apply: %v", secret), //nolint:errorlint // a common mistake
 			`cannot apply: Secret "s" is invalid: (text withheld)`},
-		"field": {field.ErrorList{field.Invalid(field.NewPath("spec", "env"), canary, "bad")}.ToAggregate(), "spec.env: Invalid value: (text withheld)"},
-		"short": {fmt.Errorf("cannot apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Message: "a"}}), "(text withheld)"},
+		"field": {
+			field.ErrorList{field.Invalid(field.NewPath("spec", "env"), canary, "bad")}.ToAggregate(),
+			"spec.env: Invalid value: (text withheld)",
+		},
+		"short": {
+			fmt.Errorf("cannot apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Message: "a"}}),
+			"(text withheld)",
+		},
 		"empty": {&apierrors.StatusError{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,13 +73,13 @@ func TestText(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			if strings.Contains(got, canary) {
-				t.Error("it leaks")
+				t.Error("the canary is in the text")
 			}
 		})
 	}
 }
 
-// hiding quotes the error that it wraps.
+// hiding wraps an error and quotes its text.
 type hiding struct{ error }
 
 func (h hiding) Error() string { return fmt.Sprintf("%q", h.error.Error()) }

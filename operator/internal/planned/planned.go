@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planned fixes the IDs of a span, and whether it is sampled, before
-// the span exists.
+// Package planned sets the IDs of a span, and whether it is sampled, before the span exists.
 //
-// The kit decides the span context of a write before it sends the write, since
-// the object that is written carries it; whether the write changed anything,
-// and so whether there is a span at all, is known only from the answer. The
-// span is then started with what was planned, by an ID generator and a sampler
-// that ask Of. Who starts spans, and when, is left to others.
+// The kit chooses the span context of a write before the request, because the written object
+// carries it. Only the response shows whether the write changed something and gets a span. An ID
+// generator and a sampler then call Of to start the span as planned. The package does not start
+// spans.
 package planned
 
 import (
@@ -20,48 +18,48 @@ import (
 
 type key struct{}
 
-// Span is what is planned for a span.
+// Span is the plan for a span.
 type Span struct {
-	// TraceID counts for a root only: below a parent it is the parent's.
+	// TraceID is used only for a root span. Other spans have their parent's trace ID.
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	// Sampled counts for a root only, and says that it is sampled whatever the
-	// sampler's rate: it follows from a context that was.
+	// Sampled is used only for a root span. It forces sampling regardless of the sampler's rate,
+	// because the span follows from a sampled context.
 	Sampled bool
 }
 
-// With returns a context in which the next span that is started is this one.
+// With returns a context that plans the next span.
 func With(ctx context.Context, s Span) context.Context {
 	return context.WithValue(ctx, key{}, s)
 }
 
-// Of returns what was planned for the next span, if anything was.
+// Of returns the plan for the next span, and whether there is one.
 func Of(ctx context.Context) (Span, bool) {
 	s, ok := ctx.Value(key{}).(Span)
 	return s, ok
 }
 
-// IDs returns the IDs that were planned for the next span, if any were.
+// IDs returns the planned IDs of the next span, and whether there are any.
 func IDs(ctx context.Context) (trace.TraceID, trace.SpanID, bool) {
 	s, ok := Of(ctx)
 	return s.TraceID, s.SpanID, ok
 }
 
-// WithIDs is With for the IDs alone.
+// WithIDs is With for the IDs only.
 func WithIDs(ctx context.Context, traceID trace.TraceID, spanID trace.SpanID) context.Context {
 	return With(ctx, Span{TraceID: traceID, SpanID: spanID})
 }
 
-// NewTraceID returns a random ID.
+// NewTraceID returns a random trace ID.
 func NewTraceID() (id trace.TraceID) {
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // an ID is no secret; the SDK does the same
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // IDs are not secret; the SDK does the same
 		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // as above
 	}
 	return id
 }
 
-// NewSpanID returns a random ID.
+// NewSpanID returns a random span ID.
 func NewSpanID() (id trace.SpanID) {
 	for !id.IsValid() {
 		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // as above

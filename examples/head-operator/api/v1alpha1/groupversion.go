@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the operator's kinds, Head and ChildA, as they are
-// stored. What is done for them is left to package controller, defaulting to
-// package webhook. The custom resource definitions in config/crd and the copy
-// functions beside this file are generated from it.
+// Package v1alpha1 defines the operator's kinds, Head and ChildA. Package controller reconciles
+// them, and package webhook sets their defaults. The custom resource definitions in config/crd and
+// the copy functions in this folder are generated from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=demo.lifeline.dev
@@ -20,7 +19,7 @@ import (
 // GroupVersion is the API group and version of the kinds in this package.
 var GroupVersion = schema.GroupVersion{Group: "demo.lifeline.dev", Version: "v1alpha1"}
 
-// AddToScheme makes the kinds in this package known to a scheme.
+// AddToScheme adds the kinds in this package to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &Head{}, &HeadList{}, &ChildA{}, &ChildAList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)

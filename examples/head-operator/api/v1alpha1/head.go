@@ -4,7 +4,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DefaultReplicas is how many replicas a Head has that asks for no number.
+// DefaultReplicas is the number of replicas of a Head that sets none.
 const DefaultReplicas int32 = 1
 
 // HeadSpec says what a Head should run.

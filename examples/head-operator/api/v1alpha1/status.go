@@ -4,17 +4,16 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Ready is the type of the condition that says whether an object has reached
-// what its spec asks for.
+// Ready is the type of the condition for an object that has reached its spec.
 const Ready = "Ready"
 
 // Reasons of the condition Ready.
 const (
-	// ReasonReady: every replica runs what the spec asks for.
+	// ReasonReady means that every replica runs the current spec.
 	ReasonReady = "Ready"
-	// ReasonProgressing: not yet.
+	// ReasonProgressing means that replicas are missing or out of date.
 	ReasonProgressing = "Progressing"
-	// ReasonFailed: not yet, and the Deployment has run out of patience.
+	// ReasonFailed means that the Deployment exceeded its progress deadline.
 	ReasonFailed = "ProgressDeadlineExceeded"
 )
 

@@ -22,18 +22,16 @@ import (
 // +kubebuilder:rbac:groups=demo.lifeline.dev,resources=childas/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update
 
-// ChildAReconciler keeps one Deployment for each ChildA and mirrors its
-// readiness.
+// ChildAReconciler maintains one Deployment per ChildA, and mirrors its readiness.
 type ChildAReconciler struct {
 	client.Client
 }
 
-// SetupWithManager starts the reconciler with the manager. It is woken by its
-// own status writes, too: a status that was found up to date in a cache behind
-// the times is looked at once more.
+// SetupWithManager adds the reconciler to the manager. The reconciler's own status writes also
+// cause reconciles. Thus a comparison with a stale cached status is repeated.
 func (r *ChildAReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "childa-controller")
-	// The kit's second line: operator in place of ctrl.
+	// The kit's second line: operator instead of ctrl.
 	return operator.NewControllerManagedBy(mgr).
 		Named("childa-controller").
 		For(&demov1alpha1.ChildA{}).
@@ -41,15 +39,15 @@ func (r *ChildAReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Reconcile brings the Deployment of one ChildA, and then the ChildA's status,
-// up to date. A conflict is an error like any other: the request comes back.
+// Reconcile updates the Deployment of one ChildA, and then the ChildA's status. A conflict is an
+// ordinary error, so the request is retried.
 func (r *ChildAReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var child demov1alpha1.ChildA
 	if err := r.Get(ctx, req.NamespacedName, &child); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !child.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // the garbage collector takes the Deployment
+		return ctrl.Result{}, nil // the garbage collector deletes the Deployment
 	}
 
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: child.Namespace, Name: child.Name}}

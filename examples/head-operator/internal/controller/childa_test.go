@@ -14,7 +14,7 @@ import (
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-// newChildA is a ChildA as the Head controller leaves it.
+// newChildA returns a ChildA as the Head controller writes it.
 func newChildA(change ...func(*demov1alpha1.ChildA)) *demov1alpha1.ChildA {
 	c := &demov1alpha1.ChildA{
 		ObjectMeta: metav1.ObjectMeta{
@@ -51,10 +51,10 @@ func TestChildACreates(t *testing.T) {
 		t.Errorf("spec of the Deployment: -want +got:\n%s", diff)
 	}
 	if owner := metav1.GetControllerOf(deployment); owner == nil || owner.UID != "child" {
-		t.Errorf("the Deployment must be the ChildA's, not %v", owner)
+		t.Errorf("the Deployment's owner must be the ChildA, not %v", owner)
 	}
 	if again := c.reconcile(t, r); again != nil {
-		t.Errorf("a second look must write nothing, not %v", again)
+		t.Errorf("a second reconcile must write nothing, not %v", again)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestChildAWrites(t *testing.T) {
 		containers []corev1.Container
 	}{
 		"Defaults": {
-			reason: "what the API server fills in is not the ChildA's business",
+			reason: "defaults of the API server stay",
 			deployment: func(d *appsv1.Deployment) {
 				d.Spec.RevisionHistoryLimit = ptr.To[int32](10)
 				d.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
@@ -75,7 +75,7 @@ func TestChildAWrites(t *testing.T) {
 			containers: []corev1.Container{{Name: "main", Image: "web:1", ImagePullPolicy: corev1.PullIfNotPresent}},
 		},
 		"Sidecar": {
-			reason: "what somebody else adds stays",
+			reason: "additions of other writers stay",
 			child:  func(c *demov1alpha1.ChildA) { c.Spec.Image = "web:2" },
 			deployment: func(d *appsv1.Deployment) {
 				d.Spec.Template.Spec.Containers = append(
@@ -86,7 +86,7 @@ func TestChildAWrites(t *testing.T) {
 			containers: []corev1.Container{{Name: "side", Image: "side:1"}, {Name: "main", Image: "web:2"}},
 		},
 		"Drift": {
-			reason: "a change by hand is undone",
+			reason: "a manual change is reverted",
 			deployment: func(d *appsv1.Deployment) {
 				d.Spec.Replicas = ptr.To[int32](7)
 				d.Spec.Template.Spec.Containers[0].Image = "other"
@@ -95,7 +95,7 @@ func TestChildAWrites(t *testing.T) {
 			containers: []corev1.Container{{Name: "main", Image: "web:1"}},
 		},
 		"Deleted": {
-			reason: "a ChildA on its way out keeps nothing alive",
+			reason: "a ChildA in deletion gets no Deployment",
 			child: func(c *demov1alpha1.ChildA) {
 				c.DeletionTimestamp, c.Finalizers = ptr.To(metav1.Now()), []string{metav1.FinalizerDeleteDependents}
 				c.Spec.Image = "web:2"

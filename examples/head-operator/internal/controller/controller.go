@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller brings the world in line with Heads and ChildAs: a ChildA
-// for each Head, a Deployment for each ChildA, and on the way back the
-// readiness of each child in its owner's status. Nothing is written that is
-// already so, and nothing is deleted: that is the garbage collector's, by owner
+// Package controller reconciles Heads and ChildAs. It keeps a ChildA for each Head, a Deployment
+// for each ChildA, and the readiness of each child in its owner's status. The controllers skip
+// writes without a change. They delete nothing; the garbage collector does that, by owner
 // references.
 package controller
 
@@ -17,7 +16,7 @@ import (
 
 //go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 rbac:roleName=head-operator paths=. output:rbac:dir=../../config/rbac
 
-// logWrite says what was done to a child, if anything was.
+// logWrite logs a create or an update of a child.
 func logWrite(ctx context.Context, child client.Object, result controllerutil.OperationResult) {
 	if result != controllerutil.OperationResultNone {
 		log.FromContext(ctx).Info(

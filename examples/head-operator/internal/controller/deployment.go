@@ -15,10 +15,8 @@ import (
 
 const containerName = "main"
 
-// setDeployment sets what the ChildA decides about its Deployment and leaves
-// the rest, such as the API server's defaults or a sidecar that somebody adds,
-// as it is: a Deployment that is up to date stays equal to itself, and so is
-// not written.
+// setDeployment sets the ChildA's fields in its Deployment. It keeps other values, such as defaults
+// of the API server or a sidecar. Thus an up-to-date Deployment stays equal and is not written.
 func setDeployment(d *appsv1.Deployment, child *demov1alpha1.ChildA) {
 	d.Spec.Replicas = ptr.To(child.Spec.Replicas)
 	if d.Spec.Selector == nil { // immutable
@@ -40,7 +38,7 @@ func setDeployment(d *appsv1.Deployment, child *demov1alpha1.ChildA) {
 	template.Spec.Containers[container].Image = child.Spec.Image
 }
 
-// labels tell the Pods of one ChildA from all others.
+// labels returns the labels that select the Pods of one ChildA.
 func labels(child *demov1alpha1.ChildA) map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name":     "childa",

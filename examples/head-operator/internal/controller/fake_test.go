@@ -21,14 +21,14 @@ import (
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-// key names all objects of these tests.
+// key is the name of all objects in these tests.
 var key = client.ObjectKey{Namespace: "default", Name: "web"}
 
-// cluster is a fake API that notes what is written to it.
+// cluster is a fake API server that records writes.
 type cluster struct {
 	client.Client
 	writes   []string
-	conflict bool // the next status write meets another's
+	conflict bool // the next status write conflicts
 }
 
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
@@ -48,21 +48,28 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&demov1alpha1.Head{}, &demov1alpha1.ChildA{}, &appsv1.Deployment{}).
 		WithInterceptorFuncs(interceptor.Funcs{
-			Create: func(ctx context.Context, in client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			Create: func(
+				ctx context.Context, in client.WithWatch, obj client.Object, opts ...client.CreateOption,
+			) error {
 				note("create", obj)
 				return in.Create(ctx, obj, opts...)
 			},
-			Update: func(ctx context.Context, in client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			Update: func(
+				ctx context.Context, in client.WithWatch, obj client.Object, opts ...client.UpdateOption,
+			) error {
 				note("update", obj)
 				return in.Update(ctx, obj, opts...)
 			},
-			SubResourceUpdate: func(ctx context.Context, in client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+			SubResourceUpdate: func(
+				ctx context.Context, in client.Client, sub string, obj client.Object,
+				opts ...client.SubResourceUpdateOption,
+			) error {
 				if c.conflict {
 					c.conflict = false
 					return apierrors.NewConflict(
 						schema.GroupResource{Resource: "anything"},
 						obj.GetName(),
-						errors.New("somebody was faster"),
+						errors.New("the object was modified"),
 					)
 				}
 				note("update "+sub+" of", obj)
@@ -72,7 +79,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	return c
 }
 
-// reconcile runs a reconciler once on the objects' name and returns what it wrote.
+// reconcile runs one reconcile of key and returns the writes.
 func (c *cluster) reconcile(t *testing.T, r reconcile.Reconciler) []string {
 	t.Helper()
 	c.writes = nil
@@ -82,7 +89,7 @@ func (c *cluster) reconcile(t *testing.T, r reconcile.Reconciler) []string {
 	return c.writes
 }
 
-// get reads the object of the tests' name.
+// get returns the object with the name key.
 func get[T client.Object](t *testing.T, c *cluster, obj T) T {
 	t.Helper()
 	if err := c.Get(t.Context(), key, obj); err != nil {

@@ -22,17 +22,16 @@ import (
 // +kubebuilder:rbac:groups=demo.lifeline.dev,resources=heads/finalizers,verbs=update
 // +kubebuilder:rbac:groups=demo.lifeline.dev,resources=childas,verbs=get;list;watch;create;update
 
-// HeadReconciler keeps one ChildA for each Head and mirrors its readiness.
+// HeadReconciler maintains one ChildA per Head, and mirrors its readiness.
 type HeadReconciler struct {
 	client.Client
 }
 
-// SetupWithManager starts the reconciler with the manager. It is woken by its
-// own status writes, too: a status that was found up to date in a cache behind
-// the times is looked at once more.
+// SetupWithManager adds the reconciler to the manager. The reconciler's own status writes also
+// cause reconciles. Thus a comparison with a stale cached status is repeated.
 func (r *HeadReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Client = client.WithFieldOwner(mgr.GetClient(), "head-controller")
-	// The kit's second line: operator in place of ctrl.
+	// The kit's second line: operator instead of ctrl.
 	return operator.NewControllerManagedBy(mgr).
 		Named("head-controller").
 		For(&demov1alpha1.Head{}).
@@ -40,15 +39,15 @@ func (r *HeadReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Reconcile brings the ChildA of one Head, and then the Head's status, up to
-// date. A conflict is an error like any other: the request comes back.
+// Reconcile updates the ChildA of one Head, and then the Head's status. A conflict is an ordinary
+// error, so the request is retried.
 func (r *HeadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var head demov1alpha1.Head
 	if err := r.Get(ctx, req.NamespacedName, &head); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !head.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // the garbage collector takes the ChildA
+		return ctrl.Result{}, nil // the garbage collector deletes the ChildA
 	}
 
 	child := &demov1alpha1.ChildA{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}

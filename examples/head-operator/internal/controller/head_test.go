@@ -40,13 +40,13 @@ func TestHeadWrites(t *testing.T) {
 		spec   demov1alpha1.ChildASpec
 	}{
 		"New": {
-			reason: "a Head gets a ChildA",
+			reason: "a new Head gets a ChildA",
 			head:   newHead(),
 			want:   []string{"create ChildA", "update status of Head"},
 			spec:   demov1alpha1.ChildASpec{Image: "web:1", Replicas: 2},
 		},
 		"NotDefaulted": {
-			reason: "a Head that no webhook has seen has the default number of replicas",
+			reason: "without the webhook, a Head has the default number of replicas",
 			head:   newHead(func(h *demov1alpha1.Head) { h.Spec.Replicas = nil }),
 			want:   []string{"create ChildA", "update status of Head"},
 			spec:   demov1alpha1.ChildASpec{Image: "web:1", Replicas: demov1alpha1.DefaultReplicas},
@@ -59,14 +59,14 @@ func TestHeadWrites(t *testing.T) {
 			spec:   demov1alpha1.ChildASpec{Image: "web:2", Replicas: 2},
 		},
 		"Message": {
-			reason: "nothing below the Head depends on its message",
+			reason: "the message affects no child",
 			head:   newHead(func(h *demov1alpha1.Head) { h.Spec.Message = "hello" }),
 			child:  up("web:1", 2),
 			want:   []string{"update status of Head"},
 			spec:   demov1alpha1.ChildASpec{Image: "web:1", Replicas: 2},
 		},
 		"Deleted": {
-			reason: "a Head on its way out keeps nothing alive",
+			reason: "a Head in deletion gets no ChildA",
 			head: newHead(func(h *demov1alpha1.Head) {
 				h.DeletionTimestamp, h.Finalizers = ptr.To(metav1.Now()), []string{metav1.FinalizerDeleteDependents}
 			}),
@@ -91,10 +91,10 @@ func TestHeadWrites(t *testing.T) {
 				t.Errorf("\n%s\nspec of the ChildA: -want +got:\n%s", tc.reason, diff)
 			}
 			if owner := metav1.GetControllerOf(child); owner == nil || owner.UID != "head" {
-				t.Errorf("\n%s\nthe ChildA must be the Head's, not %v", tc.reason, owner)
+				t.Errorf("\n%s\nthe ChildA's owner must be the Head, not %v", tc.reason, owner)
 			}
 			if again := c.reconcile(t, r); again != nil {
-				t.Errorf("\n%s\na second look must write nothing, not %v", tc.reason, again)
+				t.Errorf("\n%s\na second reconcile must write nothing, not %v", tc.reason, again)
 			}
 		})
 	}
@@ -124,16 +124,16 @@ func TestHeadConflict(t *testing.T) {
 	c.conflict = true
 	r := &HeadReconciler{Client: c}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); !apierrors.IsConflict(err) {
-		t.Fatalf("a conflict must come back as one, to be tried again: %v", err)
+		t.Fatalf("Reconcile must return the conflict, for a retry: %v", err)
 	}
 	if diff := cmp.Diff([]string{"update status of Head"}, c.reconcile(t, r)); diff != "" {
-		t.Errorf("only what failed is tried again: -want +got:\n%s", diff)
+		t.Errorf("writes of the retry: -want +got:\n%s", diff)
 	}
 }
 
 func TestHeadGone(t *testing.T) {
 	c := newCluster(t)
 	if got := c.reconcile(t, &HeadReconciler{Client: c}); got != nil {
-		t.Errorf("a Head that is gone must leave nothing to do, not %v", got)
+		t.Errorf("a reconcile of a deleted Head must write nothing, not %v", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	demov1alpha1 "github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-// readiness is what a child tells of itself, for its owner to repeat.
+// readiness is a child's readiness, for its owner's status.
 type readiness struct {
 	status          metav1.ConditionStatus
 	reason, message string
@@ -28,8 +28,8 @@ func progressing(format string, args ...any) readiness {
 	return readiness{metav1.ConditionFalse, demov1alpha1.ReasonProgressing, fmt.Sprintf(format, args...)}
 }
 
-// deploymentReadiness tells whether every replica of a Deployment runs the
-// newest template and is available, and none of an older one is left.
+// deploymentReadiness returns the readiness of a Deployment. It is ready if every replica runs the
+// newest template and is available, without older replicas.
 func deploymentReadiness(d *appsv1.Deployment) readiness {
 	if !d.DeletionTimestamp.IsZero() {
 		return progressing("Deployment %s is being deleted", d.Name)
@@ -45,14 +45,14 @@ func deploymentReadiness(d *appsv1.Deployment) readiness {
 	}
 	want := ptr.Deref(d.Spec.Replicas, 1)
 	if s := d.Status; s.Replicas != want || s.UpdatedReplicas != want || s.AvailableReplicas != want {
-		// No numbers: each would be a write of its own, here and in the Head.
+		// The message has no numbers: each change of a number would be a write, here and in the
+		// Head.
 		return progressing("Deployment %s is rolling out", d.Name)
 	}
 	return ready("%d of %d replicas are available", want, want)
 }
 
-// childAReadiness repeats the ChildA's condition Ready, unless that is about an
-// earlier generation.
+// childAReadiness returns the ChildA's condition Ready, unless that is about an earlier generation.
 func childAReadiness(child *demov1alpha1.ChildA) readiness {
 	if !child.DeletionTimestamp.IsZero() {
 		return progressing("ChildA %s is being deleted", child.Name)
@@ -64,7 +64,7 @@ func childAReadiness(child *demov1alpha1.ChildA) readiness {
 	return readiness{c.Status, c.Reason, c.Message}
 }
 
-// setStatus brings a status up to date. It leaves one alone that is.
+// setStatus updates a status. An up-to-date status stays unchanged.
 func setStatus(s *demov1alpha1.Status, generation int64, readyReplicas int32, r readiness) {
 	s.ObservedGeneration = generation
 	s.ReadyReplicas = readyReplicas

@@ -21,12 +21,12 @@ func TestDeploymentReadiness(t *testing.T) {
 		want   readiness
 	}{
 		"Ready": {
-			reason: "all replicas are of the newest template and available",
+			reason: "all replicas run the newest template and are available",
 			change: func(*appsv1.Deployment) {},
 			want:   ready("2 of 2 replicas are available"),
 		},
 		"None": {
-			reason: "no replicas asked for, none there",
+			reason: "0 desired replicas and 0 existing ones",
 			change: func(d *appsv1.Deployment) {
 				d.Spec.Replicas, d.Status = ptr.To[int32](0), appsv1.DeploymentStatus{ObservedGeneration: 3}
 			},
@@ -43,12 +43,12 @@ func TestDeploymentReadiness(t *testing.T) {
 			want:   progressing("Deployment web is rolling out"),
 		},
 		"Surge": {
-			reason: "a replica of the old template is left",
+			reason: "a replica of the old template remains",
 			change: func(d *appsv1.Deployment) { d.Status.Replicas = 3 },
 			want:   progressing("Deployment web is rolling out"),
 		},
 		"Stuck": {
-			reason: "the Deployment gave up",
+			reason: "the Deployment exceeded its progress deadline",
 			change: func(d *appsv1.Deployment) {
 				d.Status.UpdatedReplicas = 1
 				d.Status.Conditions = []appsv1.DeploymentCondition{{
@@ -63,7 +63,7 @@ func TestDeploymentReadiness(t *testing.T) {
 			},
 		},
 		"Deleted": {
-			reason: "what is ready and going is not ready",
+			reason: "an object in deletion is not ready",
 			change: func(d *appsv1.Deployment) { d.DeletionTimestamp = ptr.To(metav1.Now()) },
 			want:   progressing("Deployment web is being deleted"),
 		},
@@ -96,22 +96,22 @@ func TestChildAReadiness(t *testing.T) {
 		want   readiness
 	}{
 		"Repeated": {
-			reason: "what the ChildA says of its present generation counts",
+			reason: "the condition of the current generation counts",
 			change: func(*demov1alpha1.ChildA) {},
 			want:   isReady,
 		},
 		"Silent": {
-			reason: "a new ChildA has said nothing",
+			reason: "a new ChildA has no condition",
 			change: func(c *demov1alpha1.ChildA) { c.Status = demov1alpha1.Status{} },
 			want:   progressing("ChildA web has not been seen by its controller"),
 		},
 		"Outdated": {
-			reason: "what it said of an earlier generation does not count",
+			reason: "a condition of an earlier generation does not count",
 			change: func(c *demov1alpha1.ChildA) { c.Generation = 2 },
 			want:   progressing("ChildA web has not been seen by its controller"),
 		},
 		"Deleted": {
-			reason: "what is ready and going is not ready",
+			reason: "an object in deletion is not ready",
 			change: func(c *demov1alpha1.ChildA) { c.DeletionTimestamp = ptr.To(metav1.Now()) },
 			want:   progressing("ChildA web is being deleted"),
 		},

@@ -10,10 +10,9 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// GenerateCert writes tls.crt and tls.key for a webhook at base,
-// https://HOST:PORT, to a directory, which it makes if there is none, and
-// returns the PEM to verify them by. The authority is a fresh one whose key is
-// thrown away; the certificate is good for a year.
+// GenerateCert writes tls.crt and tls.key for a webhook at base, https://HOST:PORT, to dir. It
+// creates dir if necessary. It returns the PEM of the certificate authority, which is new, and
+// discards the authority's key. The certificate is valid for a year.
 func GenerateCert(base, dir string) ([]byte, error) {
 	u, err := parseBase(base)
 	if err != nil {
@@ -21,10 +20,10 @@ func GenerateCert(base, dir string) ([]byte, error) {
 	}
 	chain, key, err := cert.GenerateSelfSignedCertKey(u.Hostname(), nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a certificate for %s: %w", u.Hostname(), err)
+		return nil, fmt.Errorf("cannot create a certificate for %s: %w", u.Hostname(), err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make a directory for the certificate: %w", err)
+		return nil, fmt.Errorf("cannot create the certificate directory: %w", err)
 	}
 	for name, text := range map[string][]byte{"tls.crt": chain, "tls.key": key} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {

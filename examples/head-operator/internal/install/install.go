@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install tells a cluster about an operator that runs outside it: its
-// kinds, and where its webhook is. What an operator inside the cluster needs
-// besides is left to the manifests in config and to kubectl.
+// Package install installs the kinds and the webhook configuration of an operator that runs outside
+// the cluster. An operator inside the cluster also needs the manifests in config.
 package install
 
 import (
@@ -25,12 +24,12 @@ import (
 
 const (
 	fieldOwner = client.FieldOwner("head-operator-install")
-	// patience is how long a cluster may take to serve a new kind.
+	// patience is the time limit for a cluster to serve a new kind.
 	patience = time.Minute
 )
 
-// CRDs applies the custom resource definitions and waits until the cluster
-// serves them. The client's scheme knows that kind.
+// CRDs applies the custom resource definitions and waits until the cluster serves them. The scheme
+// of c must include CustomResourceDefinition.
 func CRDs(ctx context.Context, c client.Client) error {
 	files, err := fs.Glob(config.CRDs, "crd/*.yaml")
 	if err != nil {
@@ -52,21 +51,21 @@ func CRDs(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// Webhook applies the webhook configuration for a webhook that the API server
-// reaches at base, https://HOST:PORT, and verifies by ca, in PEM.
+// Webhook applies the configuration of a webhook outside the cluster. The API server reaches it at
+// base, https://HOST:PORT, and verifies it with ca, in PEM.
 func Webhook(ctx context.Context, c client.Client, base string, ca []byte) error {
 	if _, err := parseBase(base); err != nil {
 		return err
 	}
 	var hooks admissionregistrationv1.MutatingWebhookConfiguration
 	if err := yaml.Unmarshal(config.Webhook, &hooks); err != nil {
-		return fmt.Errorf("cannot read the webhook configuration: %w", err)
+		return fmt.Errorf("cannot parse the webhook configuration: %w", err)
 	}
 	for i := range hooks.Webhooks {
 		at := &hooks.Webhooks[i].ClientConfig
 		full, err := url.JoinPath(base, *at.Service.Path)
 		if err != nil {
-			return fmt.Errorf("cannot make a URL from %q: %w", base, err)
+			return fmt.Errorf("cannot build a webhook URL from %q: %w", base, err)
 		}
 		*at = admissionregistrationv1.WebhookClientConfig{URL: &full, CABundle: ca}
 	}
@@ -110,11 +109,11 @@ func awaitEstablished(ctx context.Context, c client.Client, name string) error {
 	)
 }
 
-// parseBase accepts https://HOST:PORT and nothing after it.
+// parseBase accepts only https://HOST:PORT.
 func parseBase(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the webhook's URL: %w", err)
+		return nil, fmt.Errorf("cannot parse the webhook's URL: %w", err)
 	}
 	if u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" ||
 		u.User != nil {
@@ -123,7 +122,7 @@ func parseBase(base string) (*url.URL, error) {
 	return u, nil
 }
 
-// Scheme is what the client of CRDs must know.
+// Scheme returns a scheme for the client of CRDs.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, apiextensionsv1.AddToScheme(scheme)

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// newCluster is a fake API that serves a kind the second time it is asked.
+// newCluster returns a fake API server that serves a kind from the second request on.
 func newCluster(t *testing.T) client.Client {
 	t.Helper()
 	scheme, err := Scheme()
@@ -31,7 +31,9 @@ func newCluster(t *testing.T) client.Client {
 	}
 	asked := map[string]bool{}
 	return fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, in client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, in client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
+		) error {
 			err := in.Get(ctx, key, obj, opts...)
 			if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok && asked[key.Name] {
 				crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
@@ -46,7 +48,7 @@ func newCluster(t *testing.T) client.Client {
 
 func TestCRDs(t *testing.T) {
 	c := newCluster(t)
-	for range 2 { // the second time nothing is new
+	for range 2 { // the second installation changes nothing
 		if err := CRDs(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -89,10 +91,12 @@ func TestWebhook(t *testing.T) {
 }
 
 func TestBaseRefused(t *testing.T) {
-	for _, base := range []string{"", "127.0.0.1:9443", "http://127.0.0.1:9443", "https://", "https://h:1/path", "https://h:1?q", "https://h:x"} {
+	for _, base := range []string{
+		"", "127.0.0.1:9443", "http://127.0.0.1:9443", "https://", "https://h:1/path", "https://h:1?q", "https://h:x",
+	} {
 		c := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build()
 		if err := Webhook(t.Context(), c, base, nil); err == nil {
-			t.Errorf("%q was taken for https://HOST:PORT", base)
+			t.Errorf("Webhook accepted %q, which is not https://HOST:PORT", base)
 		}
 	}
 }
@@ -110,6 +114,6 @@ func TestGenerateCert(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: "127.0.0.1"}); err != nil {
-		t.Errorf("the certificate must serve the host that was asked for: %v", err)
+		t.Errorf("the certificate does not match the host: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook completes Heads at admission. What the API server can check
-// by itself is left to the custom resource definition.
+// Package webhook sets the defaults of Heads at admission. The custom resource definition contains
+// the validation rules.
 package webhook
 
 import (
@@ -17,20 +17,20 @@ import (
 
 //go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 webhook paths=. output:webhook:dir=../../config/webhook
 
-// The controller takes a Head as it comes, so nobody has to wait for an
-// operator that is down: failurePolicy=ignore.
+// The controller accepts a Head without defaults. With failurePolicy=ignore, users can therefore
+// write Heads while the operator is down.
 // +kubebuilder:webhookconfiguration:mutating=true,name=head-operator
 // +kubebuilder:webhook:path=/mutate-demo-lifeline-dev-v1alpha1-head,mutating=true,failurePolicy=ignore,sideEffects=None,timeoutSeconds=5,groups=demo.lifeline.dev,resources=heads,verbs=create;update,versions=v1alpha1,name=head.demo.lifeline.dev,admissionReviewVersions=v1,serviceName=head-operator-webhook,serviceNamespace=head-operator-system
 
-// HeadPath is where the webhook server serves HeadDefaulter.
+// HeadPath is the path of HeadDefaulter on the webhook server.
 const HeadPath = "/mutate-demo-lifeline-dev-v1alpha1-head"
 
-// HeadDefaulter gives a Head what its author left out.
+// HeadDefaulter sets the defaults of a Head.
 type HeadDefaulter struct{}
 
-// SetupWithManager serves the webhook from the manager's webhook server.
+// SetupWithManager registers the webhook with the manager's webhook server.
 func (d HeadDefaulter) SetupWithManager(mgr ctrl.Manager) {
-	// The kit's line: a new Head gets a context, if its author gave it none.
+	// The kit's line: a new Head gets a context, unless its author supplied one.
 	mgr.GetWebhookServer().Register(
 		HeadPath,
 		operator.Webhook(mgr, admission.WithDefaulter(mgr.GetScheme(), d), operator.GivingContexts()),

@@ -21,7 +21,7 @@ func TestHeadDefaulter(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		spec   string
-		want   []string // paths that the answer changes
+		want   []string // changed paths
 	}{
 		"Missing": {
 			reason: "a Head without a number of replicas gets one",
@@ -29,11 +29,11 @@ func TestHeadDefaulter(t *testing.T) {
 			want:   []string{"/spec/replicas"},
 		},
 		"Zero": {
-			reason: "none is a number, too",
+			reason: "0 replicas stay",
 			spec:   `{"image":"web:1","replicas":0}`,
 		},
 		"Unknown": {
-			reason: "fields that this version does not know stay",
+			reason: "unknown fields stay",
 			spec:   `{"image":"web:1","replicas":3,"later":true}`,
 		},
 	}
@@ -43,7 +43,8 @@ func TestHeadDefaulter(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			head := `{"apiVersion":"demo.lifeline.dev/v1alpha1","kind":"Head","metadata":{"name":"web"},"spec":` + tc.spec + `}`
+			head := `{"apiVersion":"demo.lifeline.dev/v1alpha1","kind":"Head",` +
+				`"metadata":{"name":"web"},"spec":` + tc.spec + `}`
 			answer := admission.WithDefaulter(scheme, HeadDefaulter{}).Handle(t.Context(), admission.Request{
 				AdmissionRequest: admissionv1.AdmissionRequest{
 					Operation: admissionv1.Create,
@@ -64,7 +65,7 @@ func TestHeadDefaulter(t *testing.T) {
 	}
 }
 
-// TestHeadPath holds the server's path against the one that clusters are told.
+// TestHeadPath checks that the server uses the path in the webhook configuration.
 func TestHeadPath(t *testing.T) {
 	var hooks admissionregistrationv1.MutatingWebhookConfiguration
 	if err := yaml.UnmarshalStrict(config.Webhook, &hooks); err != nil {
@@ -74,6 +75,6 @@ func TestHeadPath(t *testing.T) {
 		t.Fatalf("want one webhook, got %d", len(hooks.Webhooks))
 	}
 	if got := *hooks.Webhooks[0].ClientConfig.Service.Path; got != HeadPath {
-		t.Errorf("the configuration says %s, the server %s", got, HeadPath)
+		t.Errorf("path in the configuration = %s, on the server = %s", got, HeadPath)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// give adds to the response the context that the object is to carry, and
-// reports whether that is a new one. What cannot be read is left as it is.
+// give adds the object's context to the response, and reports whether that context is new. It does
+// nothing if it cannot decode the object.
 func (a *admitter) give(w *work, req admission.Request, response *admission.Response) bool {
 	sent, before := decodeObject(req.Object.Raw), decodeObject(req.OldObject.Raw)
 	carries, ok := patched(req.Object.Raw, response)
@@ -57,7 +57,7 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 	}
 	after := d.With(carries, v.Carry)
 	if validation.ValidateAnnotationsSize(after) != nil && validation.ValidateAnnotationsSize(carries) == nil {
-		return false // the API server would refuse the object for our sake
+		return false // our context would make the API server refuse the object
 	}
 	if stale.IsValid() {
 		w.link(stale, linkStale)
@@ -66,8 +66,7 @@ func (a *admitter) give(w *work, req admission.Request, response *admission.Resp
 	return v.Context.IsValid()
 }
 
-// admitted makes the context of the write that is being admitted: that of the
-// admission span itself, which stands for it.
+// admitted returns the context for the admitted write. It is the context of the admission span.
 func (w *work) admitted(child lifeline.Child) trace.SpanContext {
 	sc := w.self
 	if !w.exact() {
@@ -94,11 +93,11 @@ func decodeObject(raw []byte) *unstructured.Unstructured {
 	return u
 }
 
-// patched returns the annotations as the response leaves them, nil if there are
-// none; false if they cannot be known, or there is nowhere to put them.
+// patched returns the annotations after the response's patch; nil if there are none. It returns
+// false if they are unknown, or if the object has no metadata.
 func patched(raw []byte, response *admission.Response) (map[string]string, bool) {
 	text := response.Patch
-	if len(response.Patches) > 0 { // these count, if there are both
+	if len(response.Patches) > 0 { // Patches override Patch
 		var err error
 		if text, err = json.Marshal(response.Patches); err != nil {
 			return nil, false
@@ -124,8 +123,8 @@ func patched(raw []byte, response *admission.Response) (map[string]string, bool)
 	return obj.Metadata.Annotations, true
 }
 
-// add adds operations to the response's patch, which may be encoded already and
-// then stays as it is.
+// add appends operations to the response's patch. It does not change an encoded patch that it
+// cannot decode.
 func add(response *admission.Response, more []jsonpatch.JsonPatchOperation) {
 	if len(more) == 0 {
 		return
@@ -150,7 +149,7 @@ func add(response *admission.Response, more []jsonpatch.JsonPatchOperation) {
 	}
 }
 
-// patchAnnotations is the JSON patch from one set of annotations to another.
+// patchAnnotations returns the JSON patch from one set of annotations to another.
 func patchAnnotations(before, after map[string]string) []jsonpatch.JsonPatchOperation {
 	patch := supply.Patch(before, after)
 	ops := make([]jsonpatch.JsonPatchOperation, len(patch))

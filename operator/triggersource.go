@@ -16,9 +16,9 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// witness is a predicate that lets everything pass and notes it as a trigger of
-// the requests that it leads to. It stands last, so it sees what the user's own
-// predicates let pass. What a start or a resync repeats triggers nothing (L7).
+// witness returns a predicate that passes every event and records it as a trigger of its requests.
+// It runs after the user's predicates, so it gets only the events that they pass. Repeated events
+// of a start or a resync are not triggers (L7).
 func (b *Builder) witness(requests func(client.Object) []reconcile.Request) predicate.Predicate {
 	note := func(o client.Object, stored bool) bool {
 		if o != nil && b.kit.mode() != Off {
@@ -36,14 +36,14 @@ func (b *Builder) witness(requests func(client.Object) []reconcile.Request) pred
 	}
 }
 
-// resync reports whether an update tells nothing new.
+// resync reports whether an update has no new version.
 func resync(e event.UpdateEvent) bool {
 	return e.ObjectOld != nil && e.ObjectNew != nil && e.ObjectNew.GetResourceVersion() != "" &&
 		e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
 }
 
-// trigger notes that o asked for a reconcile: because this version of it was
-// stored, or for another reason, which no time on the object tells of.
+// trigger records o as the cause of a request. stored means that the event is about the write of
+// this version. Other events have no write time on the object.
 func (k *Kit) trigger(controller string, req reconcile.Request, o client.Object, stored bool) {
 	t := trigger{context: lifeline.Extract(o), at: k.clock.Now()}
 	if stored {
@@ -52,8 +52,7 @@ func (k *Kit) trigger(controller string, req reconcile.Request, o client.Object,
 	k.triggers.add(triggerKey{controller, req}, t)
 }
 
-// listen decorates a handler so that what it enqueues is noted with the object
-// that made it do so.
+// listen decorates a handler so that its requests are recorded with the object of their event.
 func (b *Builder) listen(h handler.EventHandler) handler.EventHandler { return &listener{h, b} }
 
 type listener struct {
@@ -83,7 +82,7 @@ func (l *listener) Generic(ctx context.Context, e event.GenericEvent, q requestQ
 	l.inner.Generic(ctx, e, l.note(e.Object, false, q))
 }
 
-// note returns q, made to note o as the trigger of what is added to it.
+// note returns q, which then records o as the trigger of added requests.
 func (l *listener) note(o client.Object, stored bool, q requestQueue) requestQueue {
 	if o == nil || l.builder.kit.mode() == Off {
 		return q
@@ -97,7 +96,7 @@ func (l *listener) note(o client.Object, stored bool, q requestQueue) requestQue
 	return &n
 }
 
-// notingQueue tells of each request before it is added.
+// notingQueue calls note for each request before adding it.
 type notingQueue struct {
 	requestQueue
 	note func(reconcile.Request)
@@ -118,7 +117,7 @@ func (n *notingQueue) AddRateLimited(req reconcile.Request) {
 	n.requestQueue.AddRateLimited(req)
 }
 
-// notingPriorityQueue is one that event handlers can give priorities to.
+// notingPriorityQueue is a notingQueue for a priority queue.
 type notingPriorityQueue struct {
 	notingQueue
 	priority priorityqueue.PriorityQueue[reconcile.Request]
