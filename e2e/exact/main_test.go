@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exact holds `lifeline serve` with its admission webhook against a real
-// control plane: a change has one trace in which every edge is known, and none is
-// inferred, whoever makes it and however the API server traces.
+// Package exact tests `lifeline serve` with its admission webhook on a real control plane. A change
+// has one trace, and each edge in it has exact evidence instead of an inference. This holds for
+// every kind of user and every sampling rate of the API server.
 package exact
 
 import (
@@ -20,8 +20,8 @@ const alice = "alice"
 var (
 	// bench is the cluster that all tests of this package share.
 	bench *harness.Bench
-	// receiver is where the API server sends its spans, and calls where it calls
-	// the webhook: at a server of a test.
+	// receiver is the address for the API server's spans, and calls that of the webhook. A test's
+	// server listens on both.
 	receiver, calls string
 )
 

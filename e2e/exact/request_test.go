@@ -10,9 +10,9 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// TestRequests: a scale and a deletion can put no context on an object, and still
-// the server tells them in the trace of the command that made them: admission sees
-// what their requests came with, and the audit log brings it.
+// TestRequests: a scale and a deletion cannot put a context on an object. Their work is in the
+// trace of their command all the same: the webhook records the context of the request, and the
+// audit log delivers it to the server.
 func TestRequests(t *testing.T) {
 	s := serve(t)
 	install(t)
@@ -50,27 +50,30 @@ func TestRequests(t *testing.T) {
 			spans := told.Find("reconcile Deployment", "web")
 			if told.ID == created.ID || len(spans) != 1 || spans[0].Attributes["lifeline.evidence"] != "request" ||
 				spans[0].Outcome() != c.outcome {
-				t.Errorf("the server says:\n%s", harness.Names{}.Outline(told))
+				t.Errorf("trace of the server, want a new one with outcome %s by request:\n%s",
+					c.outcome, harness.Names{}.Outline(told))
 			}
 		})
 	}
 }
 
-// TestFallsBack: where nobody answers the API server's calls, a change is told all the
-// same, from what is stored.
+// TestFallsBack: if the webhook is unreachable, a change still has its trace, from the stored
+// objects.
 func TestFallsBack(t *testing.T) {
 	s, ca := serveAt(t, "127.0.0.1:0")
-	register(t, ca) // at an address where nobody listens
+	register(t, ca) // at an address without a listener
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, deployment(ns), "apply", "-f", "-")
 	tr := traceOf(t, s, ns)
 	if len(s.Traces(t, ns)) != 1 || len(tr.Roots()) != 1 || len(tr.Orphans()) > 0 {
-		t.Errorf("it is not one tree:\n%s", harness.Names{}.Outline(tr))
+		t.Errorf("the change is not one trace with one tree:\n%s", harness.Names{}.Outline(tr))
 	}
-	for name, how := range map[string]string{"reconcile Deployment": "", "reconcile ReplicaSet": "owner", "reconcile Pod": "owner"} {
+	for name, how := range map[string]string{
+		"reconcile Deployment": "", "reconcile ReplicaSet": "owner", "reconcile Pod": "owner",
+	} {
 		for _, span := range tr.Find(name, "") {
 			if got := span.Attributes["lifeline.evidence"]; got != how {
-				t.Errorf("%s is known by %q, want %q", name, got, how)
+				t.Errorf("%s has evidence %q, want %q", name, got, how)
 			}
 		}
 	}
@@ -88,12 +91,12 @@ func TestFallsBack(t *testing.T) {
 		out,
 		lifeline.ContextKey,
 	) {
-		t.Errorf("who gave it a context?\n%s", out)
+		t.Errorf("the Deployment has a context, although the webhook was unreachable:\n%s", out)
 	}
 }
 
-// TestWithoutPods: where the API server does not ask about Pods, to be spared of the
-// calls, they are known by their owners all the same.
+// TestWithoutPods: a webhook may exclude Pods, to save calls. Their parents are then found by
+// owner.
 func TestWithoutPods(t *testing.T) {
 	s := serve(t, "--exclude", "pods")
 	install(t)
@@ -103,7 +106,7 @@ func TestWithoutPods(t *testing.T) {
 	known(t, tr)
 	for _, span := range tr.Find("reconcile Pod", "") {
 		if got := span.Attributes["lifeline.evidence"]; got != "owner" {
-			t.Errorf("%s is known by %q, want owner", span.Object(), got)
+			t.Errorf("%s has evidence %q, want owner", span.Object(), got)
 		}
 	}
 	if out := bench.MustKubectl(
@@ -119,7 +122,7 @@ func TestWithoutPods(t *testing.T) {
 		out,
 		lifeline.ContextKey,
 	) {
-		t.Errorf("Pods were given a context:\n%s", out)
+		t.Errorf("excluded Pods have a context:\n%s", out)
 	}
 	if out := bench.MustKubectl(
 		t,
@@ -134,6 +137,6 @@ func TestWithoutPods(t *testing.T) {
 		out,
 		lifeline.ContextKey,
 	) {
-		t.Errorf("the ReplicaSet was given no context:\n%s", out)
+		t.Errorf("the ReplicaSet has no context:\n%s", out)
 	}
 }

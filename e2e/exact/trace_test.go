@@ -22,12 +22,11 @@ import (
 
 const rate = 1_000_000
 
-// TestOneTrace: a Deployment that is applied is one trace of which every edge is
-// known by a request, an annotation or an owner.
+// TestOneTrace: the apply of a Deployment is one trace. Each edge has a request, an annotation or
+// an owner as evidence.
 func TestOneTrace(t *testing.T) {
 	s := serve(t)
-	// The full rate has everything that the others have, and a user has no rights
-	// that would help.
+	// The full rate includes the checks of the other rates. An ordinary user has the least rights.
 	only, users := "", []string{"administrator", "user", "service account"}
 	if testing.Short() {
 		only, users = "full rate", []string{"user"}
@@ -61,8 +60,8 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// TestLinksTheAPIServer: an API server that does not trust its caller begins a trace of
-// its own, and where it sends that elsewhere the write in ours links to it.
+// TestLinksTheAPIServer: for an untrusted caller, the API server starts a new trace. If it sends
+// that trace to another backend, our span of the write links to it.
 func TestLinksTheAPIServer(t *testing.T) {
 	harness.Slow(t)
 	elsewhere, err := harness.NewCollector()
@@ -97,21 +96,22 @@ func TestLinksTheAPIServer(t *testing.T) {
 	known(t, tr)
 	writes := tr.Find("create Deployment", "web")
 	if tr.ID != r.Traces[0].ID || len(writes) != 1 {
-		t.Fatalf("the server says:\n%s", harness.Names{}.Outline(tr))
+		t.Fatalf("trace of the server, want that of the command with one create Deployment:\n%s",
+			harness.Names{}.Outline(tr))
 	}
 	links := slices.DeleteFunc(slices.Clone(writes[0].Links), func(l harness.Link) bool { return l.Why != "server" })
 	if len(links) != 1 || links[0].Trace == tr.ID {
-		t.Fatalf("the links of the write are %v", writes[0].Links)
+		t.Fatalf("the write has links %v, want one to the API server's trace", writes[0].Links)
 	}
-	harness.Eventually(t, "the span that is linked", func() bool {
+	harness.Eventually(t, "the linked span", func() bool {
 		return len(
 			elsewhere.Spans(func(s *harness.Span) bool { return s.Trace == links[0].Trace && s.ID == links[0].Span }),
 		) == 1
 	})
 }
 
-// serve starts a server that answers the API server's calls, and has it call, as the
-// flags of the registration say.
+// serve starts a server with a webhook, and registers that with the API server. The flags are those
+// of `lifeline webhook install`.
 func serve(t *testing.T, flags ...string) *harness.Server {
 	t.Helper()
 	s, ca := serveAt(t, calls)
@@ -119,8 +119,8 @@ func serve(t *testing.T, flags ...string) *harness.Server {
 	return s
 }
 
-// serveAt starts a server that answers admission calls at an address, and returns the
-// file of its authority.
+// serveAt starts a server with its webhook at an address. It returns the file of the certificate
+// authority.
 func serveAt(t *testing.T, address string) (s *harness.Server, ca string) {
 	t.Helper()
 	cert, key, authority, err := bench.ServingCert()
@@ -142,7 +142,7 @@ receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}
 	return s, filepath.Join(dir, "ca")
 }
 
-// register has the API server call the webhook at calls, until the test ends.
+// register registers a webhook at the address calls until the test ends.
 func register(t *testing.T, ca string, flags ...string) {
 	t.Helper()
 	lifelineCommand(
@@ -165,14 +165,15 @@ func install(t *testing.T) {
 	t.Helper()
 	ns := bench.Namespace(t)
 	i := 0
-	harness.Eventually(t, "an object that is given a context", func() bool {
+	harness.Eventually(t, "an object with a context from the webhook", func() bool {
 		i++
 		out := bench.MustKubectl(t, "", "-n", ns, "create", "configmap", fmt.Sprintf("probe-%d", i), "-o", "yaml")
 		return strings.Contains(out, lifeline.ContextKey)
 	})
 }
 
-// as returns a kubeconfig of somebody who may edit what is in the namespace.
+// as returns the kubeconfig of a user, a service account or the administrator, with the right to
+// edit objects in the namespace.
 func as(t *testing.T, namespace, who string) string {
 	t.Helper()
 	switch who {
@@ -243,7 +244,7 @@ func oneTrace(t *testing.T, s *harness.Server, who string, run bool, tracing map
 	if ran != nil {
 		known(t, ran)
 		if ran.ID != tr.ID {
-			t.Errorf("the command says that it is trace %s, the server %s", ran.ID, tr.ID)
+			t.Errorf("the command's trace is %s, the server's %s", ran.ID, tr.ID)
 		}
 		same(t, ran, tr)
 	}
@@ -280,7 +281,7 @@ func traceOf(t *testing.T, s *harness.Server, ns string) (found *harness.Trace) 
 	return found
 }
 
-// known checks that a trace is one tree, and how each of its edges is known.
+// known checks that a trace is one tree, and that the evidence of each edge is exact.
 func known(t *testing.T, tr *harness.Trace) {
 	t.Helper()
 	ids, tops := map[string]bool{}, 0
@@ -297,19 +298,19 @@ func known(t *testing.T, tr *harness.Trace) {
 		}
 		inside := strings.HasPrefix(s.Name, "reconcile ") || strings.HasPrefix(s.Name, "create ")
 		if inside && !slices.Contains([]string{"request", "annotation", "owner"}, how) {
-			t.Errorf("%s %s is known by %q", s.Name, s.Object(), how)
+			t.Errorf("%s %s has evidence %q, want request, annotation or owner", s.Name, s.Object(), how)
 		}
 		if how == "time" || how == "unverified" {
-			t.Errorf("%s %s is inferred: %q", s.Name, s.Object(), how)
+			t.Errorf("%s %s has inexact evidence %q", s.Name, s.Object(), how)
 		}
 	}
 	if tops != 1 || t.Failed() {
-		t.Errorf("it has %d tops:\n%s", tops, harness.Names{}.Outline(tr))
+		t.Errorf("the trace has %d root spans, want 1:\n%s", tops, harness.Names{}.Outline(tr))
 	}
 }
 
-// given checks that each object carries the context of its own reconciliation, but
-// for the ReplicaSet, which has the Deployment's.
+// given checks the annotation of each object. It has the context of the object's reconciliation; a
+// ReplicaSet has that of the Deployment.
 func given(t *testing.T, ns string, tr *harness.Trace) {
 	t.Helper()
 	var list struct {
@@ -326,12 +327,12 @@ func given(t *testing.T, ns string, tr *harness.Trace) {
 		t.Fatal(err)
 	}
 	if len(list.Items) != 4 {
-		t.Fatalf("%d objects", len(list.Items))
+		t.Fatalf("the namespace has %d objects, want 4", len(list.Items))
 	}
 	for _, o := range list.Items {
 		if o.Kind == "Pod" {
 			if _, err := time.Parse(time.RFC3339Nano, o.Metadata.Annotations["lifeline.dev/scheduled"]); err != nil {
-				t.Errorf("Pod %s does not say when it was scheduled: %v", o.Metadata.Name, err)
+				t.Errorf("Pod %s has no valid annotation lifeline.dev/scheduled: %v", o.Metadata.Name, err)
 			}
 		}
 		kind, name := o.Kind, o.Metadata.Name
@@ -341,13 +342,14 @@ func given(t *testing.T, ns string, tr *harness.Trace) {
 		carried := o.Metadata.Annotations[lifeline.ContextKey]
 		span := tr.Find("reconcile "+kind, name)
 		if len(span) != 1 || carried != "00-"+tr.ID+"-"+span[0].ID+"-01" {
-			t.Errorf("%s %s carries %q, and the trace is %s", o.Kind, o.Metadata.Name, carried, tr.ID)
+			t.Errorf("%s %s has context %q, want its reconciliation in trace %s",
+				o.Kind, o.Metadata.Name, carried, tr.ID)
 		}
 	}
 }
 
-// same checks that two who watched tell of the same spans: with the same parents,
-// but for what only one of them can know.
+// same checks that the reconciliations in a, the trace of a command, are also in b, the server's,
+// and have the same parents.
 func same(t *testing.T, a, b *harness.Trace) {
 	t.Helper()
 	parents := map[string]string{}
@@ -360,7 +362,7 @@ func same(t *testing.T, a, b *harness.Trace) {
 		}
 		if parent, told := parents[s.ID]; !told || parent != s.Parent {
 			t.Errorf(
-				"%s %s is span %s below %s for the command; the server says below %q",
+				"%s %s is span %s: its parent is %s in the command's trace, and %q in the server's",
 				s.Name,
 				s.Object(),
 				s.ID,

@@ -8,8 +8,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// apply creates a claim through lifeline and returns the result. TRACEPARENT in
-// the manifest stands for the run's context.
+// apply creates a claim with `lifeline run`. It replaces TRACEPARENT in the manifest by the context
+// of that command.
 func apply(t *testing.T, manifest string) harness.Result {
 	t.Helper()
 	return bench.Run(
@@ -23,8 +23,8 @@ func apply(t *testing.T, manifest string) harness.Result {
 	)
 }
 
-// expect compares the one trace of a claim with how it looks but for the line
-// of the Sandbox.
+// expect checks the only trace in r, the creation of a claim; sandbox is the evidence and links of
+// the Sandbox.
 func expect(t *testing.T, r harness.Result, sandbox string) {
 	t.Helper()
 	harness.Names{}.Expect(t, r, `
@@ -39,26 +39,26 @@ run converged
 `)
 }
 
-// TestAgentSandbox: the controller makes a Sandbox for each SandboxClaim, and a
-// Pod for each Sandbox. A claim's context goes onto its Sandbox; a claim without
-// one is given that of the controller's first span for it.
+// TestAgentSandbox: the controller creates a Sandbox for each SandboxClaim, and a Pod for each
+// Sandbox. It copies a claim's context to the Sandbox. To a claim without context, it adds that of
+// its first span.
 func TestAgentSandbox(t *testing.T) {
 	harness.Slow(t)
 	spans := traced(t)
 	for name, tt := range map[string]struct {
 		reason  string
 		context string // annotation of the claim
-		sandbox string // its evidence and links
-		same    bool   // the controller's spans are in the trace of the run
+		sandbox string // evidence and links of the Sandbox
+		same    bool   // the controller's spans are in the trace of the command
 	}{
 		"context of the client": {
-			reason:  "as its client library does: the claim carries the context of who made it",
+			reason:  "like its client library, the client puts its context on the claim",
 			context: `opentelemetry.io/trace-context: '{"traceparent":"TRACEPARENT"}'`,
 			sandbox: "(annotation)",
 			same:    true,
 		},
 		"context of the controller": {
-			reason:  "a trace that the controller began shows what belongs to the claim; the run stays one trace, linked to it",
+			reason:  "the controller starts a trace for the claim; the trace of the command links to it",
 			sandbox: "(annotation) ~annotation",
 		},
 	} {
@@ -78,18 +78,17 @@ func TestAgentSandbox(t *testing.T) {
 			}
 			above, trace := carried(t, ns, "sandboxclaim/box")
 			if got, _ := carried(t, ns, "sandbox/box"); got != above {
-				t.Errorf("the Sandbox carries %s, its claim %s", got, above)
+				t.Errorf("the Sandbox has context %s, its claim %s", got, above)
 			}
 			if same := trace == run.ID; same != tt.same {
-				t.Errorf("the objects carry trace %s, the run's is %s: %s", trace, run.ID, tt.reason)
+				t.Errorf("the objects have trace %s, the command %s: %s", trace, run.ID, tt.reason)
 			}
 			awaitWhole(t, spans, run, trace)
 		})
 	}
 }
 
-// TestAgentSandboxWithoutTracing: what no annotation shows is inferred from the
-// ownerReference.
+// TestAgentSandboxWithoutTracing: without an annotation, the ownerReference is the evidence.
 func TestAgentSandboxWithoutTracing(t *testing.T) {
 	harness.Slow(t)
 	start(t, "")

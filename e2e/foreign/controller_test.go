@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// traced starts the controller with tracing and returns what gets its spans.
+// traced starts the controller with tracing, and returns the receiver of its spans.
 func traced(t *testing.T) *harness.Collector {
 	t.Helper()
 	spans, err := harness.NewCollector()
@@ -25,8 +25,8 @@ func traced(t *testing.T) *harness.Collector {
 	return spans
 }
 
-// start installs agent-sandbox for one test and runs its controller as long as
-// that takes; without an endpoint, without tracing.
+// start installs agent-sandbox, and runs its controller until the test ends. An empty endpoint
+// means no tracing.
 func start(t *testing.T, endpoint string) {
 	t.Helper()
 	dir, err := agentsandbox.Build(t.Context(), t.Logf)
@@ -39,8 +39,8 @@ func start(t *testing.T, endpoint string) {
 	agentsandbox.Run(t, dir, bench.Kubeconfig(), endpoint)
 }
 
-// awaitWhole waits until a backend that gets the spans of the run and those of
-// the controller in that trace lacks none that a parent or a link names.
+// awaitWhole waits until the spans of the command and the controller's spans of the trace are
+// complete: the target of each parent and link is among them.
 func awaitWhole(t *testing.T, c *harness.Collector, run *harness.Trace, trace string) {
 	t.Helper()
 	harness.Eventually(t, "the controller's spans in trace "+trace, func() bool {
@@ -64,7 +64,7 @@ func awaitWhole(t *testing.T, c *harness.Collector, run *harness.Trace, trace st
 	})
 }
 
-// carried is the traceparent on an object, and the trace that it names.
+// carried returns the traceparent of an object, and its trace ID.
 func carried(t *testing.T, namespace, object string) (parent, trace string) {
 	t.Helper()
 	text := bench.MustKubectl(
@@ -79,17 +79,17 @@ func carried(t *testing.T, namespace, object string) (parent, trace string) {
 	)
 	var headers map[string]string
 	if err := json.Unmarshal([]byte(text), &headers); err != nil {
-		t.Fatalf("%s carries no JSON map of headers: %q: %v", object, text, err)
+		t.Fatalf("the annotation of %s is not a JSON map of headers: %q: %v", object, text, err)
 	}
 	parent = headers["traceparent"]
 	fields := strings.Split(parent, "-")
 	if len(fields) != 4 {
-		t.Fatalf("%s carries no traceparent: %q", object, text)
+		t.Fatalf("%s has no traceparent: %q", object, text)
 	}
 	return parent, fields[1]
 }
 
-// template is a SandboxTemplate in which nothing is special.
+// template returns the manifest of a minimal SandboxTemplate.
 func template(namespace string) string {
 	return fmt.Sprintf(`
 apiVersion: extensions.agents.x-k8s.io/v1alpha1
@@ -103,7 +103,8 @@ spec:
 `, namespace, bench.Image("app:v1"))
 }
 
-// claim is a SandboxClaim for it; annotation is a line of YAML, or empty.
+// claim returns the manifest of a SandboxClaim for the template; annotation is a line of YAML, or
+// empty.
 func claim(namespace, annotation string) string {
 	return fmt.Sprintf(`
 apiVersion: extensions.agents.x-k8s.io/v1alpha1

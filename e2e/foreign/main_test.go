@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package foreign tests, on a real control plane with fake nodes, what the
-// trace of a change looks like where an operator takes part that nobody here
-// wrote: unchanged, from its published module, with a trace context on its
-// objects in a convention of its own.
+// Package foreign tests the trace of a change with a third-party operator, on a real control plane
+// with fake nodes. The operator is built unchanged from its published module. It has another
+// convention for the trace context on its objects.
 package foreign
 
 import (

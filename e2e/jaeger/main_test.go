@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jaeger holds what `lifeline serve` sends against a real Jaeger: each
-// trace that the server has is one whole trace there, with the spans of
-// kube-apiserver and etcd in it.
+// Package jaeger tests the export of `lifeline serve` to a real Jaeger. Each trace of the server
+// arrives there complete and in one piece, with the spans of kube-apiserver and etcd.
 package jaeger
 
 import (
@@ -19,21 +18,21 @@ import (
 var (
 	// bench is the cluster that all tests of this package share.
 	bench *harness.Bench
-	// receiver is where the components send their spans, and a server of a test
-	// listens.
+	// receiver is the address for the components' spans. A test's server listens on it.
 	receiver string
-	// built is the directory in which Jaeger is.
+	// built is the folder of the built Jaeger.
 	built string
 )
 
-// asked is the variable that has Jaeger built for these tests.
+// asked is the environment variable that allows the tests to build Jaeger.
 const asked = "LIFELINE_E2E_JAEGER"
 
 func TestMain(m *testing.M) {
 	cached, err := jaeger.Source.Cached(context.Background())
 	if err == nil && !cached && os.Getenv(asked) == "" {
 		fmt.Println(
-			"SKIP: Jaeger is not in the cache, and takes five minutes to build: make e2e-jaeger, or " + asked + "=1, builds it",
+			"SKIP: Jaeger is not in the cache, and its build takes five minutes: run make e2e-jaeger or set " +
+				asked + "=1",
 		)
 		return
 	}
@@ -49,8 +48,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// What a component cannot send in time on a busy machine it drops without a
-	// word, beyond 2048 spans.
+	// By default, a component silently drops spans if more than 2048 wait, as on a busy machine.
 	_ = os.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "65536")
 	os.Exit(harness.Main(m, lab.Options{
 		Nodes:   lab.NodesKWOK,

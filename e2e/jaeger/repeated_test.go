@@ -18,13 +18,12 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/jaeger/internal/jaeger"
 )
 
-// repeated sends the trace about the Service again, which is what a backend gets
-// of a server that was killed: it is there once. Another span of the same ID,
-// which no server sends, is there beside the first, or in its place. It
-// returns the ID of that trace.
+// repeated sends the trace of the Service again, like a server after a crash, and checks that
+// Jaeger has it once. Then it sends a different span with the same ID, as no server does. Jaeger in
+// memory has both, and with Badger only the new one. repeated returns the trace's ID.
 //
-// Nobody may have asked for the trace before: to what is in memory, Jaeger adds
-// its warnings with each answer, and then it is not the same any more.
+// The trace must not have been read before: Jaeger in memory adds its warnings to the stored spans
+// at each read, and then recognizes no repeated span.
 func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string) (id string) {
 	t.Helper()
 	tr := s.TraceOf(t, ns, "web-service")
@@ -37,10 +36,10 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 		t.Fatal(err)
 	}
 
-	// It comes with the others, and tells when they have come.
+	// This span arrives with the repeated spans, and so shows their arrival.
 	late := addTo(doc, "amend", pcommon.SpanID{7: 1})
 	send(t, backend, doc)
-	harness.Eventually(t, "the repeated spans being there", func() bool {
+	harness.Eventually(t, "the repeated spans in Jaeger", func() bool {
 		return slices.ContainsFunc(
 			backend.Page(t, id).Spans,
 			func(s jaeger.Span) bool { return s.SpanID == late.SpanID().String() },
@@ -49,7 +48,7 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 	after := pageReferences(t, backend.Page(t, id))
 	delete(after, late.SpanID().String())
 	if diff := gocmp.Diff(before, after); diff != "" {
-		t.Errorf("trace %s on Jaeger's page, once its spans have come again (-before +after):\n%s", id, diff)
+		t.Errorf("trace %s on Jaeger's page, after its spans were repeated (-before +after):\n%s", id, diff)
 	}
 
 	changed := ptrace.NewTraces()
@@ -60,7 +59,7 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 	has := func(name string) bool {
 		return slices.ContainsFunc(there, func(s jaeger.Span) bool { return s.Name == name })
 	}
-	harness.Eventually(t, "another span of the same ID being there", func() bool {
+	harness.Eventually(t, "another span with the same ID in Jaeger", func() bool {
 		there = slices.DeleteFunc(
 			backend.Page(t, id).Spans,
 			func(s jaeger.Span) bool { return s.SpanID != late.SpanID().String() },
@@ -75,12 +74,13 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 	})
 	if instead := len(there) == 1; both != (backend.Storage == jaeger.Memory) ||
 		instead != (backend.Storage == jaeger.Badger) {
-		t.Errorf("with storage %q, two spans of one ID are %+v", backend.Storage, there)
+		t.Errorf("storage %q has %+v for two spans with one ID; want both in memory, the new one in Badger",
+			backend.Storage, there)
 	}
 	return id
 }
 
-// spansOf makes room in a document for spans of a component.
+// spansOf returns the first list of spans in a document, and adds one to an empty document.
 func spansOf(doc ptrace.Traces) ptrace.SpanSlice {
 	if doc.ResourceSpans().Len() == 0 {
 		doc.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty()
@@ -88,7 +88,7 @@ func spansOf(doc ptrace.Traces) ptrace.SpanSlice {
 	return doc.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 }
 
-// addTo adds a span beside the first of a document.
+// addTo adds a child of the document's first span, and returns it.
 func addTo(doc ptrace.Traces, name string, id pcommon.SpanID) ptrace.Span {
 	first, s := spansOf(doc).At(0), ptrace.NewSpan()
 	s.SetTraceID(first.TraceID())
@@ -101,7 +101,7 @@ func addTo(doc ptrace.Traces, name string, id pcommon.SpanID) ptrace.Span {
 	return s
 }
 
-// send gives spans to Jaeger, which must take them.
+// send sends spans to Jaeger, and fails unless it accepts them.
 func send(t *testing.T, backend *jaeger.Server, doc ptrace.Traces) {
 	t.Helper()
 	text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(doc)
@@ -125,6 +125,6 @@ func send(t *testing.T, backend *jaeger.Server, doc ptrace.Traces) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		t.Fatalf("Jaeger answers spans with %s", res.Status)
+		t.Fatalf("cannot send spans to Jaeger: %s", res.Status)
 	}
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/jaeger/internal/jaeger"
 )
 
-// TestEachTraceIsWhole: what Jaeger answers about each trace that the server has
-// is that trace, whichever way the spans come and wherever Jaeger keeps them,
-// also if the server is killed in between.
+// TestEachTraceIsWhole: Jaeger has each trace of the server unchanged. This holds for both
+// protocols and storages, and across a kill of the server.
 func TestEachTraceIsWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		storage jaeger.Storage
@@ -42,8 +41,7 @@ func TestEachTraceIsWhole(t *testing.T) {
 	}
 }
 
-// serve runs a server that receives what the components send and sends all to
-// Jaeger.
+// serve runs a server that receives the components' spans, and sends all traces to otlp.
 func serve(t *testing.T, otlp string) *harness.Server {
 	t.Helper()
 	s := bench.Server(t, harness.ServerOptions{
@@ -58,7 +56,7 @@ func serve(t *testing.T, otlp string) *harness.Server {
 	return s
 }
 
-// changes makes traces of many forms, some of which link to others.
+// changes makes traces of many kinds. Some of them link to others.
 func changes(t *testing.T, s *harness.Server, ns string) {
 	t.Helper()
 	kubectl := func(args ...string) { bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...) }
@@ -68,7 +66,7 @@ func changes(t *testing.T, s *harness.Server, ns string) {
 	rolled()
 	kubectl("scale", "deployment/web", "--replicas=5")
 	rolled()
-	// The second replaces the first while that is under way.
+	// The second rollout supersedes the first.
 	kubectl("set", "image", "deployment/web", "web=web:2")
 	kubectl("set", "image", "deployment/web", "web=web:3")
 	s.Kill(t)
@@ -84,7 +82,7 @@ func changes(t *testing.T, s *harness.Server, ns string) {
 	kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=4m")
 }
 
-// whole checks every trace that the server has finished, except one.
+// whole checks every finished trace of the server, except one.
 func whole(t *testing.T, s *harness.Server, backend *jaeger.Server, except string) {
 	t.Helper()
 	var all []*harness.Trace
@@ -94,22 +92,22 @@ func whole(t *testing.T, s *harness.Server, backend *jaeger.Server, except strin
 		}
 		tr := same(t, s, backend, sum.TraceID)
 		if roots, orphans := tr.Roots(), tr.Orphans(); len(roots) != 1 || len(orphans) > 0 {
-			t.Errorf("trace %s has %d roots and %d spans whose parent is not there", tr.ID, len(roots), len(orphans))
+			t.Errorf("trace %s has %d roots and %d spans with a missing parent", tr.ID, len(roots), len(orphans))
 		}
 		if diff := gocmp.Diff(
 			references(tr),
 			pageReferences(t, backend.Page(t, tr.ID)),
 			cmpopts.EquateEmpty(),
 		); diff != "" {
-			t.Errorf("trace %s on Jaeger's page, each span with what it refers to (-server +Jaeger):\n%s", tr.ID, diff)
+			t.Errorf("trace %s on Jaeger's page, references by span (-server +Jaeger):\n%s", tr.ID, diff)
 		}
 		all = append(all, tr)
 	}
 	tell(t, all, backend)
 }
 
-// same waits until Jaeger has a trace as the server has it, for spans of
-// components may still be on their way to either.
+// same waits until Jaeger and the server have the same version of a trace, and returns it. Spans of
+// components may arrive late at either.
 func same(t *testing.T, s *harness.Server, backend *jaeger.Server, id string) *harness.Trace {
 	t.Helper()
 	diff := ""
@@ -119,13 +117,13 @@ func same(t *testing.T, s *harness.Server, backend *jaeger.Server, id string) *h
 		}
 	}()
 	var stored *harness.Trace
-	harness.Eventually(t, "Jaeger having trace "+id+" as the server has it", func() bool {
+	harness.Eventually(t, "the server's version of trace "+id+" in Jaeger", func() bool {
 		stored = s.Trace(t, id)
 		diff = gocmp.Diff(
 			[]*harness.Trace{asThere(stored, backend)},
 			backend.OTLP(t, id),
 			cmpopts.EquateEmpty(),
-			// Jaeger puts the events of a span in the order of their names.
+			// Jaeger sorts the events of a span by name.
 			cmpopts.SortSlices(
 				func(a, b harness.Event) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) },
 			),
@@ -136,18 +134,18 @@ func same(t *testing.T, s *harness.Server, backend *jaeger.Server, id string) *h
 	return stored
 }
 
-// asThere is a trace as Jaeger gives it back.
+// asThere returns a trace with the differences that Jaeger's storage makes.
 func asThere(tr *harness.Trace, backend *jaeger.Server) *harness.Trace {
 	out := &harness.Trace{ID: tr.ID}
 	for _, s := range tr.Spans {
 		there := *s
 		if s.End.Equal(s.Start) {
-			there.End = s.End.Add(time.Nanosecond) // a span has a length
+			there.End = s.End.Add(time.Nanosecond) // Jaeger stores no span of length 0
 		}
 		if backend.Storage == jaeger.Badger {
 			there.Links = slices.Clone(s.Links)
 			for i := range there.Links {
-				there.Links[i].Why = "" // a link has no attributes
+				there.Links[i].Why = "" // Badger stores no attributes of links
 			}
 		}
 		out.Spans = append(out.Spans, &there)
@@ -155,7 +153,7 @@ func asThere(tr *harness.Trace, backend *jaeger.Server) *harness.Trace {
 	return out
 }
 
-// references are, by span, its parent and where its links lead.
+// references returns the parent and the links of each span, by its ID.
 func references(tr *harness.Trace) map[string][]string {
 	out := map[string][]string{}
 	for _, s := range tr.Spans {
@@ -172,19 +170,18 @@ func references(tr *harness.Trace) map[string][]string {
 	return out
 }
 
-// faults are what Jaeger finds with traces in which nothing is wrong: that a span
-// begins before its parent or ends after it, so that it would correct the clocks if
-// it were told to; and that a span has no length.
+// faults are Jaeger's warnings about correct traces. A span starts before or ends after its parent,
+// and the correction of clocks is disabled. Or a span has no length.
 var faults = []string{"clock skew adjustment disabled", "Negative duration detected"}
 
-// pageReferences are references of what Jaeger's page is given; a span that is
-// there twice, or with which Jaeger finds another fault, is an error.
+// pageReferences returns the references on Jaeger's page. It reports duplicate spans, and warnings
+// beyond faults.
 func pageReferences(t *testing.T, tr *jaeger.Trace) map[string][]string {
 	t.Helper()
 	out, warned := map[string][]string{}, map[string]int{}
 	for _, s := range tr.Spans {
 		if out[s.SpanID] != nil {
-			t.Errorf("span %s %s of trace %s is there twice", s.Name, s.SpanID, tr.TraceID)
+			t.Errorf("span %s %s occurs twice in trace %s", s.Name, s.SpanID, tr.TraceID)
 		}
 		for _, w := range s.Warnings {
 			i := slices.IndexFunc(faults, func(f string) bool { return strings.HasPrefix(w, f) })
@@ -205,8 +202,8 @@ func pageReferences(t *testing.T, tr *jaeger.Trace) map[string][]string {
 	return out
 }
 
-// tell logs what was compared, and checks that there was enough: spans of others,
-// and links, each of which leads to a span that Jaeger has.
+// tell logs the number of compared traces, spans and links. It checks that there were enough of
+// them, and that the target of each link exists.
 func tell(t *testing.T, all []*harness.Trace, backend *jaeger.Server) {
 	t.Helper()
 	known := map[harness.Link]bool{}
@@ -223,7 +220,7 @@ func tell(t *testing.T, all []*harness.Trace, backend *jaeger.Server) {
 				links[l.Why]++
 				if !known[harness.Link{Trace: l.Trace, Span: l.Span}] {
 					t.Errorf(
-						"the link %q of span %s in trace %s leads to span %s of trace %s, which is nowhere",
+						"the link %q of span %s in trace %s leads to span %s of trace %s, which does not exist",
 						l.Why,
 						s.Name,
 						tr.ID,
@@ -242,12 +239,11 @@ func tell(t *testing.T, all []*harness.Trace, backend *jaeger.Server) {
 		backend.Services(t),
 	)
 	if len(all) < 6 || len(links) == 0 || spans["apiserver"] == 0 || spans["etcd"] == 0 {
-		t.Error("that is too little to tell")
+		t.Error("too few traces: want at least 6, with links and spans of apiserver and etcd")
 	}
 }
 
-// found checks that a search finds the traces of a namespace, as one would begin
-// at the page.
+// found checks that a search on Jaeger's page finds the traces of a namespace.
 func found(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string) {
 	t.Helper()
 	there := backend.Find(t, "deployment-controller", ns)

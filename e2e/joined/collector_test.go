@@ -19,20 +19,20 @@ import (
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
-// examples are the manifests with a Collector in front, as the docs show them.
+// examples is the folder of the manifests with a Collector in front of the server, as in the docs.
 var examples = filepath.Join("..", "..", "deploy", "collector")
 
-// example is one of them: its certificates, and addresses of this machine in the
-// place of a cluster's.
+// example is one of the examples, with addresses of this machine instead of a cluster. certificates
+// is the folder of its certificates.
 type example struct {
 	name, certificates string
 }
 
-// open makes the certificates of an example as its user would.
+// open makes the certificates of an example with its script.
 func open(t *testing.T, name string) example {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("SKIP: there are no certificates without openssl: apt-get install openssl")
+		t.Skip("SKIP: the certificates need openssl: apt-get install openssl")
 	}
 	e := example{name: name, certificates: t.TempDir()}
 	out, err := exec.CommandContext(
@@ -47,7 +47,8 @@ func open(t *testing.T, name string) example {
 	return e
 }
 
-// agent runs the Collector of the nodes, where the components send their spans.
+// agent runs the Collector of the node. It receives the components' spans, and sends them on to the
+// given address.
 func (e example) agent(t *testing.T, to string) *otelcol.Collector {
 	t.Helper()
 	return otelcol.Run(
@@ -59,8 +60,7 @@ func (e example) agent(t *testing.T, to string) *otelcol.Collector {
 	)
 }
 
-// server starts a server with the receivers of the example's configuration. The
-// test stops it.
+// server starts a server with the receivers of the example's configuration. The caller stops it.
 func (e example) server(t *testing.T, address string, o harness.ServerOptions) *harness.Server {
 	t.Helper()
 	o.Config = e.configuration(t, address)
@@ -69,15 +69,15 @@ func (e example) server(t *testing.T, address string, o harness.ServerOptions) *
 	return s
 }
 
-// configuration is what the example's manifest says of receivers, and the audit
-// log.
+// configuration returns the receivers in the example's manifest, with the given address, and the
+// audit log.
 func (e example) configuration(t *testing.T, address string) string {
 	t.Helper()
 	text := bench.MustKubectl(t, "", "create", "--dry-run=client", "-o", `jsonpath={.data.config\.yaml}`, "-f",
 		filepath.Join(examples, e.name, "lifeline.yaml"))
 	_, receivers, ok := strings.Cut(text, "\nreceivers:\n")
 	if !ok {
-		t.Fatalf("example %s receives nothing:\n%s", e.name, text)
+		t.Fatalf("the configuration of example %s has no receivers:\n%s", e.name, text)
 	}
 	for _, listens := range []string{"address: :4317", "address: 127.0.0.1:14317"} {
 		receivers = strings.ReplaceAll(receivers, listens, "address: "+address)
@@ -86,8 +86,8 @@ func (e example) configuration(t *testing.T, address string) string {
 	return fmt.Sprintf("receivers:\n%s\n  audit: {logFile: %q}\n", receivers, bench.AuditLog())
 }
 
-// change applies a Deployment, and checks that the trace of it in each server has
-// all that the components tell.
+// change applies a Deployment, and checks that its trace in each server has the spans of all
+// components.
 func change(t *testing.T, servers ...*harness.Server) {
 	t.Helper()
 	for _, s := range servers {
@@ -100,36 +100,39 @@ func change(t *testing.T, servers ...*harness.Server) {
 	}
 }
 
+// told waits until the trace of Deployment web has the spans of all components.
 func told(t *testing.T, s *harness.Server, ns string) {
 	t.Helper()
 	settled(t, s, ns, "web", of(ns, "web"))
 	var tr *harness.Trace
-	// etcd's spans come by themselves, up to five seconds after the API server's.
+	// etcd's spans come up to five seconds after the API server's.
 	harness.Eventually(t, "spans of all components in the trace", func() bool {
 		tr = s.TraceOf(t, ns, "web")
 		return len(services(tr)) == len(lab.Traced())
 	})
 	connected(t, tr)
-	t.Logf("%d writes; %d spans, of others: %v", len(writes(t, of(ns, "web"))), len(tr.Spans), services(tr))
+	t.Logf("%d writes; %d spans, those of components: %v", len(writes(t, of(ns, "web"))), len(tr.Spans), services(tr))
 }
 
-// nothingLost checks that a Collector has given on all that it was given.
+// nothingLost checks that a Collector has sent each received span to times destinations.
 func nothingLost(t *testing.T, c *otelcol.Collector, times int) {
 	t.Helper()
 	var n map[string]int
 	defer func() { t.Logf("the Collector counts %v", n) }()
-	harness.Eventually(t, "the Collector having sent all", func() bool {
+	harness.Eventually(t, "all spans sent by the Collector", func() bool {
 		n = c.Spans(t)
 		return n["receiver_accepted_spans"] > 0 && n["exporter_sent_spans"] == times*n["receiver_accepted_spans"]
 	})
-	for _, bad := range []string{"receiver_refused_spans", "exporter_send_failed_spans", "exporter_enqueue_failed_spans"} {
+	for _, bad := range []string{
+		"receiver_refused_spans", "exporter_send_failed_spans", "exporter_enqueue_failed_spans",
+	} {
 		if n[bad] > 0 {
-			t.Errorf("the Collector counts %d %s", n[bad], bad)
+			t.Errorf("the Collector counts %d %s, want none", n[bad], bad)
 		}
 	}
 }
 
-// TestCollectorOnNodes: deploy/collector/daemonset.
+// TestCollectorOnNodes tests deploy/collector/daemonset.
 func TestCollectorOnNodes(t *testing.T) {
 	harness.Slow(t)
 	e := open(t, "daemonset")
@@ -141,7 +144,7 @@ func TestCollectorOnNodes(t *testing.T) {
 	s.Stop(t)
 }
 
-// TestCollectorSidecar: deploy/collector/sidecar.
+// TestCollectorSidecar tests deploy/collector/sidecar.
 func TestCollectorSidecar(t *testing.T) {
 	harness.Slow(t)
 	e := open(t, "sidecar")
@@ -155,7 +158,7 @@ func TestCollectorSidecar(t *testing.T) {
 	s.Stop(t)
 }
 
-// TestCollectorGateway: deploy/collector/gateway. Each server has it all.
+// TestCollectorGateway tests deploy/collector/gateway. Each of its servers receives all spans.
 func TestCollectorGateway(t *testing.T) {
 	harness.Slow(t)
 	e := open(t, "gateway")
@@ -170,9 +173,8 @@ func TestCollectorGateway(t *testing.T) {
 	other.Stop(t)
 }
 
-// TestCollectorKeepsWhatIsRefused: a server refuses spans while its disk is full,
-// and cannot answer while it is away. The Collector keeps them meanwhile. The whole
-// change happens in that time.
+// TestCollectorKeepsWhatIsRefused: the Collector buffers spans while the server is away or refuses
+// them because of a full disk. The whole change happens in that time.
 func TestCollectorKeepsWhatIsRefused(t *testing.T) {
 	harness.Slow(t)
 	const (
@@ -190,18 +192,18 @@ func TestCollectorKeepsWhatIsRefused(t *testing.T) {
 		},
 		"full disk": {
 			begin: func(t *testing.T, s *harness.Server) {
-				// A full disk does not stop SQLite at once: it overwrites its log
-				// after a checkpoint. A new process has a new log without such room.
+				// A full disk does not stop SQLite at once, because it reuses its log after a
+				// checkpoint. A new process has a new log without free space.
 				s.Stop(t)
 				s.Start(t)
-				harness.Eventually(t, "the server refusing spans", func() bool {
+				harness.Eventually(t, "a refused request in the server's metrics", func() bool {
 					fill(t, filepath.Join(s.Dir, "filler"))
 					return s.Metrics(t)[full] > 0
 				})
 			},
 			end: func(t *testing.T, s *harness.Server) {
 				if s.Ready(t) {
-					t.Error("the server stores again before there is room")
+					t.Error("the server is ready although its disk is full")
 				}
 				if err := os.Remove(filepath.Join(s.Dir, "filler")); err != nil {
 					t.Fatal(err)
@@ -220,7 +222,7 @@ func TestCollectorKeepsWhatIsRefused(t *testing.T) {
 			bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web", "--timeout=4m")
 			harness.Eventually(
 				t,
-				"the Collector being refused",
+				"a failed export in the Collector's log",
 				func() bool { return strings.Contains(agent.Log(t), refused) },
 			)
 			c.end(t, s)
@@ -231,7 +233,7 @@ func TestCollectorKeepsWhatIsRefused(t *testing.T) {
 	}
 }
 
-// smallDisk is a directory with room for a short test.
+// smallDisk mounts a tmpfs of 16 MiB until the test ends, and returns its folder.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -242,7 +244,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill appends to a file until there is no room.
+// fill appends to a file until the disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -255,8 +257,8 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// TestCollectorManifests: the API server takes each example as it stands, and a
-// Collector's configuration in it is the file that the tests above run.
+// TestCollectorManifests: the API server accepts each example. The configurations of its Collectors
+// are the files that the tests above use.
 func TestCollectorManifests(t *testing.T) {
 	harness.Slow(t)
 	bench.MustKubectl(t, "", "create", "namespace", "lifeline")
@@ -264,7 +266,7 @@ func TestCollectorManifests(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
 		if out, err := bench.RunKubectl(ctx, nil, "delete", "namespace", "lifeline", "--wait=false"); err != nil {
-			t.Errorf("cannot clear up: %v\n%s", err, out)
+			t.Errorf("cannot delete namespace lifeline: %v\n%s", err, out)
 		}
 	})
 	for name, collectors := range map[string][]string{
@@ -303,14 +305,14 @@ func TestCollectorManifests(t *testing.T) {
 							o.Data["collector.yaml"] == string(want)
 				}
 				if !found {
-					t.Errorf("there is no ConfigMap with the configuration of the Collector %s", who)
+					t.Errorf("no ConfigMap has the configuration of the Collector %s", who)
 				}
 			}
 		})
 	}
 }
 
-// TestCollectorDocs: the docs show the configuration that the tests above run.
+// TestCollectorDocs: the docs show the configuration that the tests above use.
 func TestCollectorDocs(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join(examples, "agent", "collector.yaml"))
 	if err != nil {
@@ -321,6 +323,6 @@ func TestCollectorDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(shown), "```yaml\n"+string(want)+"```\n") {
-		t.Error("docs/guides/components.md does not show deploy/collector/agent/collector.yaml as it is")
+		t.Error("docs/guides/components.md does not contain deploy/collector/agent/collector.yaml: update the copy")
 	}
 }

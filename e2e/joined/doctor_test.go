@@ -24,15 +24,14 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// finding is what `lifeline doctor` says of something: its status, a part of what
-// it found, and of the lines that it tells to add. What is empty may be anything;
-// who is ok has nothing to add.
+// finding is an expected check of `lifeline doctor`: its status, a part of its finding, and a part
+// of the lines to add. An empty field matches anything. A check with status ok has no lines to add.
 type finding struct{ status, found, add string }
 
-// anyCode is for a case that chance may end either way.
+// anyCode means that the exit code depends on chance.
 const anyCode = -1
 
-// report is what it prints for programs.
+// report is the JSON output of `lifeline doctor`.
 type report struct {
 	Checks []struct {
 		Name, Status, Found, Lose string
@@ -40,7 +39,7 @@ type report struct {
 	}
 }
 
-// doctor runs it beside a server.
+// doctor runs `lifeline doctor` for a server.
 func doctor(t *testing.T, s *harness.Server, more ...string) harness.Result {
 	t.Helper()
 	return bench.Exec(
@@ -50,12 +49,11 @@ func doctor(t *testing.T, s *harness.Server, more ...string) harness.Result {
 			more...)...)
 }
 
-// counted waits until a server has counted for as long as it takes until silence
-// means something. Doctor itself asks so much of the API server that it should not
-// be asked all the time.
+// counted waits until a server has counted for a minute. Only then does a missing span prove
+// something. It does not poll doctor, which sends many requests to the API server.
 func counted(t *testing.T, s *harness.Server) {
 	t.Helper()
-	harness.Eventually(t, "a minute of counting", func() bool {
+	harness.Eventually(t, "a minute of counts", func() bool {
 		var from struct {
 			Received struct{ AsOf, Since time.Time }
 		}
@@ -64,8 +62,8 @@ func counted(t *testing.T, s *harness.Server) {
 	})
 }
 
-// examine waits until doctor finds what is wanted. Before it judges by silence, or by
-// how many there are, it counts for a while.
+// examine waits until doctor returns the code and the findings. If a finding depends on missing or
+// sampled spans, it first waits until the server has counted long enough.
 func examine(t *testing.T, s *harness.Server, code int, want map[string]finding) {
 	t.Helper()
 	judged := func(f finding) bool { return f.status == "missing" || strings.Contains(f.found, "samples") }
@@ -87,7 +85,7 @@ func examine(t *testing.T, s *harness.Server, code int, want map[string]finding)
 			return false
 		}
 		if code != anyCode && last.Code != code {
-			wrong = append(wrong, fmt.Sprintf("the code is %d, want %d", last.Code, code))
+			wrong = append(wrong, fmt.Sprintf("exit code %d, want %d", last.Code, code))
 		}
 		seen := 0
 		for _, c := range r.Checks {
@@ -107,7 +105,7 @@ func examine(t *testing.T, s *harness.Server, code int, want map[string]finding)
 			}
 		}
 		if seen != len(want) {
-			wrong = append(wrong, fmt.Sprintf("%d of %d checks are there", seen, len(want)))
+			wrong = append(wrong, fmt.Sprintf("%d of %d checks are in the report", seen, len(want)))
 		}
 		return len(wrong) == 0
 	})
@@ -119,7 +117,7 @@ func examine(t *testing.T, s *harness.Server, code int, want map[string]finding)
 	}
 }
 
-// hide makes a Secret, and returns what is in it.
+// hide creates a Secret, and returns its value.
 func hide(t *testing.T, ns string) string {
 	t.Helper()
 	value := fmt.Sprintf("hidden-%016x%016x", rand.Uint64(), rand.Uint64())
@@ -127,9 +125,8 @@ func hide(t *testing.T, ns string) string {
 	return value
 }
 
-// reveals checks that a bundle has the files that it should, and nothing in them
-// that is nobody's business: of a Secret, of the caller's credentials, of manifests
-// and traces.
+// reveals checks that a bundle has its files, and no private data in them: nothing of a Secret, of
+// the caller's credentials, of manifests or traces.
 func reveals(t *testing.T, s *harness.Server, ns, secret string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.tar.gz")
@@ -151,7 +148,7 @@ func reveals(t *testing.T, s *harness.Server, ns, secret string) {
 	for name, text := range files {
 		for _, h := range hidden {
 			if bytes.Contains(text, []byte(h)) {
-				t.Errorf("%s of the bundle has %.40q in it", name, h)
+				t.Errorf("%s in the bundle contains private data: %.40q", name, h)
 			}
 		}
 	}

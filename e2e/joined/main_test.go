@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package joined holds `lifeline serve` against a real node whose API server,
-// etcd, kubelet and containerd all emit spans: each that belongs to a change is
-// in its trace, with the audit log as the truth, and none that does not.
+// Package joined tests `lifeline serve` on a real node whose API server, etcd, kubelet and
+// containerd all send spans. The trace of a change has each span that belongs to it, and no other.
+// The audit log is the reference.
 package joined
 
 import (
@@ -17,14 +17,12 @@ import (
 var (
 	// bench is the cluster that all tests of this package share.
 	bench *harness.Bench
-	// receiver is where the components send their spans, and a server of a test
-	// listens.
+	// receiver is the address for the components' spans. A test's server listens on it.
 	receiver string
 )
 
 func TestMain(m *testing.M) {
-	// What a component cannot send in time on a busy machine it drops without a
-	// word, beyond 2048 spans.
+	// By default, a component silently drops spans if more than 2048 wait, as on a busy machine.
 	_ = os.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "65536")
 	var err error
 	if receiver, err = harness.FreeAddress(); err != nil {
@@ -34,9 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesReal, Tracing: every()}, &bench))
 }
 
-// every has the components send all that there is of changes to the server: all
-// that Traced lists, or these. They are told to as docs/guides/components.md and
-// `lifeline doctor` say, etcd with rate 0.
+// every returns the tracing of components that send the server all spans of changes: these, or all
+// in lab.Traced. It follows docs/guides/components.md and `lifeline doctor`: etcd has rate 0.
 func every(these ...lab.Component) map[lab.Component]lab.Tracing {
 	tracing := rate(lab.EveryTrace).Of(these...)
 	if t, ok := tracing[lab.Etcd]; ok {
@@ -46,7 +43,7 @@ func every(these ...lab.Component) map[lab.Component]lab.Tracing {
 	return tracing
 }
 
-// rate sends so many of a million traces.
+// rate returns the tracing of a component with that sampling rate.
 func rate(perMillion int32) lab.Tracing {
 	return lab.Tracing{Endpoint: receiver, SamplingRatePerMillion: perMillion}
 }

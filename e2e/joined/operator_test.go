@@ -16,11 +16,10 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
-// operator is a user of its own, whose trace contexts the API server does not
-// trust.
+// operator is an ordinary user. The API server does not trust its trace contexts.
 const operator = "head-operator"
 
-// head is the manifest of a Head with two replicas.
+// head returns the manifest of a Head with two replicas.
 func head(namespace, name, image string) string {
 	return fmt.Sprintf(`
 apiVersion: demo.lifeline.dev/v1alpha1
@@ -30,7 +29,7 @@ spec: {image: %q, replicas: 2}
 `, namespace, name, image)
 }
 
-// ofHead accepts the writes of a Head and of all that is below it.
+// ofHead accepts writes to a Head and to the objects below it.
 func ofHead(namespace, name string) func(audit.Write) bool {
 	below := of(namespace, name)
 	return func(w audit.Write) bool {
@@ -39,19 +38,17 @@ func ofHead(namespace, name string) func(audit.Write) bool {
 	}
 }
 
-// TestOperator: an operator's own spans, the requests that it makes and all that
-// comes of them on the node are one tree with the request of the client, for each
-// of two changes side by side. In the case that runs first the kinds are new to
-// the server, too, which may find their first objects when the controllers have gone
-// on already.
+// TestOperator: the client's request, the operator's spans, its requests and their work on the node
+// are one tree. This holds for each of two concurrent changes. In the first case, the kinds are new
+// to the server: it may list their first objects after the controllers have changed them.
 func TestOperator(t *testing.T) {
 	harness.Slow(t)
 	for name, tc := range map[string]struct {
 		reason string
 		user   string
 	}{
-		"trusted":     {reason: "the API server goes on with the operator's trace"},
-		"not trusted": {reason: "the API server begins a trace with a link", user: operator},
+		"trusted":     {reason: "the API server continues the operator's trace"},
+		"not trusted": {reason: "the API server starts a new trace with a link", user: operator},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := headoperator.Options{Endpoint: receiver, Rate: lab.EveryTrace}
@@ -60,23 +57,25 @@ func TestOperator(t *testing.T) {
 			}
 			s := serve(t, spans(), auditLog())
 			heard(t, s)
-			op := headoperator.Start(t, bench, o) // it installs its kinds
+			op := headoperator.Start(t, bench, o) // installs the kinds
 			ns := bench.Namespace(t)
 			bench.MustKubectl(t, head(ns, "web", image(t))+"---"+head(ns, "other", image(t)), "apply", "-f", "-")
 			traces := map[string]*harness.Trace{}
 			for _, name := range []string{"web", "other"} {
 				settled(t, s, ns, name, ofHead(ns, name))
 			}
-			op.Stop(t) // its last spans
+			op.Stop(t) // sends its last spans
 			for _, name := range []string{"web", "other"} {
 				tr := whole(t, s, ns, name, ofHead(ns, name))
 				traces[name] = tr
 				for _, span := range []string{
-					"admission Head", "head-controller reconcile", "create ChildA", "childa-controller reconcile", "create Deployment",
-					"reconcile Head", "reconcile ChildA", "reconcile Deployment", "reconcile ReplicaSet", "reconcile Pod", "readiness",
+					"admission Head", "head-controller reconcile", "create ChildA",
+					"childa-controller reconcile", "create Deployment",
+					"reconcile Head", "reconcile ChildA", "reconcile Deployment",
+					"reconcile ReplicaSet", "reconcile Pod", "readiness",
 				} {
 					if len(tr.Find(span, "")) == 0 {
-						t.Errorf("%s: there is no %s in the trace of %s", tc.reason, span, name)
+						t.Errorf("%s: span %q is not in the trace of %s", tc.reason, span, name)
 					}
 				}
 				if t.Failed() {
@@ -88,8 +87,7 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// user lets an ordinary user do what the operator has to, and returns its
-// kubeconfig.
+// user adds an ordinary user with the operator's rights, and returns its kubeconfig.
 func user(t *testing.T, name string) string {
 	t.Helper()
 	if err := bench.Reconfigure(t.Context(), func(o *lab.Options) {

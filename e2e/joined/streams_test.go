@@ -10,9 +10,9 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// TestStreams: each request that the API server hands on to the kubelet is sent on
-// as one trace, from the API server through the kubelet to containerd, although the
-// kubelet reads no context; and it links to the Pod's trace.
+// TestStreams: each request that the API server proxies to the kubelet is exported as one trace,
+// from the API server through the kubelet to containerd. The kubelet ignores the trace context, so
+// Lifeline joins the parts. The trace links to that of the Pod.
 func TestStreams(t *testing.T) {
 	harness.Slow(t)
 	backend := harness.NewBackend(t)
@@ -34,14 +34,14 @@ func TestStreams(t *testing.T) {
 	pods := strings.Fields(
 		bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}"),
 	)
-	for range 3 { // as a script does
+	for range 3 { // like a script
 		kubectl("exec", pods[0], "--", "/app", "ready")
 	}
 	kubectl("exec", pods[1], "--", "/app", "ready")
 	kubectl("logs", pods[0])
 	bench.Tunnel(t, ns, "pod/"+pods[0])
 
-	// Which of the kubelet's requests there are, and below which of the API server's.
+	// Each line has the subresource of the API server's request, and the path of the kubelet's.
 	want := []string{
 		"exec > /exec/" + ns + "/" + pods[0] + "/web",
 		"exec > /exec/" + ns + "/" + pods[0] + "/web",
@@ -52,7 +52,7 @@ func TestStreams(t *testing.T) {
 	}
 	slices.Sort(want)
 	var got []string
-	harness.Eventually(t, "the requests to the kubelet being sent on", func() bool {
+	harness.Eventually(t, "the exported requests to the kubelet", func() bool {
 		got = nil
 		for _, answer := range backend.Spans(func(s *harness.Span) bool {
 			return s.Service == "kubelet" && strings.Contains(s.Attributes["url.path"], ns)
@@ -62,19 +62,23 @@ func TestStreams(t *testing.T) {
 		slices.Sort(got)
 		return len(got) >= len(want)
 	})
-	for _, s := range backend.Spans(func(s *harness.Span) bool { return strings.Contains(s.Attributes["http.target"], "command=") }) {
+	for _, s := range backend.Spans(func(s *harness.Span) bool {
+		return strings.Contains(s.Attributes["http.target"], "command=")
+	}) {
 		if target := s.Attributes["http.target"]; strings.Contains(target, "ready") ||
 			!strings.Contains(target, "command=REDACTED") {
-			t.Errorf("what was run is told: %s", target)
+			t.Errorf("http.target contains the command: %s", target)
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("requests and the kubelet's answers:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("requests to the API server > to the kubelet:\n%s\nwant\n%s",
+			strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// answered is the subresource of the API server's request that a kubelet's span was
-// put below, with what must be around it.
+// answered returns the subresource of the API server's request, the parent of a kubelet's span. It
+// is "nothing" if the parent is another span or not inferred from time. answered also checks
+// containerd's spans, and the link to the Pod's trace.
 func answered(t *testing.T, c *harness.Collector, change *harness.Trace, answer *harness.Span) string {
 	t.Helper()
 	of := c.Spans(func(s *harness.Span) bool { return s.Trace == answer.Trace })
@@ -84,13 +88,13 @@ func answered(t *testing.T, c *harness.Collector, change *harness.Trace, answer 
 	}
 	runtime := slices.ContainsFunc(of, func(s *harness.Span) bool { return s.Service == "containerd" })
 	if logs := strings.HasPrefix(answer.Name, "/containerLogs/"); !runtime && !logs {
-		t.Errorf("%s does not go on in containerd", answer.Attributes["url.path"])
+		t.Errorf("the trace of %s has no span of containerd", answer.Attributes["url.path"])
 	}
 	linked := slices.ContainsFunc(of, func(s *harness.Span) bool {
 		return slices.ContainsFunc(s.Links, func(l harness.Link) bool { return l.Trace == change.ID })
 	})
 	if !linked {
-		t.Errorf("%s has no link to the Pod's trace", answer.Attributes["url.path"])
+		t.Errorf("the trace of %s has no link to the Pod's trace", answer.Attributes["url.path"])
 	}
 	return of[at].Name[strings.LastIndexByte(of[at].Name, '/')+1:]
 }

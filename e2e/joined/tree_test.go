@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
-// image returns one that the node has to pull.
+// image pushes a new image, so that the node has to pull it, and returns its reference.
 func image(t *testing.T) string {
 	t.Helper()
 	seed := rand.Uint64()
@@ -30,7 +30,7 @@ func image(t *testing.T) string {
 	return ref
 }
 
-// deployment is a Deployment of two replicas of an image.
+// deployment returns the manifest of a Deployment with two replicas.
 func deployment(namespace, name, image string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -47,13 +47,13 @@ spec:
 `, namespace, name, image)
 }
 
-// Parts of a configuration.
+// spansIn and auditIn are receivers in a configuration.
 const (
 	spansIn = "otlp: {grpc: {address: %q}}"
 	auditIn = "audit: {logFile: %q}"
 )
 
-// serve starts a server that receives what parts say.
+// serve starts a server with the receivers in parts, until the test ends.
 func serve(t *testing.T, parts ...string) *harness.Server {
 	t.Helper()
 	config := ""
@@ -70,7 +70,7 @@ func spans() string { return fmt.Sprintf(spansIn, receiver) }
 
 func auditLog() string { return fmt.Sprintf(auditIn, bench.AuditLog()) }
 
-// requests are the spans of the API server's requests in a trace, by audit-id.
+// requests returns the API server's spans of requests in a trace, by audit-id.
 func requests(tr *harness.Trace) map[string]*harness.Span {
 	out := map[string]*harness.Span{}
 	for _, s := range tr.Spans {
@@ -81,7 +81,7 @@ func requests(tr *harness.Trace) map[string]*harness.Span {
 	return out
 }
 
-// of accepts the writes of a Deployment, its ReplicaSets and Pods.
+// of accepts writes to a Deployment, its ReplicaSets and Pods.
 func of(namespace, name string) func(audit.Write) bool {
 	return func(w audit.Write) bool {
 		return w.Namespace == namespace && (w.Name == name || strings.HasPrefix(w.Name, name+"-")) &&
@@ -89,7 +89,7 @@ func of(namespace, name string) func(audit.Write) bool {
 	}
 }
 
-// writes are the stored writes that want accepts.
+// writes returns the writes in the audit log that want accepts.
 func writes(t *testing.T, want func(audit.Write) bool) []audit.Write {
 	t.Helper()
 	all, err := audit.Read(bench.AuditLog())
@@ -99,9 +99,8 @@ func writes(t *testing.T, want func(audit.Write) bool) []audit.Write {
 	return slices.DeleteFunc(all, func(w audit.Write) bool { return !want(w) })
 }
 
-// due are the writes among these that the trace of a change has to tell: all but
-// the reports on Pods that had long been ready. A trace is handed out six seconds
-// after its end; what its objects do later is no part of it.
+// due returns the writes that must be in the trace of a change: all except status updates of Pods
+// that had long been ready. A trace is finished six seconds after its end, without later writes.
 func due(all []audit.Write) []audit.Write {
 	return slices.DeleteFunc(all, func(w audit.Write) bool { return w.Refresh() })
 }
@@ -111,7 +110,7 @@ func connected(t *testing.T, tr *harness.Trace) {
 	t.Helper()
 	if roots, orphans := tr.Roots(), tr.Orphans(); len(roots) != 1 || len(orphans) > 0 {
 		t.Errorf(
-			"trace %s has %d roots and %d orphans, want one tree: %v",
+			"trace %s has %d roots and %d orphans, want one tree; orphans: %v",
 			tr.ID,
 			len(roots),
 			len(orphans),
@@ -128,7 +127,7 @@ func names(spans []*harness.Span) []string {
 	return out
 }
 
-// services are who made the spans of a trace.
+// services returns the number of joined spans in a trace, by service.
 func services(tr *harness.Trace) map[string]int {
 	out := map[string]int{}
 	for _, s := range tr.Spans {
@@ -139,9 +138,9 @@ func services(tr *harness.Trace) map[string]int {
 	return out
 }
 
-// TestOneTree: after two changes side by side the trace of each has every request
-// that wrote to its objects, as the API server, etcd, the kubelet and containerd
-// tell it, and none of the other's.
+// TestOneTree: the trace of each of two concurrent changes has every write request to its objects,
+// with the spans of the API server, etcd, the kubelet and containerd. It has no request of the
+// other change.
 func TestOneTree(t *testing.T) {
 	t.Run("audit log", func(t *testing.T) { oneTree(t, serve(t, spans(), auditLog())) })
 	t.Run("audit webhook", func(t *testing.T) {
@@ -157,11 +156,11 @@ func TestOneTree(t *testing.T) {
 	})
 }
 
-// reconnecting is for how long a component may wait that has found no receiver for
-// a while, before it tries again; what it records meanwhile it may lose.
+// reconnecting is the longest pause between a component's attempts to connect, after a time without
+// receiver. The component may lose spans in the pause.
 const reconnecting = 5 * time.Minute
 
-// heard waits until all components send to the server.
+// heard waits until the server has received spans of all components.
 func heard(t *testing.T, s *harness.Server) {
 	t.Helper()
 	for _, who := range []string{"apiserver", "containerd", "etcd", "kubelet"} {
@@ -191,21 +190,21 @@ func oneTree(t *testing.T, s *harness.Server) {
 	apart(t, traces)
 }
 
-// settled waits until the trace about name is finished, and what the components
-// send of it has come: the requests of its writes that the audit log has, and each
-// call that it takes to start a container.
+// settled waits until the trace of Deployment or Head name is finished, and the components' spans
+// of it have arrived. These are a request for each of its writes in the audit log, and each call
+// that starts a container.
 func settled(t *testing.T, s *harness.Server, ns, name string, its func(audit.Write) bool) {
 	t.Helper()
 	var missing []string
 	defer func() {
 		if len(missing) > 0 {
-			t.Logf("of %s is missing:\n%s", name, strings.Join(missing, "\n"))
+			t.Logf("%s has no spans of:\n%s", name, strings.Join(missing, "\n"))
 			for id, tr := range s.Traces(t, ns) {
 				t.Logf("%s:\n%s", id, harness.Names{}.Outline(tr))
 			}
 		}
 	}()
-	harness.Eventually(t, "all that belongs to "+name, func() bool {
+	harness.Eventually(t, "all components' spans of "+name, func() bool {
 		tr := s.TraceOf(t, ns, name)
 		told := requests(tr)
 		missing = nil
@@ -237,8 +236,8 @@ func settled(t *testing.T, s *harness.Server, ns, name string, its func(audit.Wr
 	})
 }
 
-// whole returns the trace about name, and checks that it is one tree that has the
-// API server's span of each of its writes, and of no other.
+// whole returns the trace of Deployment or Head name. It checks that the trace is one tree, and has
+// the API server's spans of its writes and of no others.
 func whole(t *testing.T, s *harness.Server, ns, name string, its func(audit.Write) bool) *harness.Trace {
 	t.Helper()
 	tr := s.TraceOf(t, ns, name)
@@ -249,7 +248,7 @@ func whole(t *testing.T, s *harness.Server, ns, name string, its func(audit.Writ
 		if told[w.AuditID] == nil {
 			missing++
 			t.Errorf(
-				"%s: %s %s/%s %s by %s is not told by the API server's span",
+				"%s: the API server's span of %s %s/%s %s by %s is missing",
 				name,
 				w.Verb,
 				w.Resource,
@@ -262,7 +261,7 @@ func whole(t *testing.T, s *harness.Server, ns, name string, its func(audit.Writ
 	for _, w := range writes(t, func(w audit.Write) bool { return !its(w) }) {
 		if told[w.AuditID] != nil {
 			t.Errorf(
-				"%s: %s %s/%s %s by %s is told, and is another's",
+				"%s: %s %s/%s %s by %s is in the trace, but belongs to another change",
 				name,
 				w.Verb,
 				w.Resource,
@@ -273,10 +272,10 @@ func whole(t *testing.T, s *harness.Server, ns, name string, its func(audit.Writ
 		}
 	}
 	if len(truth) < 10 {
-		t.Errorf("%s: only %d writes are in the audit log", name, len(truth))
+		t.Errorf("%s: %d writes are in the audit log, want at least 10", name, len(truth))
 	}
 	t.Logf(
-		"%s: %d of %d writes are told by the API server's spans; %d spans, of others: %v",
+		"%s: %d of %d writes have the API server's span; %d spans, those of components: %v",
 		name,
 		len(truth)-missing,
 		len(truth),
@@ -285,13 +284,13 @@ func whole(t *testing.T, s *harness.Server, ns, name string, its func(audit.Writ
 	)
 	for _, who := range []string{"apiserver", "etcd", "kubelet", "containerd"} {
 		if services(tr)[who] == 0 {
-			t.Errorf("%s: nothing of %s is in the trace", name, who)
+			t.Errorf("%s: the trace has no span of %s", name, who)
 		}
 	}
 	return tr
 }
 
-// apart checks that no span of others is in two traces.
+// apart checks that no joined span is in two traces.
 func apart(t *testing.T, traces map[string]*harness.Trace) {
 	t.Helper()
 	ids := map[[2]string]string{}

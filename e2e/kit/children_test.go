@@ -30,19 +30,19 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// child is a kind that the operator writes one object of for each Head.
+// child is a kind of child. The operator writes one object of each kind for each Head.
 type child struct {
 	gvk      schema.GroupVersionKind
 	resource string
 	empty    func() client.Object
-	// template is the object without what the API server fills in.
+	// template returns the object without the API server's defaults.
 	template func(h *v1alpha1.Head) client.Object
-	// set puts what the Head asks for into an object, field by field.
+	// set sets each field that depends on the Head.
 	set func(obj client.Object, h *v1alpha1.Head)
-	// path is a JSON pointer of a field, and value what the Head asks for.
+	// path is the JSON pointer of a field that depends on the Head, and value its value.
 	path  string
 	value func(h *v1alpha1.Head) any
-	// typed is an empty apply configuration; nil for a kind that has none.
+	// typed returns an empty apply configuration; nil for a kind without that type.
 	typed func() runtime.ApplyConfiguration
 }
 
@@ -107,7 +107,7 @@ func selector(h *v1alpha1.Head) map[string]string {
 	return map[string]string{"app": h.Name, "tag": tag}
 }
 
-// fresh is the child of a Head as it is created.
+// fresh returns the child of a Head to create.
 func (c child) fresh(h *v1alpha1.Head) client.Object {
 	obj := c.template(h)
 	obj.SetName(h.Name)
@@ -117,8 +117,8 @@ func (c child) fresh(h *v1alpha1.Head) client.Object {
 	return obj
 }
 
-// overwrite replaces whole parts of an object by those of the template, and
-// what the API server has filled in with them.
+// overwrite replaces whole parts of an object by those of the template. It so removes the API
+// server's defaults in them.
 func (c child) overwrite(obj client.Object, h *v1alpha1.Head) {
 	switch t := c.template(h).(type) {
 	case *v1alpha1.ChildA:
@@ -134,7 +134,7 @@ func (c child) overwrite(obj client.Object, h *v1alpha1.Head) {
 	}
 }
 
-// described is the fresh child as an apply configuration holds it.
+// described returns the fresh child with the fields of an apply configuration.
 func (c child) described(h *v1alpha1.Head) *unstructured.Unstructured {
 	text, err := json.Marshal(c.fresh(h))
 	utilruntime.Must(err)
@@ -145,7 +145,7 @@ func (c child) described(h *v1alpha1.Head) *unstructured.Unstructured {
 	return u
 }
 
-// applied is the fresh child as the apply configuration of its type.
+// applied returns the fresh child as an apply configuration of its type, or unstructured.
 func (c child) applied(h *v1alpha1.Head) runtime.ApplyConfiguration {
 	u := c.described(h)
 	if c.typed == nil {
@@ -158,7 +158,7 @@ func (c child) applied(h *v1alpha1.Head) runtime.ApplyConfiguration {
 	return ac
 }
 
-// part is the desired state of the fresh child, as a merge patch says it.
+// part returns the desired state of the fresh child as a merge patch.
 func (c child) part(h *v1alpha1.Head) map[string]any {
 	u := c.described(h)
 	for _, k := range []string{"apiVersion", "kind", "metadata"} {
@@ -167,7 +167,7 @@ func (c child) part(h *v1alpha1.Head) map[string]any {
 	return u.Object
 }
 
-// prune removes what an apply configuration would not say.
+// prune removes null values and empty maps, which an apply configuration does not have.
 func prune(m map[string]any) {
 	for k, v := range m {
 		if in, ok := v.(map[string]any); ok {
@@ -191,7 +191,7 @@ func prune(m map[string]any) {
 
 func (c child) String() string { return fmt.Sprintf("%s (%s)", c.gvk.Kind, c.resource) }
 
-// gvkOf is the kind by that name.
+// gvkOf returns the kind with that name.
 func gvkOf(kind string) schema.GroupVersionKind {
 	switch kind {
 	case "Head":

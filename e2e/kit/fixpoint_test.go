@@ -25,45 +25,43 @@ import (
 )
 
 const (
-	// steady is how often a reconcile is forced that has nothing to do.
+	// steady is the number of forced reconciles without work.
 	steady = 20
-	// again is the same after a restart or a change.
+	// again is the same number after a restart or a change.
 	again = 3
 )
 
-// phase is a stretch of a subject's life.
+// phase is one step in the life of a subject.
 type phase struct {
 	name  string
 	agent string
 	window
-	runs  map[string]int // of the Heads
-	spans map[string]int // of writes, "Kind/name" or "Kind/name/status"
+	runs  map[string]int // reconciles by Head
+	spans map[string]int // spans of writes, by "Kind/name" or "Kind/name/status"
 }
 
-// life is all that happens to one subject.
+// life is the record of one subject.
 type life struct {
 	*subject
-	client client.Client // the test's own
+	client client.Client // of the test, not of the subject
 	phases []phase
-	stuck  bool // it is not calm yet
-	// emitted are the spans of writes in the last phase: "Kind/name".
+	stuck  bool // calm is still waiting
+	// emitted has the object of each span of a write in the last phase, as "Kind/name".
 	emitted map[trace.SpanID]string
-	// problems are what is wrong with the contexts on the children after the
-	// image changed.
+	// problems are the wrong contexts on children after the change of the image.
 	problems []string
 }
 
 func headNames() []string { return slices.Sorted(maps.Keys(styles)) }
 
-// TestFixpoint runs the same operators with and without the kit, for every way
-// to write and every way to know what is there, and holds what the API server
-// logged of one against the other.
+// TestFixpoint runs the same operators with and without the kit, for every way to write and every
+// way to read. It compares the API server's logs of the two.
 func TestFixpoint(t *testing.T) {
 	install(t)
 	lives := map[sight]map[bool]*life{}
 	sights := []sight{owned, namespaced, live, direct}
 	if testing.Short() {
-		sights = sights[:1] // as most operators have it
+		sights = sights[:1] // that of most operators
 	}
 	for _, how := range sights {
 		lives[how] = map[bool]*life{false: newLife(t, how, false), true: newLife(t, how, true)}
@@ -87,7 +85,7 @@ func TestFixpoint(t *testing.T) {
 	}
 }
 
-// install installs the kinds.
+// install installs the CustomResourceDefinitions.
 func install(t *testing.T) {
 	t.Helper()
 	bench.MustKubectl(t, "", "apply", "--server-side", "-f", "../../examples/head-operator/config/crd")
@@ -111,8 +109,8 @@ func newLife(t *testing.T, how sight, kit bool) *life {
 	return &life{client: c, subject: &subject{sight: how, kit: kit, ns: bench.Namespace(t), write: everything}}
 }
 
-// everything writes all children of a Head in the style that its name says, and
-// its status in one of three.
+// everything writes all children of a Head, in the style of the Head's name. It then writes the
+// Head's status, in one of three ways.
 func everything(ctx context.Context, w *hand, h *v1alpha1.Head) error {
 	var errs []error
 	for _, c := range children {
@@ -126,7 +124,7 @@ func everything(ctx context.Context, w *hand, h *v1alpha1.Head) error {
 	return report(ctx, w, h, statuses[slices.Index(headNames(), h.Name)%len(statuses)])
 }
 
-// create makes a Head for each style.
+// create creates a Head for each style.
 func (l *life) create(t *testing.T) {
 	t.Helper()
 	for i, name := range headNames() {
@@ -140,7 +138,7 @@ func (l *life) create(t *testing.T) {
 	}
 }
 
-// live takes the subject through its life.
+// live runs all phases of the subject.
 func (l *life) live(t *testing.T) {
 	heads := headNames()
 	l.create(t)
@@ -176,7 +174,8 @@ func (l *life) live(t *testing.T) {
 	l.stop()
 }
 
-// outside is a context from outside the cluster.
+// outside returns the annotation with the context of a client outside the cluster. trial is the
+// number of the change.
 func outside(trial, i int) map[string]string {
 	return map[string]string{
 		"trace.kubernetes.io/context": fmt.Sprintf("00-%032x-%016x-01", trial<<16+i+1, trial<<16+i+1),
@@ -198,7 +197,7 @@ func (l *life) change(t *testing.T, f func(i int, h *v1alpha1.Head)) {
 	}
 }
 
-// restart stops the operator and starts it anew, with nothing remembered.
+// restart starts a new operator in place of the running one.
 func (l *life) restart(t *testing.T) {
 	t.Helper()
 	l.stop()
@@ -206,7 +205,7 @@ func (l *life) restart(t *testing.T) {
 	l.calm(t)
 }
 
-// phase runs f and what follows from it, and notes what happened.
+// phase runs f, waits until its work is done, and records the phase.
 func (l *life) phase(t *testing.T, name string, f func()) {
 	t.Helper()
 	before, runs, starts := l.versions(t), l.done(), l.starts
@@ -222,7 +221,7 @@ func (l *life) phase(t *testing.T, name string, f func()) {
 		}
 	}
 	if after := moved(before, l.versions(t)); strings.HasPrefix(name, "steady") && len(after) > 0 {
-		t.Errorf("%s: %s: written: %v", l.ns, name, after)
+		t.Errorf("%s: %s: wrote %v, want no writes", l.ns, name, after)
 	}
 	if err := l.failures(); err != nil {
 		t.Logf("%s: %s: %v", l.ns, name, err)
@@ -231,7 +230,7 @@ func (l *life) phase(t *testing.T, name string, f func()) {
 	l.phases = append(l.phases, p)
 }
 
-// note takes the spans of the phase.
+// note takes the phase's spans from the recorder.
 func (l *life) note(p *phase) {
 	if l.recorder == nil {
 		return
@@ -239,7 +238,7 @@ func (l *life) note(p *phase) {
 	p.spans, l.emitted = map[string]int{}, map[trace.SpanID]string{}
 	for _, s := range l.recorder.Spans() {
 		if s.Status().Code == codes.Error {
-			continue // it stored nothing
+			continue // a failed write stores nothing
 		}
 		verb, kind, ok := strings.Cut(s.Name(), " ")
 		if !ok || verb == "queue" || verb == "watch" || kind == "reconcile" {
@@ -264,7 +263,7 @@ func (l *life) note(p *phase) {
 	l.recorder.Reset()
 }
 
-// versions are the resourceVersions of all objects in the namespace.
+// versions returns the resourceVersions of all objects in the namespace.
 func (l *life) versions(t *testing.T) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
@@ -281,10 +280,10 @@ func (l *life) versions(t *testing.T) map[string]string {
 	return seen
 }
 
-// quiet is how long nothing must happen for what came before to be over.
+// quiet is the time without changes that ends a phase.
 const quiet = time.Second
 
-// calm waits until every Head is where it should be, and nothing happens.
+// calm waits until every Head has converged, and nothing changes.
 func (l *life) calm(t *testing.T) {
 	t.Helper()
 	var last map[string]string
@@ -293,10 +292,10 @@ func (l *life) calm(t *testing.T) {
 	var unrest string
 	defer func() {
 		if unrest != "" && t.Failed() && l.stuck {
-			t.Logf("%s, last moved: %s", l.ns, unrest)
+			t.Logf("%s, last changes: %s", l.ns, unrest)
 		}
 	}()
-	harness.Eventually(t, "calm in "+l.ns, func() bool {
+	harness.Eventually(t, "no more changes in "+l.ns, func() bool {
 		if !since.IsZero() && time.Since(since) < quiet/2 {
 			return false
 		}
@@ -316,8 +315,8 @@ func (l *life) calm(t *testing.T) {
 	l.stuck = false
 }
 
-// reached reports whether each Head's status is of its generation, and every
-// Deployment is rolled out.
+// reached reports whether each Head's status has its generation, and every Deployment is rolled
+// out.
 func (l *life) reached(t *testing.T) bool {
 	t.Helper()
 	list := &v1alpha1.HeadList{}
@@ -347,8 +346,8 @@ func (l *life) reached(t *testing.T) bool {
 			len(d.Status.Conditions) < 2 {
 			return false
 		}
-		// The last that its controller writes of a rollout, which with many others
-		// at work may be long after the rest.
+		// This condition is the last write of a rollout. With many Deployments, it may come long
+		// after the rest.
 		if !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 			return c.Type == appsv1.DeploymentProgressing && c.Reason == "NewReplicaSetAvailable"
 		}) {
@@ -358,8 +357,7 @@ func (l *life) reached(t *testing.T) bool {
 	return len(list.Items) == len(styles)
 }
 
-// contexts notes which child carries the context of the write that gave it its
-// state, and what is wrong with a context.
+// contexts records each child whose context is not that of its last write, and why.
 func (l *life) contexts(t *testing.T) {
 	t.Helper()
 	if !l.kit {
@@ -382,27 +380,27 @@ func (l *life) contexts(t *testing.T) {
 			}
 			switch {
 			case !sc.IsValid():
-				l.problems = append(l.problems, fmt.Sprintf("%s %s carries no context", name, c.gvk.Kind))
+				l.problems = append(l.problems, fmt.Sprintf("%s %s has no context", name, c.gvk.Kind))
 			case !holds || !claim.Names(id):
 				l.problems = append(
 					l.problems,
-					fmt.Sprintf("%s %s carries a context that is not its own: %s", name, c.gvk.Kind, claim),
+					fmt.Sprintf("%s %s has the context of another object: %s", name, c.gvk.Kind, claim),
 				)
 			case trialOf(sc) != 3:
 				l.problems = append(
 					l.problems,
-					fmt.Sprintf("%s %s carries the context of change %d", name, c.gvk.Kind, trialOf(sc)),
+					fmt.Sprintf("%s %s has the context of change %d, want 3", name, c.gvk.Kind, trialOf(sc)),
 				)
 			case l.emitted[sc.SpanID()] != c.gvk.Kind+"/"+name:
 				l.problems = append(
 					l.problems,
-					fmt.Sprintf("%s %s carries %s, of which there is no span", name, c.gvk.Kind, sc.SpanID()),
+					fmt.Sprintf("%s %s has context %s, want the span of its write", name, c.gvk.Kind, sc.SpanID()),
 				)
 			case claim.Generation != 0 && claim.Generation != obj.GetGeneration():
 				l.problems = append(
 					l.problems,
 					fmt.Sprintf(
-						"%s %s: generation %d claimed, is %d",
+						"%s %s: the context is for generation %d, the object has %d",
 						name,
 						c.gvk.Kind,
 						claim.Generation,
@@ -414,8 +412,8 @@ func (l *life) contexts(t *testing.T) {
 	}
 }
 
-// trialOf is which context from outside a trace has; 0 for a trace of the
-// operator's own.
+// trialOf returns the number of the change whose trace a context is in; 0 for a trace that the
+// operator started.
 func trialOf(sc trace.SpanContext) int {
 	id := sc.TraceID()
 	if id[0] != 0 || id[1] != 0 {
@@ -424,7 +422,7 @@ func trialOf(sc trace.SpanContext) int {
 	return int(id[13])
 }
 
-// compare holds a life with the kit against one without.
+// compare compares a life with the kit with one without.
 func compare(t *testing.T, log ledger, plain, kit *life) {
 	for i := range plain.phases {
 		p, k := plain.phases[i], kit.phases[i]
@@ -435,16 +433,17 @@ func compare(t *testing.T, log ledger, plain, kit *life) {
 		for _, style := range headNames() {
 			for what, n := range union(pown[style], kown[style]) {
 				if n[0]+blind(kit.sight, p.name, style, what) != n[1] {
-					t.Errorf("%s: %s: stored %s: %d without, %d with", p.name, style, what, n[0], n[1])
+					t.Errorf("%s: %s: stored writes of %s: %d without the kit, %d with it",
+						p.name, style, what, n[0], n[1])
 				}
 				total += n[1]
 			}
 			if strings.HasPrefix(p.name, "steady") || strings.HasPrefix(p.name, "restart") {
 				for what, n := range union(preq[style], kreq[style]) {
-					// A run may count for the phase after the one of its requests.
+					// A reconcile may end in the phase after its requests.
 					if n[0] != n[1] && n[0]*k.runs[style] != n[1]*p.runs[style] {
 						t.Errorf(
-							"%s: %s: requests %s: %d in %d without, %d in %d with",
+							"%s: %s: requests %s: %d in %d reconciles without the kit, %d in %d with it",
 							p.name,
 							style,
 							what,
@@ -462,32 +461,32 @@ func compare(t *testing.T, log ledger, plain, kit *life) {
 			extra += blind(kit.sight, p.name, style, "deployments")
 		}
 		if n := [2]int{sets(pothers), sets(kothers)}; n[0]+extra != n[1] {
-			t.Errorf("%s: ReplicaSets written %d without, %d with", p.name, n[0], n[1])
+			t.Errorf("%s: %d writes of ReplicaSets without the kit, %d with it", p.name, n[0], n[1])
 		}
 		for what, n := range kit.told(kown) {
 			if got := k.spans[what]; got != n {
-				t.Errorf("%s: %s: %d spans of %d stored writes", p.name, what, got, n)
+				t.Errorf("%s: %s: %d spans, want one for each of %d stored writes", p.name, what, got, n)
 			}
 		}
 		for what, n := range k.spans {
 			if kit.told(kown)[what] == 0 && what != "reconcile" {
-				t.Errorf("%s: %s: %d spans, nothing stored", p.name, what, n)
+				t.Errorf("%s: %s: %d spans without a stored write", p.name, what, n)
 			}
 		}
-		t.Logf("%-22s stored %d, spans %d, runs %d/%d", p.name, total, len(k.spans), sum(p.runs), sum(k.runs))
+		t.Logf("%-22s stored %d, spans %d, reconciles %d/%d", p.name, total, len(k.spans), sum(p.runs), sum(k.runs))
 	}
 	for _, s := range kit.problems {
-		// Without an informer a patch is not known to change something.
+		// Without an informer, the kit cannot predict whether a patch changes anything.
 		if kit.informed() {
 			t.Errorf("context: %s", s)
 		}
 	}
 }
 
-// blind is how many writes more the kit is known to cost, once, where an operator
-// applies without an informer, and without a look at what is there, after it was
-// started anew and its own object has got a new context meanwhile: what is left
-// out is removed, and what was sent last nobody remembers.
+// blind returns the number of additional writes that the kit is known to cost: one in one case,
+// else none. An operator without an informer applies a child without reading it, after a restart,
+// and its Head has a new context. The kit has lost the last applied context, and an apply without
+// it removes it from the child.
 func blind(how sight, phase, style, what string) int {
 	if (how == live || how == direct) && phase == "restart after other" && strings.HasPrefix(style, "apply") &&
 		!reads(style) &&
@@ -504,7 +503,7 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// sets counts the writes to ReplicaSets but for their status.
+// sets counts the writes to ReplicaSets, without those to their status.
 func sets(stored map[string]map[string]int) (n int) {
 	for _, m := range stored {
 		n += m["replicasets"]
@@ -512,7 +511,7 @@ func sets(stored map[string]map[string]int) (n int) {
 	return n
 }
 
-// told is what there should be spans of.
+// told returns the expected spans of stored writes, by their keys in phase.spans.
 func (l *life) told(stored map[string]map[string]int) map[string]int {
 	out := map[string]int{}
 	kinds := map[string]string{"heads/status": "Head"}
@@ -531,7 +530,7 @@ func (l *life) told(stored map[string]map[string]int) map[string]int {
 	return out
 }
 
-// moved are the objects that are not what they were.
+// moved returns the objects in b whose version in a is another or missing.
 func moved(a, b map[string]string) (out []string) {
 	for k, v := range b {
 		if a[k] != v {
@@ -541,6 +540,7 @@ func moved(a, b map[string]string) (out []string) {
 	return out
 }
 
+// union returns the counts of both maps by key.
 func union(a, b map[string]int) map[string][2]int {
 	out := map[string][2]int{}
 	for k, n := range a {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kit tests, on a real control plane with fake nodes, that the operator
-// kit is a fixpoint and costs the API server nothing: whatever way a reconciler
-// writes, the same requests are made and the same writes stored as without the
-// kit. What the traces of a whole operator look like is left to e2e/operator.
+// Package kit tests the operator kit on a real control plane with fake nodes. The kit adds no load
+// to the API server, and causes no further reconciles. For every way to write, the requests and the
+// stored writes are the same with and without it. Traces of a whole operator are left to
+// e2e/operator.
 package kit
 
 import (
@@ -21,7 +21,7 @@ import (
 // bench is the cluster that all tests of this package share.
 var bench *harness.Bench
 
-// policy logs reads, too: each request counts here.
+// policy also logs reads, because the tests count all requests.
 const policy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -45,7 +45,7 @@ rules:
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	flag.Parse()
-	// The tests wait more than they work.
+	// The tests spend most of their time waiting.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
-// with runs an operator with that option on one Head of each style until all is
-// written, and calls f with the contexts of the Head and of each child.
+// with runs an operator with that option on one Head of each style, until all is written. It calls
+// f with the contexts of each Head and child.
 func with(t *testing.T, o operator.Option, f func(h, child trace.SpanContext, what string)) *life {
 	t.Helper()
 	install(t)
@@ -49,7 +49,7 @@ func with(t *testing.T, o operator.Option, f func(h, child trace.SpanContext, wh
 	return l
 }
 
-// TestOff: nothing is handed on.
+// TestOff: with tracing off, children get no context.
 func TestOff(t *testing.T) {
 	off, err := tracing.New(tracing.Options{ServiceName: "kit"})
 	if err != nil {
@@ -57,12 +57,13 @@ func TestOff(t *testing.T) {
 	}
 	with(t, operator.WithTracerProvider(off), func(_, child trace.SpanContext, what string) {
 		if child.IsValid() {
-			t.Errorf("%s carries %s, want nothing", what, child.SpanID())
+			t.Errorf("%s has context %s, want none", what, child.SpanID())
 		}
 	})
 }
 
-// TestPropagate: contexts are handed on as they are, and no span is made.
+// TestPropagate: without a Configuration, the operator copies the Head's context to the children,
+// and makes no spans.
 func TestPropagate(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	on, err := tracing.New(tracing.Options{ServiceName: "kit", Enabled: true, SpanProcessor: spans})
@@ -71,7 +72,7 @@ func TestPropagate(t *testing.T) {
 	}
 	with(t, operator.WithTracerProvider(on), func(h, child trace.SpanContext, what string) {
 		if child.TraceID() != h.TraceID() || child.SpanID() != h.SpanID() {
-			t.Errorf("%s carries %s, want its Head's %s", what, child.SpanID(), h.SpanID())
+			t.Errorf("%s has context %s, want its Head's %s", what, child.SpanID(), h.SpanID())
 		}
 	})
 	if n := len(spans.Ended()); n > 0 {
@@ -79,8 +80,8 @@ func TestPropagate(t *testing.T) {
 	}
 }
 
-// TestForeignProvider: a provider that takes no planned IDs gives a tree without
-// missing parents all the same.
+// TestForeignProvider: a tracer provider of the SDK ignores the kit's planned span IDs. The spans
+// are still a tree without missing parents.
 func TestForeignProvider(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
@@ -90,7 +91,7 @@ func TestForeignProvider(t *testing.T) {
 		known[h.SpanID()] = true
 		carried = append(carried, child)
 		if child.TraceID() != h.TraceID() {
-			t.Errorf("%s carries trace %s, want its Head's %s", what, child.TraceID(), h.TraceID())
+			t.Errorf("%s has trace %s, want its Head's %s", what, child.TraceID(), h.TraceID())
 		}
 	})
 	for _, s := range spans.Ended() {
@@ -103,13 +104,13 @@ func TestForeignProvider(t *testing.T) {
 	}
 	for _, sc := range carried {
 		if sc.IsValid() && !known[sc.SpanID()] {
-			t.Errorf("a child carries %s, of which there is no span", sc.SpanID())
+			t.Errorf("a child has context %s, but that span does not exist", sc.SpanID())
 		}
 	}
 }
 
-// TestDryRunAndConflict: what is only tried leaves no span and no context; a
-// conflict says that it is one.
+// TestDryRunAndConflict: a dry run leaves no span and no context. The span of a conflict is marked
+// as such.
 func TestDryRunAndConflict(t *testing.T) {
 	install(t)
 	l := newLife(t, owned, true)
@@ -118,14 +119,14 @@ func TestDryRunAndConflict(t *testing.T) {
 		dry := children[3].fresh(h)
 		err := w.client.Create(ctx, dry, client.DryRunAll)
 		if lifeline.Extract(dry).IsValid() {
-			err = errors.Join(err, errors.New("a dry run carries a context"))
+			err = errors.Join(err, errors.New("the object of a dry run has a context"))
 		}
 		made := children[3].fresh(h)
 		err = errors.Join(err, w.client.Create(ctx, made))
 		made.SetLabels(map[string]string{"a": "b"})
 		made.SetResourceVersion("1")
 		if conflict := w.client.Update(ctx, made); conflict == nil {
-			err = errors.Join(err, errors.New("no conflict"))
+			err = errors.Join(err, errors.New("the update of an old version succeeded, want a conflict"))
 		}
 		select {
 		case tried <- err:

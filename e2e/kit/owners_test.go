@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-// shared is one Head whose ConfigMap several write.
+// shared is a Head whose ConfigMap has several writers.
 type shared struct {
 	*life
 	head *v1alpha1.Head
@@ -40,7 +40,7 @@ func newShared(t *testing.T, how sight, write func(context.Context, *hand, *v1al
 	return s
 }
 
-// read returns the ConfigMap; an empty one if there is none.
+// read returns the ConfigMap; an empty one if it does not exist.
 func (s *shared) read(t *testing.T) *corev1.ConfigMap {
 	t.Helper()
 	obj := &corev1.ConfigMap{}
@@ -50,13 +50,13 @@ func (s *shared) read(t *testing.T) *corev1.ConfigMap {
 	return obj
 }
 
-// until waits until the ConfigMap has these data, and an operator has seen it as
-// it is then.
+// until waits until the ConfigMap has this data, and the operators' clients return its current
+// version.
 func (s *shared) until(t *testing.T, data map[string]string, by ...*subject) {
 	t.Helper()
-	harness.Eventually(t, "the data", func() bool { return maps.Equal(s.read(t).Data, data) })
+	harness.Eventually(t, "the data in the ConfigMap", func() bool { return maps.Equal(s.read(t).Data, data) })
 	for _, o := range by {
-		harness.Eventually(t, "the informer", func() bool {
+		harness.Eventually(t, "the ConfigMap's version in the informer", func() bool {
 			obj := &corev1.ConfigMap{}
 			err := o.hand.client.Get(t.Context(), client.ObjectKeyFromObject(s.head), obj)
 			return err == nil && obj.ResourceVersion == s.read(t).ResourceVersion
@@ -64,7 +64,7 @@ func (s *shared) until(t *testing.T, data map[string]string, by ...*subject) {
 	}
 }
 
-// rests fails if the ConfigMap is written though there is nothing to do.
+// rests fails if forced reconciles without work write the ConfigMap.
 func (s *shared) rests(t *testing.T, reason string, by ...*subject) {
 	t.Helper()
 	before := s.read(t)
@@ -75,19 +75,19 @@ func (s *shared) rests(t *testing.T, reason string, by ...*subject) {
 		}
 	}
 	if after := s.read(t); after.ResourceVersion != before.ResourceVersion {
-		t.Errorf("%s: it was written: %v, then %v", reason, before, after)
+		t.Errorf("%s: the ConfigMap was written: before %v, after %v", reason, before, after)
 	}
 }
 
-// described applies the ConfigMap of a Head.
+// described returns a reconciler that applies the ConfigMap of a Head.
 func described(opts ...client.ApplyOption) func(context.Context, *hand, *v1alpha1.Head) error {
 	return func(ctx context.Context, w *hand, h *v1alpha1.Head) error {
 		return w.client.Apply(ctx, children[3].applied(h), append(opts, owner)...)
 	}
 }
 
-// TestRestampedByAnother: a context that somebody else has set on a child is no
-// part of what the operator applies.
+// TestRestampedByAnother: an operator does not apply a context that another writer has set on its
+// child.
 func TestRestampedByAnother(t *testing.T) {
 	for name, opts := range map[string][]client.ApplyOption{"forced": {client.ForceOwnership}, "unforced": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRestampedByAnother(t *testing.T) {
 				lifeline.ContextKey+"="+foreign,
 			)
 			s.until(t, map[string]string{"image": "registry.example/app:1"}, s.subject)
-			s.rests(t, "a context of somebody else's", s.subject)
+			s.rests(t, "after another writer's context", s.subject)
 
 			base := s.head.DeepCopy()
 			s.head.Spec.Image = "registry.example/app:2"
@@ -113,16 +113,15 @@ func TestRestampedByAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.until(t, map[string]string{"image": "registry.example/app:2"}, s.subject)
-			s.rests(t, "a change", s.subject)
+			s.rests(t, "after a change", s.subject)
 			if got := s.read(t).Annotations[lifeline.ContextKey]; got != foreign {
-				t.Errorf("it carries %s, want %s", got, foreign)
+				t.Errorf("the ConfigMap has context %s, want %s", got, foreign)
 			}
 		})
 	}
 }
 
-// TestTwoAppliers: two operators apply parts of one object, and neither forces
-// anything.
+// TestTwoAppliers: two operators apply parts of one object, without force.
 func TestTwoAppliers(t *testing.T) {
 	for _, how := range []sight{owned, live} {
 		t.Run(string(how), func(t *testing.T) {
@@ -142,11 +141,11 @@ func TestTwoAppliers(t *testing.T) {
 			}
 			second.start(t)
 			s.until(t, map[string]string{"image": "registry.example/app:1", "message": "first"}, s.subject, second)
-			// Without an informer it learns from one conflict whose the context is.
+			// Without an informer, only a conflict shows the owner of the context.
 			if err := second.failures(); err != nil && how == owned {
 				t.Error(err)
 			}
-			s.rests(t, "the first state", s.subject, second)
+			s.rests(t, "after the creation", s.subject, second)
 
 			base := s.head.DeepCopy()
 			s.head.Spec.Image, s.head.Spec.Message = "registry.example/app:2", "second"
@@ -155,9 +154,9 @@ func TestTwoAppliers(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.until(t, map[string]string{"image": "registry.example/app:2", "message": "second"}, s.subject, second)
-			s.rests(t, "the second state", s.subject, second)
+			s.rests(t, "after the change", s.subject, second)
 			if got := trialOf(lifeline.Extract(s.read(t))); got != 2 {
-				t.Errorf("it carries the context of change %d", got)
+				t.Errorf("the ConfigMap has the context of change %d, want 2", got)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
-// request is one answered request to the API server.
+// request is the audit event of a request to the API server.
 type request struct {
 	Verb      string    `json:"verb"`
 	Stage     string    `json:"stage"`
@@ -33,7 +33,7 @@ type request struct {
 	} `json:"objectRef"`
 }
 
-// what is the verb and the resource.
+// what returns the verb, the resource and the subresource.
 func (r *request) what() string {
 	what := r.Verb + " " + r.Object.Resource
 	if r.Object.Subresource != "" {
@@ -42,31 +42,31 @@ func (r *request) what() string {
 	return what
 }
 
-// ledger is what the API server has logged.
+// ledger is the content of the API server's audit log.
 type ledger struct {
 	requests []request
 	writes   []audit.Write
 }
 
-// window is a stretch of time.
+// window is a period of time.
 type window struct{ from, to time.Time }
 
 func (w window) holds(t time.Time) bool { return t.After(w.from) && t.Before(w.to) }
 
-// during runs f and returns when that was.
+// during runs f, and returns the time of that.
 func during(f func()) window {
 	from := time.Now()
 	f()
 	return window{from, time.Now()}
 }
 
-// readLedger reads the log once everything is in it that was answered before.
+// readLedger reads the log after all earlier requests are in it.
 func readLedger(t *testing.T) ledger {
 	t.Helper()
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, "", "-n", ns, "create", "configmap", "last")
 	var l ledger
-	harness.Eventually(t, "the log to be complete", func() bool {
+	harness.Eventually(t, "the last request in the audit log", func() bool {
 		return bytes.Contains(tail(t), []byte("/namespaces/"+ns+"/configmaps?"))
 	})
 	text, err := os.ReadFile(bench.AuditLog())
@@ -93,7 +93,7 @@ func readLedger(t *testing.T) ledger {
 	}
 }
 
-// tail is the end of the log.
+// tail returns the last MiB of the log.
 func tail(t *testing.T) []byte {
 	t.Helper()
 	f, err := os.Open(bench.AuditLog())
@@ -112,7 +112,8 @@ func tail(t *testing.T) []byte {
 	return text
 }
 
-// withoutBodies cuts the largest part out of an event.
+// withoutBodies removes the objects of the request and the response from an event, its largest
+// part.
 func withoutBodies(line []byte) []byte {
 	from := bytes.Index(line, []byte(`,"requestObject":`))
 	if from < 0 {
@@ -125,8 +126,7 @@ func withoutBodies(line []byte) []byte {
 	return append(line[:from:from], line[to:]...)
 }
 
-// requested counts a subject's requests in a window by object's name and by
-// what they are.
+// requested counts the requests of a user agent in a window, by the object's name and request.what.
 func (l ledger) requested(s *subject, agent string, w window) map[string]map[string]int {
 	count := map[string]map[string]int{}
 	for _, r := range l.requests {
@@ -141,8 +141,8 @@ func (l ledger) requested(s *subject, agent string, w window) map[string]map[str
 	return count
 }
 
-// stored counts what was stored in the subject's namespace in a window, by
-// name and by what; by the subject itself or by all others.
+// stored counts the stored writes in the subject's namespace in a window, by name and resource. own
+// selects the subject's writes, else those of all other writers.
 func (l ledger) stored(s *subject, own bool, w window) map[string]map[string]int {
 	count := map[string]map[string]int{}
 	for _, r := range l.writes {

@@ -17,14 +17,14 @@ import (
 	"github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-// hand is what a reconciler reads and writes with.
+// hand has the clients of a reconciler.
 type hand struct {
 	client client.Client
 	reader client.Reader
 }
 
-// styles are the ways to write that are tried: each writes one child of a Head,
-// every time, whether there is something to do or not.
+// styles are the tested ways to write. Each writes one child of a Head at every reconcile, even
+// without a change.
 var styles = map[string]func(ctx context.Context, w *hand, c child, h *v1alpha1.Head) error{
 	"update": func(ctx context.Context, w *hand, c child, h *v1alpha1.Head) error {
 		return w.edit(ctx, c, h, func(obj client.Object) error {
@@ -168,7 +168,7 @@ var styles = map[string]func(ctx context.Context, w *hand, c child, h *v1alpha1.
 		}
 		u := c.described(h)
 		if obj != nil && len(contexts(obj)) > 0 {
-			u.SetAnnotations(contexts(obj)) // an empty map is never a no-op
+			u.SetAnnotations(contexts(obj)) // an empty map would always be a change
 		}
 		return w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), owner, client.ForceOwnership)
 	},
@@ -184,7 +184,7 @@ var styles = map[string]func(ctx context.Context, w *hand, c child, h *v1alpha1.
 
 const owner = client.FieldOwner("kit")
 
-// reads reports whether a style reads the child before it writes it.
+// reads reports whether a style reads the child before the write.
 func reads(style string) bool {
 	switch style {
 	case "merge-raw", "merge-raw-null", "json-patch", "apply", "apply-unstructured", "apply-patch", "apply-patch-typed":
@@ -193,7 +193,7 @@ func reads(style string) bool {
 	return true
 }
 
-// both is a client that reads with the reader.
+// both returns a client that gets objects from the reader.
 func (w *hand) both() client.Client { return reading{w.client, w.reader} }
 
 type reading struct {
@@ -201,7 +201,7 @@ type reading struct {
 	reader client.Reader
 }
 
-// Get reads with the reader.
+// Get reads from the reader.
 func (r reading) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	return r.reader.Get(ctx, key, obj, opts...)
 }
@@ -218,7 +218,7 @@ func (w *hand) create(ctx context.Context, c child, h *v1alpha1.Head) error {
 	return client.IgnoreAlreadyExists(w.client.Create(ctx, c.fresh(h)))
 }
 
-// edit reads a child and writes it; it creates one that is not there.
+// edit reads a child and calls write; it creates a missing child.
 func (w *hand) edit(ctx context.Context, c child, h *v1alpha1.Head, write func(client.Object) error) error {
 	obj, err := w.read(ctx, c, h)
 	if apierrors.IsNotFound(err) {
@@ -234,7 +234,7 @@ func (w *hand) merge(ctx context.Context, c child, h *v1alpha1.Head, part map[st
 	return w.raw(ctx, c, h, types.MergePatchType, part)
 }
 
-// raw sends a patch without a look at what is there.
+// raw sends a patch without reading the child; it creates a missing child.
 func (w *hand) raw(ctx context.Context, c child, h *v1alpha1.Head, kind types.PatchType, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -249,9 +249,8 @@ func (w *hand) raw(ctx context.Context, c child, h *v1alpha1.Head, kind types.Pa
 	return w.create(ctx, c, h)
 }
 
-// others are an object's annotations without the context: what a writer keeps
-// that knows nothing of it, and must keep of a Deployment's, whose controller
-// would write its own again.
+// others returns an object's annotations of the Deployment controller, without the context. A
+// writer that ignores contexts must keep these, because the controller would restore them.
 func others(obj client.Object) map[string]string {
 	var kept map[string]string
 	for k, v := range obj.GetAnnotations() {
@@ -262,7 +261,7 @@ func others(obj client.Object) map[string]string {
 	return kept
 }
 
-// contexts are an object's annotations of a context.
+// contexts returns an object's annotations of a context.
 func contexts(obj client.Object) map[string]string {
 	own := map[string]string{}
 	for k, v := range obj.GetAnnotations() {

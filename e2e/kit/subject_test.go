@@ -35,17 +35,17 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/operatortest"
 )
 
-// sight is what an operator knows of its children without asking.
+// sight is the way in which an operator reads its children.
 type sight string
 
 const (
-	owned      sight = "owned"      // an informer that all namespaces share
-	namespaced sight = "namespaced" // an informer of some namespaces
-	live       sight = "live"       // none: the client reads from the API server
-	direct     sight = "direct"     // none: the manager's API reader
+	owned      sight = "owned"      // an informer for all namespaces
+	namespaced sight = "namespaced" // an informer for some namespaces
+	live       sight = "live"       // no informer: the client reads from the API server
+	direct     sight = "direct"     // no informer: the manager's API reader
 )
 
-// subject is an operator that can be started again.
+// subject is an operator that can be restarted.
 type subject struct {
 	sight sight
 	kit   bool
@@ -65,7 +65,7 @@ type subject struct {
 	errs map[string]error
 }
 
-// settings are those of an administrator with that user agent.
+// settings returns a client configuration of the administrator with that user agent.
 func settings(t testing.TB, agent string) *rest.Config {
 	t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", bench.Kubeconfig())
@@ -123,16 +123,16 @@ func (s *subject) start(t *testing.T) {
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("the manager ended: %v", err)
+			t.Errorf("the manager ended with an error: %v", err)
 		}
 	})
 	t.Cleanup(s.stop)
 	if !m.GetCache().WaitForCacheSync(ctx) {
-		t.Fatal("no informers")
+		t.Fatal("the informers did not sync")
 	}
 }
 
-// manager is controller-runtime's own, or the kit's.
+// manager returns the manager of controller-runtime, or of the kit.
 func (s *subject) manager(t *testing.T, o manager.Options) (manager.Manager, error) {
 	cfg := settings(t, s.agent)
 	if !s.kit {
@@ -146,10 +146,10 @@ func (s *subject) manager(t *testing.T, o manager.Options) (manager.Manager, err
 	return operator.NewManager(cfg, o, options...)
 }
 
-// informed reports whether there are informers of the children.
+// informed reports whether children have informers.
 func (s *subject) informed() bool { return s.sight == owned || s.sight == namespaced }
 
-// Reconcile reads the Head and writes everything.
+// Reconcile reads the Head and calls write.
 func (s *subject) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	h := &v1alpha1.Head{}
 	err := s.hand.client.Get(ctx, req.NamespacedName, h)
@@ -165,14 +165,14 @@ func (s *subject) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// done tells how often each Head was reconciled since the start.
+// done returns the number of reconciles since the start, by Head.
 func (s *subject) done() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.runs)
 }
 
-// failures returns the errors since the last time.
+// failures returns the errors since the last call.
 func (s *subject) failures() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,15 +184,17 @@ func (s *subject) failures() error {
 	return errors.Join(all...)
 }
 
-// force has each Head reconciled so many times, one after the other.
+// force triggers reconciles of each Head: times rounds, one after the other.
 func (s *subject) force(t *testing.T, times int, heads ...string) {
 	t.Helper()
 	for range times {
 		before := s.done()
 		for _, name := range heads {
-			s.events <- event.GenericEvent{Object: &v1alpha1.Head{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: name}}}
+			s.events <- event.GenericEvent{
+				Object: &v1alpha1.Head{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: name}},
+			}
 		}
-		harness.Eventually(t, "every Head to be reconciled", func() bool {
+		harness.Eventually(t, "a reconcile of every Head", func() bool {
 			now := s.done()
 			return !slices.ContainsFunc(heads, func(name string) bool { return now[name] <= before[name] })
 		})
@@ -202,7 +204,7 @@ func (s *subject) force(t *testing.T, times int, heads ...string) {
 // statuses are the ways to write the status of a Head.
 var statuses = []string{"update", "patch", "apply"}
 
-// report writes the status of a Head, every time.
+// report writes the status of a Head, even without a change.
 func report(ctx context.Context, w *hand, h *v1alpha1.Head, how string) error {
 	before := h.DeepCopy()
 	ready := metav1.Condition{

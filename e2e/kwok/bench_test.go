@@ -14,16 +14,17 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/scenario"
 )
 
-// BenchmarkApply compares kubectl apply alone with kubectl apply through
-// lifeline run, alternately, of a change to what nobody reconciles and of one
-// to a Deployment without replicas. x-command is how much longer the command
-// itself takes (its process, not counting what lifeline does before and
-// after); x-total how much longer until the prompt is back, which includes the
-// wait until what it set off has settled.
+// BenchmarkApply alternates between kubectl apply and the same with lifeline run. It changes a
+// ConfigMap, which has no controller, and a Deployment without replicas. x-command is the factor
+// for the time of the kubectl process, without Lifeline's work before and after. x-total is the
+// factor until the prompt returns, including the wait until the change has settled.
 func BenchmarkApply(b *testing.B) {
 	for name, manifest := range map[string]func(namespace string, i int) string{
 		"ConfigMap": func(namespace string, i int) string {
-			return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {i: \"%d\"}\n", namespace, i)
+			return fmt.Sprintf(
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {i: \"%d\"}\n",
+				namespace, i,
+			)
 		},
 		"Deployment": func(namespace string, i int) string {
 			return scenario.Web(namespace, fmt.Sprintf("web:%d", i), 0)
@@ -40,7 +41,7 @@ func BenchmarkApply(b *testing.B) {
 				c, t := applyTraced(b, harness.File(b, manifest(ns, 2*i+1)))
 				command, total = command+c, total+t
 			}
-			b.ReportMetric(0, "ns/op") // both together say nothing
+			b.ReportMetric(0, "ns/op") // their sum means nothing
 			b.ReportMetric(float64(alone.Milliseconds())/float64(i), "ms-alone")
 			b.ReportMetric(float64(command)/float64(alone), "x-command")
 			b.ReportMetric(float64(total)/float64(alone), "x-total")
@@ -61,14 +62,14 @@ func applyAlone(b *testing.B, file string) time.Duration {
 
 func applyTraced(b *testing.B, file string) (command, total time.Duration) {
 	b.Helper()
-	// The command tells its own time, so that lifeline's is not in it.
+	// The command measures its own time, without Lifeline's.
 	const script = `a=$(date +%s%N); kubectl apply -f "$0" >/dev/null || exit; b=$(date +%s%N); echo "took $((b-a))"`
 	r := bench.Run(b, 0, nil, "sh", "-c", script, file)
 	_, text, _ := strings.Cut(r.Stderr, "took ")
 	text, _, _ = strings.Cut(text, "\n")
 	took, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		b.Fatalf("the command does not tell its time: %v\n%s", err, r.Stderr)
+		b.Fatalf("the command did not print its time: %v\n%s", err, r.Stderr)
 	}
 	return time.Duration(took), r.Ended.Sub(r.Began)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kwok holds the end-to-end scenarios that need no root: a real control
-// plane with fake nodes.
+// Package kwok runs the end-to-end scenarios on a real control plane with fake nodes. They need no
+// root.
 package kwok
 
 import (

@@ -29,7 +29,7 @@ func TestSecondRolloutWhileFirstIsOpen(t *testing.T) {
 		"deployment/web",
 		"--timeout=4m",
 	)
-	harness.Eventually(t, "the pull", func() bool {
+	harness.Eventually(t, "an Event of the image pull", func() bool {
 		return bench.MustKubectl(
 			t,
 			"",
@@ -57,7 +57,7 @@ run converged
 `)
 	was := <-first
 	if was.Code != 0 {
-		t.Fatalf("the superseded run ended with %d\n%s", was.Code, was.Stderr)
+		t.Fatalf("the superseded command: exit code %d, want 0\n%s", was.Code, was.Stderr)
 	}
 	o.Expect(t, harness.Parse(t, was), `
 run superseded

@@ -20,7 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/headoperator"
 )
 
-// apply begins a run that applies a manifest.
+// apply starts `lifeline run` with a kubectl apply of a manifest.
 func apply(t *testing.T, c *harness.Collector, manifest string) *harness.Process {
 	t.Helper()
 	return bench.Begin(t, harness.Call{Args: []string{
@@ -37,7 +37,7 @@ func apply(t *testing.T, c *harness.Collector, manifest string) *harness.Process
 	}})
 }
 
-// exists waits until an object is there.
+// exists waits until an object exists.
 func exists(t *testing.T, ns, name string) {
 	t.Helper()
 	harness.Eventually(t, name+" to exist", func() bool {
@@ -46,10 +46,12 @@ func exists(t *testing.T, ns, name string) {
 	})
 }
 
-// TestKilled: the operator dies at several moments of its work and comes back;
-// the change is one trace all the same, without a gap.
+// TestKilled: the operator is killed at several steps of its work, and restarted. The change is
+// still one complete trace.
 func TestKilled(t *testing.T) {
-	for name, at := range map[string]string{"before the child": "head/web", "at the child": "childa/web", "at the Deployment": "deployment/web"} {
+	for name, at := range map[string]string{
+		"before the child": "head/web", "at the child": "childa/web", "at the Deployment": "deployment/web",
+	} {
 		t.Run(name, func(t *testing.T) {
 			spans := collector(t)
 			op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
@@ -66,14 +68,13 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestSuperseded: a second change while the first is open replaces it, and
-// names it.
+// TestSuperseded: a second change supersedes the first, which is still open, and links to it.
 func TestSuperseded(t *testing.T) {
 	harness.Slow(t)
 	spans := collector(t)
 	op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
 	ns := bench.Namespace(t)
-	first := apply(t, spans, head(ns, "web", image, 1000)) // more than the Nodes hold
+	first := apply(t, spans, head(ns, "web", image, 1000)) // more Pods than the Nodes can run
 	exists(t, ns, "deployment/web")
 	second := harness.Parse(t, apply(t, spans, head(ns, "web", image, 1)).Wait(t))
 	one := harness.Parse(t, first.Wait(t))
@@ -81,7 +82,7 @@ func TestSuperseded(t *testing.T) {
 	op.Stop(t)
 
 	if got := one.Traces[0].Find("reconcile Head", "web")[0].Outcome(); got != "superseded" {
-		t.Errorf("the first change ended %q, want superseded", got)
+		t.Errorf("the first change has outcome %q, want superseded", got)
 	}
 	heads := second.Traces[0].Find("reconcile Head", "web")
 	if !slices.ContainsFunc(heads[0].Links, func(l harness.Link) bool { return l.Trace == one.Traces[0].ID }) {
@@ -109,8 +110,8 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// TestHealing: a child that somebody deletes is made again in a trace of its own,
-// which names what it reacted to; the operator's spans are part of it.
+// TestHealing: after a child is deleted, the operator creates it again in a new trace, which names
+// the deleted child. The operator's spans are in that trace.
 func TestHealing(t *testing.T) {
 	spans := collector(t)
 	op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
@@ -121,17 +122,17 @@ func TestHealing(t *testing.T) {
 	ready(t, ns, "web")
 	op.Stop(t)
 	if len(r.Traces) != 2 {
-		t.Fatalf("got %d traces, want that of the deletion and that of the healing", len(r.Traces))
+		t.Fatalf("got %d traces, want one of the deletion and one of the healing", len(r.Traces))
 	}
 	names := harness.Names{}
-	// What was the old child's goes with it, or is the new one's, whoever comes first.
+	// The objects of the old child are deleted with it, or adopted by the new one: that is a race.
 	if got := names.Outline(r.Traces[0]); !strings.Contains(got, "\n  reconcile ChildA web deleted (request)\n") {
-		t.Errorf("the deletion is:\n%s", got)
+		t.Errorf("the trace of the deletion has no deleted ChildA web:\n%s", got)
 	}
 	healed := r.Traces[1].Find("reconcile ChildA", "web")
 	if len(healed) != 1 || healed[0].Attributes["lifeline.heals"] != "ChildA web" ||
 		healed[0].Attributes["lifeline.evidence"] != "annotation" {
-		t.Errorf("the healing is:\n%s", names.Outline(r.Traces[1]))
+		t.Errorf("the trace of the healing does not heal ChildA web by annotation:\n%s", names.Outline(r.Traces[1]))
 	}
 	all := traces(spans, ns)
 	whole(t, all)
@@ -143,13 +144,14 @@ func TestHealing(t *testing.T) {
 		root := tr.Roots()[0]
 		if root.Name != "head-controller reconcile" ||
 			!slices.ContainsFunc(root.Links, func(l harness.Link) bool { return l.Why == "healing" }) {
-			t.Errorf("the root of the healing is %s with links %v", root.Name, root.Links)
+			t.Errorf("the root of the healing is %s with links %v, want head-controller reconcile with a link healing",
+				root.Name, root.Links)
 		}
 	}
 }
 
-// TestConflicts: another writer is always faster; what is refused is in the
-// trace, and so is what comes of it in the end.
+// TestConflicts: another writer causes conflicts all the time. The trace has the failed write, and
+// in the end the converged change.
 func TestConflicts(t *testing.T) {
 	spans := collector(t)
 	op := headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
@@ -163,7 +165,7 @@ func TestConflicts(t *testing.T) {
 	).Namespace(ns)
 	storm.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			// Until it is there, and when the storm ends, this fails.
+			// This fails before the object exists, and at the end of the storm.
 			_, _ = children.Patch(
 				ctx,
 				"web",
@@ -174,7 +176,7 @@ func TestConflicts(t *testing.T) {
 		}
 	})
 	p := apply(t, spans, head(ns, "web", image, 1))
-	// The Head's own status may meet a conflict as well.
+	// A write of the Head's status may have a conflict, too.
 	refused := spans.Await(t, 1, func(s *harness.Span) bool {
 		return s.Attributes["lifeline.conflict"] == "true" && s.Name == "update ChildA/status"
 	})
@@ -188,11 +190,12 @@ func TestConflicts(t *testing.T) {
 	}
 	whole(t, traces(spans, ns))
 	if got := r.Traces[0]; got.Spans[0].Outcome() != "converged" || len(got.Orphans()) > 0 {
-		t.Errorf("the change is:\n%s", bench.NamesIn(t, ns).Outline(got))
+		t.Errorf("the trace of the change is not converged, or has missing parents:\n%s",
+			bench.NamesIn(t, ns).Outline(got))
 	}
 }
 
-// client talks to the API server as the administrator, as fast as it can.
+// client returns a client of the administrator without a limit of its rate.
 func client(t *testing.T) dynamic.Interface {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", bench.Kubeconfig())
@@ -203,7 +206,7 @@ func client(t *testing.T) dynamic.Interface {
 	return dynamic.NewForConfigOrDie(config)
 }
 
-// TestForeignContext: what somebody writes into the annotation is a hint (P4).
+// TestForeignContext: a context that another writer puts into the annotation is only a hint (P4).
 func TestForeignContext(t *testing.T) {
 	harness.Slow(t)
 	spans := collector(t)
@@ -232,16 +235,16 @@ func TestForeignContext(t *testing.T) {
 		reason string
 		more   func(t *testing.T, ns string) []string
 		kept   bool
-		linked bool // admission links to what it replaced
+		linked bool // admission links to the replaced context
 		want   string
 	}{
 		"broken": {
-			reason: "it counts as absent: admission gives another",
+			reason: "a broken context counts as absent: admission sets another",
 			more:   func(*testing.T, string) []string { return carry("00-zz-1", "") },
 			want:   below("(annotation)"),
 		},
 		"forged": {
-			reason: "it may be the context of a CI job: it stays, and is no authority over what was seen",
+			reason: "it may be the context of a CI job: it stays, but observed facts take precedence",
 			more:   func(*testing.T, string) []string { return carry(forged, "") },
 			kept:   true,
 			want: strings.Replace(
@@ -252,7 +255,7 @@ func TestForeignContext(t *testing.T) {
 			),
 		},
 		"saved": {
-			reason: "a context that was made for this object's former life is replaced, and linked",
+			reason: "the context of a deleted object with the same name is replaced, and linked",
 			linked: true,
 			more: func(t *testing.T, ns string) []string {
 				through(t, spans, head(ns, "web", image, 2))
@@ -264,7 +267,7 @@ func TestForeignContext(t *testing.T) {
 			want: strings.ReplaceAll(below("(annotation)"), "web-A", "web-B"),
 		},
 		"cloned": {
-			reason: "a context that was made for another object is replaced, and linked",
+			reason: "the context of another object is replaced, and linked",
 			linked: true,
 			more: func(t *testing.T, ns string) []string {
 				through(t, spans, head(ns, "other", image, 1))
@@ -284,7 +287,7 @@ func TestForeignContext(t *testing.T) {
 			o.Expect(t, r, tt.want)
 			given := strings.TrimSpace(strings.TrimPrefix(more[1], "    trace.kubernetes.io/context:"))
 			if got := annotation(ns, "web", "context") == given; got != tt.kept {
-				t.Errorf("%s: kept is %v", tt.reason, got)
+				t.Errorf("%s: the context is kept: %t, want %t", tt.reason, got, tt.kept)
 			}
 			admission := spans.Await(t, 1, func(s *harness.Span) bool {
 				return s.Name == "admission Head" && s.Object() == "web" && s.Trace == r.Traces[0].ID
@@ -293,7 +296,7 @@ func TestForeignContext(t *testing.T) {
 				admission[0].Links,
 				func(l harness.Link) bool { return l.Why == "stale" },
 			); got != tt.linked {
-				t.Errorf("%s: admission links are %v", tt.reason, admission[0].Links)
+				t.Errorf("%s: admission has links %v, want a link stale: %t", tt.reason, admission[0].Links, tt.linked)
 			}
 		})
 	}

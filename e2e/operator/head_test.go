@@ -12,10 +12,10 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/headoperator"
 )
 
-// everything is a sampling rate per million.
+// everything is the sampling rate per million for all traces.
 const everything = 1_000_000
 
-// head is the manifest of a Head; more are further lines of its metadata.
+// head returns the manifest of a Head; more are further lines of its metadata.
 func head(ns, name, image string, replicas int, more ...string) string {
 	return fmt.Sprintf(`apiVersion: demo.lifeline.dev/v1alpha1
 kind: Head
@@ -28,7 +28,7 @@ metadata:
 
 const image = "registry.example/web:1"
 
-// collector receives what the operator and lifeline send in one test.
+// collector returns a receiver for the spans of the operator and of lifeline in one test.
 func collector(t *testing.T) *harness.Collector {
 	t.Helper()
 	c, err := harness.NewCollector()
@@ -39,7 +39,7 @@ func collector(t *testing.T) *harness.Collector {
 	return c
 }
 
-// through applies a manifest through lifeline, whose spans go to the collector.
+// through applies a manifest with `lifeline run`, which sends its spans to the collector.
 func through(t *testing.T, c *harness.Collector, manifest string) harness.Result {
 	t.Helper()
 	return bench.Run(
@@ -53,8 +53,8 @@ func through(t *testing.T, c *harness.Collector, manifest string) harness.Result
 	)
 }
 
-// traces are those that the collector got of a namespace, that of a run first.
-// The operator is at work in all namespaces, also in those that are going.
+// traces returns the received traces of a namespace, that of `lifeline run` first. The collector
+// also has those of other namespaces, because the operator works in all of them.
 func traces(c *harness.Collector, ns string) []*harness.Trace {
 	return slices.DeleteFunc(
 		harness.Group(c.Spans(func(*harness.Span) bool { return true })),
@@ -67,8 +67,7 @@ func traces(c *harness.Collector, ns string) []*harness.Trace {
 	)
 }
 
-// whole fails for each span whose parent nobody sent, and each that has the ID of
-// another.
+// whole reports each span with a missing parent, and each with the ID of another span.
 func whole(t *testing.T, trs []*harness.Trace) {
 	t.Helper()
 	for _, tr := range trs {
@@ -100,7 +99,7 @@ func whole(t *testing.T, trs []*harness.Trace) {
 	}
 }
 
-// has fails for each name that no span of the trace has.
+// has reports each name without a span in the trace.
 func has(t *testing.T, tr *harness.Trace, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -110,15 +109,14 @@ func has(t *testing.T, tr *harness.Trace, names ...string) {
 	}
 }
 
-// ready waits until a Head says so of its present generation.
+// ready waits until a Head has the condition Ready for its current generation.
 func ready(t *testing.T, ns, name string) {
 	t.Helper()
 	bench.MustKubectl(t, "", "-n", ns, "wait", "head/"+name, "--for=condition=Ready", "--timeout=4m")
 }
 
-// below is the outline of what is under a Head that is created with two Pods,
-// where evidence is that of the operator's edges; the Deployment controller
-// copies what the Deployment carries.
+// below returns the outline of the creation of a Head with two Pods. evidence is that of the
+// operator's edges, and of the ReplicaSet: the Deployment controller copies annotations to it.
 func below(evidence string) string {
 	return strings.ReplaceAll(`
 run converged
@@ -134,19 +132,18 @@ run converged
 `, "EVIDENCE", evidence)
 }
 
-// TestOneTrace: a Head that is applied through lifeline is one trace of the
-// client, both controllers and all below, and the spans that the operator sends
-// itself, admission among them, are in it.
+// TestOneTrace: the apply of a Head with `lifeline run` is one trace of the client, both
+// controllers and all objects below. The operator's spans are in it, including admission.
 func TestOneTrace(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		args   []string
 		want   string
-		own    []string // spans of the operator in the run's trace
-		linked []string // spans of the operator in traces that lead there by links
+		own    []string // spans of the operator in the command's trace
+		linked []string // spans of the operator in traces with links to it
 	}{
 		"parents": {
-			reason: "the default: one trace that can be walked from the change to its last consequence",
+			reason: "the default: one trace from the change to its last effect",
 			want:   below("(annotation)"),
 			own: []string{
 				"admission Head",
@@ -160,7 +157,7 @@ func TestOneTrace(t *testing.T) {
 			},
 		},
 		"links": {
-			reason: "each reconcile is a trace of its own; the lifecycle is one all the same",
+			reason: "each reconcile is a separate trace; the lifecycle is still one",
 			args:   []string{"--trace-links"},
 			want:   below("(annotation) ~annotation"),
 			own:    []string{"admission Head"},
@@ -172,7 +169,7 @@ func TestOneTrace(t *testing.T) {
 			},
 		},
 		"without the kit": {
-			reason: "what no annotation shows is inferred from the ownerReferences",
+			reason: "without annotations, ownerReferences are the evidence",
 			args:   []string{"--without-kit"},
 			want:   below("(owner)"),
 		},
@@ -195,7 +192,7 @@ func TestOneTrace(t *testing.T) {
 			all := traces(spans, ns)
 			whole(t, all)
 			if all[0].ID != r.Traces[0].ID {
-				t.Fatalf("the first trace is %s, the run's is %s", all[0].ID, r.Traces[0].ID)
+				t.Fatalf("the first trace is %s, that of the command is %s", all[0].ID, r.Traces[0].ID)
 			}
 			has(t, all[0], tt.own...)
 			if len(tt.linked) == 0 && len(all) != 1 {
@@ -206,8 +203,8 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// linked fails unless each name is a span of a trace that links lead from to the
-// first.
+// linked reports each name without a span in a trace that links to the first, directly or over
+// other traces.
 func linked(t *testing.T, all []*harness.Trace, names []string) {
 	t.Helper()
 	reached := map[string]bool{all[0].ID: true}
@@ -225,19 +222,20 @@ func linked(t *testing.T, all []*harness.Trace, names []string) {
 			all[1:],
 			func(tr *harness.Trace) bool { return reached[tr.ID] && len(tr.Find(name, "")) > 0 },
 		) {
-			t.Errorf("no trace that links to the run's has a span %q", name)
+			t.Errorf("no trace with links to the command's trace has a span %q", name)
 		}
 	}
 }
 
-// TestContextOnChild: what a child carries is the span context of the very
-// write that made it.
+// TestContextOnChild: an object's annotation has the span context of the write that created it.
 func TestContextOnChild(t *testing.T) {
 	spans := collector(t)
 	headoperator.Start(t, bench, headoperator.Options{Endpoint: spans.Endpoint, Rate: everything})
 	ns := bench.Namespace(t)
 	through(t, spans, head(ns, "web", image, 1))
-	for name, write := range map[string]string{"head/web": "admission Head", "childa/web": "create ChildA", "deployment/web": "create Deployment"} {
+	for name, write := range map[string]string{
+		"head/web": "admission Head", "childa/web": "create ChildA", "deployment/web": "create Deployment",
+	} {
 		carried := bench.MustKubectl(
 			t,
 			"",
@@ -250,12 +248,12 @@ func TestContextOnChild(t *testing.T) {
 		)
 		got := spans.Await(t, 1, func(s *harness.Span) bool { return s.Name == write })
 		if want := "00-" + got[0].Trace + "-" + got[0].ID + "-01"; carried != want {
-			t.Errorf("%s carries %s, want that of %s: %s", name, carried, write, want)
+			t.Errorf("%s has context %s, want that of %s: %s", name, carried, write, want)
 		}
 	}
 }
 
-// TestAlone: without any lifeline the operator's spans are one tree.
+// TestAlone: without `lifeline run`, the operator's spans are one tree.
 func TestAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason    string
@@ -264,9 +262,15 @@ func TestAlone(t *testing.T) {
 		root      string
 		traces    int
 	}{
-		"with the webhook":    {reason: "admission begins the trace", root: "admission Head", traces: 1},
-		"without the webhook": {reason: "the first reconcile that writes begins the trace", noWebhook: true, root: "head-controller reconcile", traces: 1},
-		"in link mode":        {reason: "a trace for each piece of work", args: []string{"--trace-links"}, root: "admission Head", traces: 3},
+		"with the webhook": {reason: "admission starts the trace", root: "admission Head", traces: 1},
+		"without the webhook": {
+			reason:    "the first reconcile with a write starts the trace",
+			noWebhook: true, root: "head-controller reconcile", traces: 1,
+		},
+		"in link mode": {
+			reason: "admission and each controller's work are separate traces",
+			args:   []string{"--trace-links"}, root: "admission Head", traces: 3,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spans := collector(t)

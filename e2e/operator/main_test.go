@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator tests the Head operator of examples/ and with it the operator
-// kit, on a real control plane with fake nodes: what its traces look like,
-// alone and beside lifeline, and what it costs the API server.
+// Package operator tests the Head operator of examples/, and so the operator kit, on a real control
+// plane with fake nodes. It checks the operator's traces, alone and together with lifeline run.
 package operator
 
 import (

@@ -16,9 +16,9 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
-// TestCollectorInCluster applies deploy/collector as it stands: the kubelet and
-// containerd send to the Collector on their node's loopback, from where their
-// spans get to the server, and into the trace of a change.
+// TestCollectorInCluster applies deploy/collector. The kubelet and containerd send their spans to
+// the Collector on their node's loopback. The Collector sends them to the server, which adds them
+// to the trace of a change.
 func TestCollectorInCluster(t *testing.T) {
 	harness.Slow(t)
 	lifeline, err := bench.PushImage(t.Context(), "lifeline:dev", testimage.Spec{Program: bench.Lifeline})
@@ -46,11 +46,11 @@ func TestCollectorInCluster(t *testing.T) {
 	}
 }
 
-// certificates makes the Secrets as a user would.
+// certificates creates the Secrets with the script of deploy/collector.
 func certificates(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("SKIP: there are no certificates without openssl: apt-get install openssl")
+		t.Skip("SKIP: the certificates need openssl: apt-get install openssl")
 	}
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(
@@ -76,8 +76,8 @@ func certificates(t *testing.T) {
 	}
 }
 
-// nearby is what is different on this machine for Collectors: their image, and
-// the port of loopback, which may be another test's.
+// nearby returns the kustomization of Collectors for this machine: their image, and free ports of
+// loopback, because another test may use the default ones.
 func nearby(t *testing.T, image, listen string) string {
 	t.Helper()
 	port := listen[strings.LastIndexByte(listen, ':')+1:]
@@ -94,7 +94,8 @@ images:
 `, port, listen, metrics[strings.LastIndexByte(metrics, ':')+1:], strings.TrimSuffix(image, ":dev"))
 }
 
-// resolve stands in for DNS and kube-proxy, which this cluster has not.
+// resolve adds the server's address to the Collectors' hosts, because this cluster has no DNS and
+// no kube-proxy.
 func resolve(t *testing.T) {
 	t.Helper()
 	ip := bench.MustKubectl(t, "", "-n", "lifeline", "get", "pod", "lifeline-0", "-o", "jsonpath={.status.podIP}")
@@ -109,15 +110,16 @@ func resolve(t *testing.T) {
 		"--type=json",
 		"--patch",
 		fmt.Sprintf(
-			`[{"op": "add", "path": "/spec/template/spec/hostAliases", "value": [{"ip": %q, "hostnames": ["lifeline-otlp.lifeline.svc"]}]}]`,
+			`[{"op": "add", "path": "/spec/template/spec/hostAliases", `+
+				`"value": [{"ip": %q, "hostnames": ["lifeline-otlp.lifeline.svc"]}]}]`,
 			ip,
 		),
 	)
 	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/collector-agent", "--timeout=4m")
 }
 
-// traced makes the kubelet and containerd send their spans there while a test
-// runs, for which they are started again.
+// traced restarts the kubelet and containerd so that they send their spans to the address, until
+// the test ends.
 func traced(t *testing.T, to string) {
 	t.Helper()
 	var before map[lab.Component]lab.Tracing
@@ -134,8 +136,7 @@ func traced(t *testing.T, to string) {
 	})
 }
 
-// told changes something and waits until its trace has what the node's components
-// tell of it.
+// told creates a Deployment, and waits until its trace has spans of the kubelet and containerd.
 func told(t *testing.T) {
 	t.Helper()
 	server := forward(t)
@@ -146,7 +147,7 @@ func told(t *testing.T) {
 	}
 	id := change(t, server, ns, "create", "deployment", "app", "--image="+app).Traces[0].ID
 	who := map[string]int{}
-	defer func() { t.Logf("spans of others: %v", who) }()
+	defer func() { t.Logf("spans of components: %v", who) }()
 	harness.Eventually(t, "spans of the kubelet and containerd in the trace", func() bool {
 		clear(who)
 		for _, s := range harness.Parse(t, ask(t, server, "trace", id, "-o", "json")).Traces[0].Spans {

@@ -13,13 +13,13 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// recording is the recording that `make demo` shows.
+// recording is the file of `make demo`.
 const recording = "examples/web.recording.jsonl.gz"
 
 var update = flag.Bool("update", false, "rewrite "+recording)
 
-// TestExample applies the example on a real node. The shipped recording of that
-// change has the same tree.
+// TestExample applies the example on a real node. Its trace has the same tree as the shipped
+// recording.
 func TestExample(t *testing.T) {
 	top, err := filepath.Abs("../..")
 	if err != nil {

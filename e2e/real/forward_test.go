@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// forward forwards a port of its own to the API of lifeline-0 once that is ready,
-// as a user would, and returns its URL.
+// forward waits until the Pod lifeline-0 is ready, forwards a free port to its API, and returns the
+// URL.
 func forward(t *testing.T) string {
 	t.Helper()
 	bench.MustKubectl(t, "", "-n", "lifeline", "wait", "--for=create", "pod/lifeline-0", "--timeout=4m")
@@ -38,17 +38,17 @@ func forward(t *testing.T) string {
 	t.Cleanup(func() {
 		cancel()
 		rest.Wait()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the error is that of the kill
 	})
 	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
 	if err != nil || address == "" {
-		t.Fatalf("kubectl port-forward says %q: %v", line, err)
+		t.Fatalf("kubectl port-forward printed no address, but %q: %v", line, err)
 	}
 	return "http://" + address
 }
 
-// relay carries connections from an address of the node to one on loopback, and
-// returns its port.
+// relay listens on the node's address, forwards connections to an address on loopback, and returns
+// its port.
 func relay(t *testing.T, node, to string) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(node, "0"))
@@ -66,7 +66,7 @@ func relay(t *testing.T, node, to string) string {
 		for {
 			from, err := listener.Accept()
 			if err != nil {
-				return // it was closed
+				return // the listener is closed
 			}
 			running.Go(func() { carry(ctx, from, to) })
 		}
@@ -78,7 +78,7 @@ func relay(t *testing.T, node, to string) string {
 	return port
 }
 
-// carry carries one connection until either side ends it, or ctx ends.
+// carry forwards one connection until either side closes it, or ctx ends.
 func carry(ctx context.Context, from net.Conn, address string) {
 	defer from.Close()
 	to, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -98,12 +98,12 @@ func carry(ctx context.Context, from net.Conn, address string) {
 	back.Wait()
 }
 
-// kubectlAtEnd clears up after a test.
+// kubectlAtEnd runs kubectl in a cleanup, when the test's context has ended.
 func kubectlAtEnd(t *testing.T, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if out, err := bench.RunKubectl(ctx, nil, args...); err != nil {
-		t.Errorf("cannot clear up: kubectl %v: %v\n%s", args, err, out)
+		t.Errorf("cannot clean up: kubectl %v: %v\n%s", args, err, out)
 	}
 }

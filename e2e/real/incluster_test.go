@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
-// created is what a trace of Deployment app shows that kubectl created.
+// created is the outline of the creation of Deployment app.
 const created = `
 reconcile Deployment app converged
   reconcile ReplicaSet app-A converged (owner)
@@ -26,9 +26,8 @@ reconcile Deployment app converged
       [pull image, readiness, sandbox, schedule, start container]
 `
 
-// TestInCluster applies deploy/ as it stands: the server starts with no more
-// rights than that gives it, is asked through a port-forward, and a Pod in the
-// place of one that was deleted goes on with what the storage has kept.
+// TestInCluster applies deploy/. The server has only the rights of its manifests, and is reached by
+// a port-forward. After its Pod is deleted, the new Pod continues with the stored traces.
 func TestInCluster(t *testing.T) {
 	harness.Slow(t)
 	image, err := bench.PushImage(t.Context(), "lifeline:dev", testimage.Spec{Program: bench.Lifeline})
@@ -41,8 +40,8 @@ func TestInCluster(t *testing.T) {
 		kept            bool
 	}{
 		"volume":   {"each server has a volume", "base", 1, true},
-		"emptydir": {"what is in the Pod goes with it", "emptydir", 1, false},
-		"standby":  {"servers that share Leases", "standby", 2, true},
+		"emptydir": {"an emptyDir is deleted with its Pod", "emptydir", 1, false},
+		"standby":  {"the servers share a Lease, and each has a volume", "standby", 2, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +53,7 @@ func TestInCluster(t *testing.T) {
 			install(t, image, tc.overlay, "")
 			server := forward(t)
 			ns := bench.Namespace(t)
-			// One that the node has to pull.
+			// A new image, so that the node has to pull it.
 			app, err := bench.PushImage(t.Context(), ns+":1", testimage.Spec{Seed: uint64(time.Now().UnixNano())})
 			if err != nil {
 				t.Fatal(err)
@@ -74,14 +73,14 @@ func TestInCluster(t *testing.T) {
 					t.Errorf("%s: the trace has changed: -before +after\n%s", tc.reason, diff)
 				}
 			case again.Code != 1:
-				t.Errorf("%s, and yet: exit code %d\n%s", tc.reason, again.Code, again.Stdout)
+				t.Errorf("%s: lifeline trace: exit code %d, want 1\n%s", tc.reason, again.Code, again.Stdout)
 			}
 			change(t, server, ns, "scale", "deployment/app", "--replicas=2")
 			for i := range tc.replicas {
 				log := bench.MustKubectl(t, "", "-n", "lifeline", "logs", fmt.Sprintf("lifeline-%d", i))
 				for line := range strings.Lines(log) {
 					if !strings.Contains(line, `"level":"INFO"`) {
-						t.Errorf("%s: the server says: %s", tc.reason, line)
+						t.Errorf("%s: the server logged a warning or error: %s", tc.reason, line)
 					}
 				}
 			}
@@ -89,9 +88,9 @@ func TestInCluster(t *testing.T) {
 	}
 }
 
-// install applies an overlay of deploy/ with what this cluster is like: its image,
-// and a way to the API server for Pods, as there is no kube-proxy. more are further
-// patches, and images after them, in YAML.
+// install applies an overlay of deploy/ with changes for this cluster: the image, and an address of
+// the API server for Pods, because the cluster lacks kube-proxy. more has further patches, followed
+// by images, in YAML.
 func install(t *testing.T, image, overlay, more string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,11 +110,14 @@ patches:
   - target: {kind: StatefulSet}
     patch: |
       - {op: add, path: /spec/template/spec/hostAliases, value: [{ip: %q, hostnames: [kubernetes.default.svc]}]}
-      - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_HOST, value: kubernetes.default.svc}}
+      - op: add
+        path: /spec/template/spec/containers/0/env/-
+        value: {name: KUBERNETES_SERVICE_HOST, value: kubernetes.default.svc}
       - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_PORT, value: %q}}
 %s
   - {name: registry.example/lifeline, newName: %q, newTag: dev}
-`, root, node, relay(t, node, strings.TrimPrefix(bench.ServerURL(), "https://")), cmp.Or(more, "images:"), strings.TrimSuffix(image, ":dev"))
+`, root, node, relay(t, node, strings.TrimPrefix(bench.ServerURL(), "https://")), cmp.Or(more, "images:"),
+		strings.TrimSuffix(image, ":dev"))
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ patches:
 	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "statefulset/lifeline", "--timeout=4m")
 }
 
-// volume makes a volume of a directory, which goes with the test.
+// volume creates a PersistentVolume of a temporary folder, until the test ends.
 func volume(t *testing.T, name string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,8 +143,7 @@ spec:
 `, name, dir), "apply", "-f", "-")
 }
 
-// change changes something with kubectl, and returns its trace as the server has
-// it once it has converged.
+// change runs kubectl create or scale, and returns the server's trace of it after it has converged.
 func change(t *testing.T, server, ns string, args ...string) harness.Result {
 	t.Helper()
 	bench.MustKubectl(t, "", append([]string{"-n", ns}, args...)...)
@@ -171,7 +172,7 @@ func change(t *testing.T, server, ns string, args ...string) harness.Result {
 	return harness.Parse(t, r)
 }
 
-// ask runs lifeline as one who asks that server.
+// ask runs a lifeline command with that server.
 func ask(t *testing.T, server string, args ...string) harness.Result {
 	t.Helper()
 	return bench.Do(t, harness.Call{Args: args, Env: []string{"LIFELINE_SERVER=" + server}})

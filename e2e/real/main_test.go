@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package real holds the end-to-end scenarios on a real node: kubelet,
-// containerd and runc, which need root.
+// Package real runs the end-to-end scenarios on a real node with kubelet, containerd and runc. They
+// need root.
 package real
 
 import (
@@ -16,7 +16,7 @@ import (
 var (
 	// bench is the cluster that all tests of this package share.
 	bench *harness.Bench
-	// kubelet collects the kubelet's own spans.
+	// kubelet receives the kubelet's spans.
 	kubelet *harness.Collector
 )
 

@@ -14,10 +14,9 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
-// TestOperator: with an operator in between, one trace leads from the client
-// through admission and two controllers to the containers that a kubelet
-// starts, whether the operator carries contexts, links, or has never heard of
-// them.
+// TestOperator: one trace leads from the client through admission and two controllers of an
+// operator to the containers of a kubelet. This holds for an operator with contexts, with links,
+// and without the kit.
 func TestOperator(t *testing.T) {
 	harness.Slow(t)
 	for name, tt := range map[string]struct {
@@ -25,9 +24,12 @@ func TestOperator(t *testing.T) {
 		args     []string
 		evidence string
 	}{
-		"parents":         {"the operator's writes say what they follow from", nil, "(annotation)"},
-		"links":           {"each reconcile is a trace of its own, and the lifecycle one all the same", []string{"--trace-links"}, "(annotation) ~annotation"},
-		"without the kit": {"ownerReferences tell", []string{"--without-kit"}, "(owner)"},
+		"parents": {"the operator's writes have the context of their cause", nil, "(annotation)"},
+		"links": {
+			"each reconcile is a separate trace; the lifecycle is still one",
+			[]string{"--trace-links"}, "(annotation) ~annotation",
+		},
+		"without the kit": {"ownerReferences are the evidence", []string{"--without-kit"}, "(owner)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spans, err := harness.NewCollector()
@@ -35,7 +37,7 @@ func TestOperator(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(spans.Stop)
-			// A new one each time, which the node has to pull.
+			// A new image each time, so that the node has to pull it.
 			tag := strings.ReplaceAll(name, " ", "-") + ":1"
 			image, err := bench.PushImage(t.Context(), tag, testimage.Spec{Seed: uint64(time.Now().UnixNano())})
 			if err != nil {

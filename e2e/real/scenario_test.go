@@ -22,7 +22,7 @@ func TestScenarios(t *testing.T) {
 	scenario.All(t, bench)
 }
 
-// deployment is Deployment app whose container section is given.
+// deployment returns the manifest of Deployment app with the given lines of its Pod's spec.
 func deployment(namespace, podSpec string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -60,7 +60,7 @@ run converged
 `)
 	o.Check(t, r, func(name string, _ audit.Write) int {
 		if name == "first" {
-			return -1 // its kubelet still tells of its start
+			return -1 // its kubelet may still update the status after the start
 		}
 		return 0
 	})
@@ -102,7 +102,7 @@ func TestInitAndSidecarContainers(t *testing.T) {
 	for _, s := range tr.Find("start container", "") {
 		if s.End.Before(init.End) {
 			t.Errorf(
-				"container %s started at %s, before the init container had ended at %s",
+				"container %s started at %s, before the init container ended at %s",
 				s.Attributes["k8s.container.name"],
 				s.End,
 				init.End,
@@ -112,9 +112,9 @@ func TestInitAndSidecarContainers(t *testing.T) {
 	o.Check(t, r, harness.All)
 }
 
-// TestSlowPull compares with the kubelet's own spans. What the kubelet says in
-// its Event includes how long its goroutines wait for a processor, its span
-// does not: noise, which a busy machine may have in one pull, not in all.
+// TestSlowPull compares our span of a pull with the kubelet's. The duration in the kubelet's Event
+// includes the time in which its goroutines wait for a processor; that of its span does not. On a
+// busy machine, this noise may occur in one pull, but not in all.
 func TestSlowPull(t *testing.T) {
 	if err := bench.SetPullBandwidth(t.Context(), 3<<20); err != nil {
 		t.Fatal(err)
@@ -134,10 +134,10 @@ func TestSlowPull(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("no pull was told within %s of what the kubelet's own span says", tolerance)
+	t.Errorf("no pull is within %s of the kubelet's span", tolerance)
 }
 
-// slowPull pulls an image that nobody has pulled before.
+// slowPull pulls a new image. It returns our span of the pull, and the kubelet's.
 func slowPull(t *testing.T) (ours, theirs *harness.Span) {
 	t.Helper()
 	ns := bench.Namespace(t)
@@ -175,7 +175,7 @@ func TestFailedRollouts(t *testing.T) {
 		phase  string
 	}{
 		"crash loop": {
-			"the exit code is named",
+			"the error has the exit code",
 			`
       containers:
         - name: app
@@ -185,7 +185,7 @@ func TestFailedRollouts(t *testing.T) {
 `, "exited with code 3", "backoff",
 		},
 		"crash loop without a probe": {
-			"ready for a moment is not converged; nobody but lifeline gives it up",
+			"a short time of readiness is not convergence, and only lifeline gives up on it",
 			`
       containers:
         - name: app
@@ -194,7 +194,7 @@ func TestFailedRollouts(t *testing.T) {
 `, "exited with code 7", "start container",
 		},
 		"image not found": {
-			"the image is named",
+			"the error has the reason of the failed pull",
 			`
       containers:
         - name: app
@@ -202,7 +202,7 @@ func TestFailedRollouts(t *testing.T) {
 `, "not found", "pull image",
 		},
 		"unschedulable": {
-			"what is short is named",
+			"the error has the missing resource",
 			`
       containers:
         - name: app
@@ -213,10 +213,10 @@ func TestFailedRollouts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // each waits for its deadline
+			t.Parallel() // each case waits for its deadline
 			ns := bench.Namespace(t)
 			manifest := deployment(ns, strings.ReplaceAll(tt.spec, "IMAGE", bench.Image("app:v1")))
-			// Soon, but not before a slow machine has come to what fails.
+			// A short deadline, but long enough for a slow machine to reach the failure.
 			manifest = strings.Replace(manifest, "progressDeadlineSeconds: 240", "progressDeadlineSeconds: 30", 1)
 			r := bench.Run(t, 4, nil, "kubectl", "apply", "-f", harness.File(t, manifest))
 			if !strings.Contains(r.Stderr, tt.want) {
@@ -256,7 +256,7 @@ func TestUnschedulableThenScheduled(t *testing.T) {
 	}
 	schedule := r.Traces[0].Find("schedule", "")
 	if len(schedule) != 1 || len(schedule[0].Events) == 0 || schedule[0].Error {
-		t.Errorf("want one schedule phase that succeeded after failed attempts, got %+v", schedule)
+		t.Errorf("got schedule phases %+v, want one that succeeded after failed attempts", schedule)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// pod is a Pod of its own, never restarted.
+// pod returns the manifest of a Pod without owner and restarts.
 func pod(namespace, name, env string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -74,7 +74,7 @@ func TestStreams(t *testing.T) {
 		p := bench.Begin(t, run("port-forward", "pod/app", ":9011"))
 		p.AwaitStdout(t, "Forwarding from 127.0.0.1:")
 		address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(p.Stdout())
-		for range 3 { // each is a stream of its own
+		for range 3 { // each request is a new stream
 			resp, err := http.Get("http://" + address + "/ready")
 			if err != nil {
 				t.Fatal(err)

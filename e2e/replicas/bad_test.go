@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// TestFrozenShard: a shard that stands still for longer than its Lease hands out
-// nothing until it is one of the group again; others take over meanwhile.
+// TestFrozenShard: a shard is frozen for longer than its Lease, and another takes over. After that,
+// the frozen shard sends nothing until it is in the group again.
 func TestFrozenShard(t *testing.T) {
 	harness.Slow(t)
 	backend, undisturbed := collector(t), collector(t)
@@ -32,13 +32,13 @@ func TestFrozenShard(t *testing.T) {
 	a.Signal(t, syscall.SIGSTOP)
 	frozen := time.Now()
 	eventually(t, b, "lifeline_shard_members", 1)
-	t.Logf("b is alone %s after a stood still", time.Since(frozen).Round(time.Millisecond))
+	t.Logf("b is alone %s after a was frozen", time.Since(frozen).Round(time.Millisecond))
 	traffic.during(t, turns)
 	a.Signal(t, syscall.SIGCONT)
 	woken := time.Now()
 	a.AwaitLog(t, "out of touch with the group")
 	agree(t, 2, a, b)
-	t.Logf("a takes part again %s after it went on", time.Since(woken).Round(time.Millisecond))
+	t.Logf("a is in the group again %s after it was resumed", time.Since(woken).Round(time.Millisecond))
 	traffic.during(t, turns)
 	traffic.settle(t)
 	calm(t, reference, a, b)
@@ -47,14 +47,14 @@ func TestFrozenShard(t *testing.T) {
 	for id, came := range got.senders {
 		for _, s := range came {
 			if s.Sender == "a" && s.Came.Sub(woken) > 0 && s.Came.Sub(woken) < 50*time.Millisecond {
-				t.Logf("a sent %s %s after it went on", id, s.Came.Sub(woken))
+				t.Logf("a sent %s %s after it was resumed", id, s.Came.Sub(woken))
 			}
 		}
 	}
 }
 
-// TestSameIdentity: of two shards with one identity, one ends and says what to
-// change; two standbys do not both lead.
+// TestSameIdentity: of two shards with one identity, the first ends, and its error names the
+// setting to change. Of two standbys with one identity, only one leads.
 func TestSameIdentity(t *testing.T) {
 	harness.Slow(t)
 	backend := collector(t)
@@ -65,7 +65,8 @@ func TestSameIdentity(t *testing.T) {
 	a.AwaitReady(t)
 	b := shard("b")
 	if r := a.Ended(t); r.Code == 0 || !strings.Contains(r.Stderr, "replicas.identity") {
-		t.Errorf("who has lost its identity ends with code %d and says\n%s", r.Code, r.Stderr)
+		t.Errorf("the shard without its identity: exit code %d, want an error with replicas.identity:\n%s",
+			r.Code, r.Stderr)
 	}
 	b.AwaitReady(t)
 
@@ -77,12 +78,12 @@ func TestSameIdentity(t *testing.T) {
 	d.AwaitReady(t)
 	leader(t, c, d)
 	if sum := c.metric(t, "lifeline_leader") + d.metric(t, "lifeline_leader"); sum != 1 {
-		t.Errorf("%v of two standbys with one identity lead", sum)
+		t.Errorf("%v of two standbys with one identity lead, want 1", sum)
 	}
 }
 
-// TestNoRightOnLeases: who may not use Leases says how to get the right, sends
-// nothing, and goes on when it has it.
+// TestNoRightOnLeases: a server without rights on Leases logs how to get them, and does not lead.
+// After it gets the rights, it leads.
 func TestNoRightOnLeases(t *testing.T) {
 	harness.Slow(t)
 	bench.MustKubectl(t, readAll, "apply", "-f", "-")
@@ -101,15 +102,15 @@ func TestNoRightOnLeases(t *testing.T) {
 			)
 			s.awaitSaid(t, "lifeline rbac")
 			if n := strings.Count(s.Log(), "lifeline rbac"); n > 3 {
-				t.Errorf("it says so %d times:\n%s", n, s.Log())
+				t.Errorf("the missing rights are logged %d times, want at most 3:\n%s", n, s.Log())
 			}
 			if mode == "shards" {
 				if ready, said := s.Readiness(t); ready {
-					t.Errorf("a shard that knows nothing of the others is ready: %s", said)
+					t.Errorf("a shard without rights to read the group is ready: %s", said)
 				}
 			}
 			if s.metric(t, "lifeline_leader") != 0 {
-				t.Error("it leads")
+				t.Error("a server without rights on Leases leads")
 			}
 			bench.MustKubectl(
 				t,
@@ -123,7 +124,7 @@ func TestNoRightOnLeases(t *testing.T) {
 				"--user="+carol,
 			)
 			defer bench.MustKubectl(t, "", "-n", "default", "delete", "rolebinding", "leases-"+mode)
-			harness.Eventually(t, "leading", func() bool { return s.metric(t, "lifeline_leader") == 1 })
+			harness.Eventually(t, "the leadership", func() bool { return s.metric(t, "lifeline_leader") == 1 })
 			s.AwaitReady(t)
 		})
 	}

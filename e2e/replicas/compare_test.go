@@ -13,8 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// kept are the spans at a backend, each ID once, and how often each came from
-// whom.
+// kept has the spans at a backend by ID, with all copies and their senders.
 type kept struct {
 	spans   map[string]*harness.Span
 	senders map[string][]*harness.Span
@@ -30,7 +29,7 @@ func collect(c *harness.Collector, want func(*harness.Span) bool) *kept {
 	return k
 }
 
-// came tells who sent a span, and when.
+// came returns the sender and the time of each copy of a span.
 func (k *kept) came(id string) []string {
 	var out []string
 	for _, s := range k.senders[id] {
@@ -39,9 +38,9 @@ func (k *kept) came(id string) []string {
 	return out
 }
 
-// tells reports whether s amends something by what these spans tell of its object
-// anyway: what one server learns in time comes too late for another, which took
-// the trace a moment earlier, or began the next one.
+// tells reports whether s is an amendment whose events are also on other spans of its object. The
+// same event may come in time for one server, and too late for another that finished the trace a
+// moment earlier.
 func (k *kept) tells(s *harness.Span) bool {
 	if s.Name != "amend" {
 		return false
@@ -60,8 +59,7 @@ func (k *kept) tells(s *harness.Span) bool {
 	return !slices.ContainsFunc(s.Events, func(e harness.Event) bool { return !told(e) })
 }
 
-// repeats counts the spans that came more than once, and those that came from
-// more than one.
+// repeats counts the repeated copies of spans, and the spans from more than one sender.
 func (k *kept) repeats() (again, shared int) {
 	for _, came := range k.senders {
 		who := map[string]bool{}
@@ -76,7 +74,7 @@ func (k *kept) repeats() (again, shared int) {
 	return again, shared
 }
 
-// sent counts the spans by who sent them.
+// sent counts the spans by sender.
 func (k *kept) sent() map[string]int {
 	out := map[string]int{}
 	for _, came := range k.senders {
@@ -87,7 +85,7 @@ func (k *kept) sent() map[string]int {
 	return out
 }
 
-// line is what must be the same of a span, whoever has seen it.
+// line returns the properties of a span that do not depend on its observer.
 func line(s *harness.Span) string {
 	return fmt.Sprintf(
 		"%s parent=%s name=%q object=%s/%s/%s outcome=%q service=%q",
@@ -102,14 +100,14 @@ func line(s *harness.Span) string {
 	)
 }
 
-// amendments are how many spans named amend may differ. Such a span adds an Event
-// or a status that came after its trace was handed out. On a busy machine, two
-// servers hand out one trace at different moments, and what is late for one is a
-// part of the trace of the other, or is nothing new to it.
+// amendments limits the tolerated differences in spans named amend. Such a span adds an Event or a
+// status that came after its trace was finished. On a busy machine, two servers finish a trace at
+// different moments. A late Event of one is then a part of the trace at the other, or no news
+// there.
 const amendments = 2
 
-// compare holds what several have sent against what one has that was not
-// disturbed: nothing is missing, invented or different, but for a few amendments.
+// compare compares the spans of several servers with those of one undisturbed server. No span may
+// be missing, invented or different, except for a few amendments.
 func compare(t *testing.T, reference, got *kept) {
 	t.Helper()
 	missing, invented, different, late, amended := 0, 0, 0, 0, 0
@@ -124,7 +122,7 @@ func compare(t *testing.T, reference, got *kept) {
 			return false
 		}
 		amended++
-		t.Logf("%s, which is tolerated: %s %s came=%s %v", what, s.Trace, line(s), clock(s.Came), s.Events)
+		t.Logf("%s (tolerated): %s %s came=%s %v", what, s.Trace, line(s), clock(s.Came), s.Events)
 		return true
 	}
 	for _, id := range slices.Sorted(maps.Keys(reference.spans)) {
@@ -138,7 +136,7 @@ func compare(t *testing.T, reference, got *kept) {
 			names["missing "+want.Name]++
 			say(
 				&missing,
-				"missing: %s %s start=%s came=%s %v; of what it adds to %v",
+				"missing: %s %s start=%s came=%s %v; its parent came from %v",
 				want.Trace,
 				line(want),
 				clock(want.Start),
@@ -180,7 +178,8 @@ func compare(t *testing.T, reference, got *kept) {
 	}
 	again, shared := got.repeats()
 	t.Logf(
-		"reference: %d spans; the others together %d; missing %d, invented %d, different %d, late for one only %d; repeats %d, from more than one %d; sent %v",
+		"reference: %d spans; the others together %d; missing %d, invented %d, different %d, "+
+			"late for one side %d; repeats %d, from more than one sender %d; sent %v",
 		len(reference.spans),
 		len(got.spans),
 		missing,
@@ -198,8 +197,7 @@ func compare(t *testing.T, reference, got *kept) {
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
-// of accepts spans that are about objects in namespaces with this prefix, or
-// whose own name has it.
+// of accepts spans of objects whose namespace or name has this prefix.
 func of(prefix string) func(*harness.Span) bool {
 	return func(s *harness.Span) bool {
 		return strings.HasPrefix(s.Attributes["k8s.namespace.name"], prefix) || strings.HasPrefix(s.Object(), prefix)

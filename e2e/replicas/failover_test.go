@@ -10,9 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// TestFailover: one of two sends, and the other takes over from it when it is
-// killed; a third takes over from that when it is stopped. The backend is down
-// meanwhile, and has everything afterwards.
+// TestFailover: the leader of two standbys is killed, and the other takes over. Then that one is
+// stopped while the backend is down, and a third takes over. In the end the backend has all spans.
 func TestFailover(t *testing.T) {
 	harness.Slow(t)
 	backend, undisturbed := collector(t), collector(t)
@@ -36,7 +35,7 @@ func TestFailover(t *testing.T) {
 	t.Logf("%s leads %s after %s was killed", second.name, time.Since(killed).Round(time.Millisecond), first.name)
 	c := join("c")
 	c.AwaitReady(t)
-	// What comes late, by up to 20 s, it can only tell of what it has seen begin.
+	// c must see changes from their start: input about them is up to 20 s late.
 	traffic.during(t, 3*turns)
 
 	backend.SetDown(true)
@@ -46,7 +45,7 @@ func TestFailover(t *testing.T) {
 	leader(t, c)
 	t.Logf("c leads %s after %s was stopped", time.Since(stopped).Round(time.Millisecond), second.name)
 	if r := second.Ended(t); r.Code != 0 {
-		t.Errorf("%s ended with code %d", second.name, r.Code)
+		t.Errorf("%s: exit code %d, want 0", second.name, r.Code)
 	}
 	traffic.during(t, turns/2)
 	backend.SetDown(false)
@@ -76,9 +75,8 @@ func leader(t *testing.T, servers ...*server) (one, other *server) {
 	return one, other
 }
 
-// oneSends checks that the servers sent in turn: that who sends has changed no
-// more often than who leads. On a machine that is too busy to renew Leases that
-// is more often than they were killed and stopped.
+// oneSends checks that only the leader sends: the sender has changed at most as often as the
+// leader. On a machine too busy to renew Leases, the leader also changes without a kill or stop.
 func oneSends(t *testing.T, backend *harness.Collector, servers ...*server) {
 	t.Helper()
 	turns, terms, last := 0, 0, ""
@@ -95,9 +93,9 @@ func oneSends(t *testing.T, backend *harness.Collector, servers ...*server) {
 			}
 		}
 	}
-	t.Logf("servers led %d times, and who sent changed %d times", terms, turns)
+	t.Logf("the leader changed %d times, and the sender %d times", terms, turns)
 	if turns > terms {
-		t.Errorf("who sent changed %d times, but only %d times one began to lead", turns, terms)
+		t.Errorf("the sender changed %d times, but the leader only %d times", turns, terms)
 	}
 }
 
@@ -111,7 +109,7 @@ func collector(t *testing.T) *harness.Collector {
 	return c
 }
 
-// size is n, or less in a short run.
+// size returns n, or the smaller number in a short run.
 func size(n, short int) int {
 	if testing.Short() {
 		return short

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replicas tests several lifeline servers that stand for one, or divide
-// a cluster among them, and what happens when one of them is killed, stopped or
-// cut off. What they send together is held against what one undisturbed server
-// sends.
+// Package replicas tests several lifeline servers as standbys or shards of one cluster. Servers are
+// killed, stopped, frozen, and denied rights. The spans that all of them send are compared with
+// those of one undisturbed server.
 package replicas
 
 import (

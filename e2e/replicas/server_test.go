@@ -12,24 +12,23 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// The durations of Leases in these tests: long enough for a machine that does
-// other things, too.
+// leases has the durations of Leases in these tests, long enough for a busy machine.
 const leases = "leaseDuration: 15s, renewDeadline: 10s, retryPeriod: 400ms"
 
-// member says which server to start.
+// member describes a server to start.
 type member struct {
 	// mode and group are replicas.mode and replicas.name.
 	mode, group string
-	// name is its identity, and what it says to the backend that it is.
+	// name is its identity, and its name as a sender at the backend.
 	name    string
 	backend *harness.Collector
-	// kubeconfig is the administrator's if empty.
+	// kubeconfig is the file to use; empty means the administrator's.
 	kubeconfig string
-	// identity is name if empty.
+	// identity is replicas.identity; empty means name.
 	identity string
 }
 
-// server is a lifeline server under way.
+// server is a running lifeline server.
 type server struct {
 	*harness.Server
 	member
@@ -58,20 +57,22 @@ func start(t *testing.T, m member) *server {
 	return s
 }
 
-// begin starts it, again on the same data, and waits until it listens.
+// begin starts or restarts the server on its data, and waits until it listens.
 func (s *server) begin(t *testing.T) {
 	t.Helper()
 	s.Begin(t)
-	harness.Eventually(t, s.name+" listening", func() bool { return s.TelemetryAddress() != "" })
+	harness.Eventually(t, "the listener of "+s.name, func() bool { return s.TelemetryAddress() != "" })
 }
 
-// awaitSaid waits until it has said text, in whatever line.
+// awaitSaid waits until the server's log contains text.
 func (s *server) awaitSaid(t *testing.T, text string) {
 	t.Helper()
-	harness.Eventually(t, s.name+" saying "+text, func() bool { return strings.Contains(s.Log(), text) })
+	harness.Eventually(t, fmt.Sprintf("%q in the log of %s", text, s.name), func() bool {
+		return strings.Contains(s.Log(), text)
+	})
 }
 
-// metric is the value of a metric without labels.
+// metric returns the value of a metric without labels.
 func (s *server) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	value, ok := s.Metrics(t)[name]
@@ -81,12 +82,11 @@ func (s *server) metric(t *testing.T, name string) float64 {
 	return value
 }
 
-// quiet is for how long no span must have come for all to have come: the
-// Events of controllers that have much to do are late.
+// quiet is the time without new spans after which all have arrived. Events of busy controllers are
+// late.
 const quiet = 6 * time.Second
 
-// calm waits until nothing is open, everything was sent that may be, and nothing
-// comes any more.
+// calm waits until no more spans arrive, no trace is open, and the leader's outbox is empty.
 func calm(t *testing.T, servers ...*server) {
 	t.Helper()
 	n, since := 0, time.Now()
@@ -101,7 +101,7 @@ func calm(t *testing.T, servers ...*server) {
 		return time.Since(since) > quiet
 	})
 	for _, s := range servers {
-		harness.Eventually(t, s.name+" having nothing left to do", func() bool {
+		harness.Eventually(t, "the end of all work of "+s.name, func() bool {
 			return s.metric(t, "lifeline_open_traces") == 0 &&
 				(s.metric(t, "lifeline_outbox_spans") == 0 || s.metric(t, "lifeline_leader") == 0)
 		})
@@ -111,5 +111,7 @@ func calm(t *testing.T, servers ...*server) {
 // eventually waits until a metric has the value.
 func eventually(t *testing.T, s *server, name string, value float64) {
 	t.Helper()
-	harness.Eventually(t, s.name+" having "+name, func() bool { return s.metric(t, name) == value })
+	harness.Eventually(t, fmt.Sprintf("%s=%v of %s", name, value, s.name), func() bool {
+		return s.metric(t, name) == value
+	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// TestShards: several servers divide the namespaces. One joins, one is stopped,
-// one is killed and comes back; together they send what one alone would have.
+// TestShards: several servers divide the namespaces. One joins, one is stopped, and one is killed
+// and restarted. Together they send the same spans as one server.
 func TestShards(t *testing.T) {
 	harness.Slow(t)
 	backend, undisturbed := collector(t), collector(t)
@@ -31,12 +31,12 @@ func TestShards(t *testing.T) {
 	began := time.Now()
 	c := join("c")
 	agree(t, 3, a, b, c)
-	t.Logf("c takes part %s after its start", time.Since(began).Round(time.Millisecond))
+	t.Logf("c is in the group %s after its start", time.Since(began).Round(time.Millisecond))
 	traffic.during(t, turns)
 	undisturbedYet := collect(backend, of("shards"))
 	again, shared := undisturbedYet.repeats()
 	if again+shared > 0 {
-		t.Errorf("%d spans came again and %d from two shards, with nobody killed", again, shared)
+		t.Errorf("%d repeated spans and %d from two shards before any kill or stop, want none", again, shared)
 	}
 	objects := map[string]float64{}
 	for _, s := range []*server{reference, a, b, c} {
@@ -47,7 +47,7 @@ func TestShards(t *testing.T) {
 	began = time.Now()
 	a.Stop(t)
 	t.Logf(
-		"a has handed over and ended %s after it was asked to, at %s",
+		"a has handed over and ended %s after the stop signal, at %s",
 		time.Since(began).Round(time.Millisecond),
 		clock(time.Now()),
 	)
@@ -55,7 +55,7 @@ func TestShards(t *testing.T) {
 	traffic.during(t, turns)
 	again, shared = collect(backend, of("shards")).repeats()
 	if again+shared > 0 {
-		t.Errorf("%d spans came again and %d from two shards, after one was stopped", again, shared)
+		t.Errorf("%d repeated spans and %d from two shards after the stop of one, want none", again, shared)
 	}
 
 	t.Logf("b is killed at %s", clock(time.Now()))
@@ -65,7 +65,8 @@ func TestShards(t *testing.T) {
 	b.begin(t)
 	b.AwaitReady(t)
 	agree(t, 2, b, c)
-	t.Logf("b takes part again %s after its start, at %s", time.Since(began).Round(time.Millisecond), clock(time.Now()))
+	t.Logf("b is in the group again %s after its start, at %s",
+		time.Since(began).Round(time.Millisecond), clock(time.Now()))
 	traffic.during(t, turns)
 	traffic.settle(t)
 	calm(t, reference, b, c)
@@ -73,7 +74,7 @@ func TestShards(t *testing.T) {
 	compare(t, collect(undisturbed, of("shards")), collect(backend, of("shards")))
 }
 
-// agree waits until the servers work by the same table of so many members.
+// agree waits until the servers use the same shard table with that number of members.
 func agree(t *testing.T, members float64, servers ...*server) {
 	t.Helper()
 	for {

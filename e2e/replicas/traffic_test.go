@@ -23,7 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/scenario"
 )
 
-// traffic is changes that go on in several namespaces.
+// traffic makes continuous changes in several namespaces.
 type traffic struct {
 	namespaces []string
 	client     kubernetes.Interface
@@ -46,7 +46,7 @@ func client(t *testing.T) kubernetes.Interface {
 	return c
 }
 
-// newTraffic makes so many namespaces with a Deployment in each.
+// newTraffic creates n namespaces with a Deployment in each.
 func newTraffic(t *testing.T, prefix string, n int) *traffic {
 	t.Helper()
 	tr := &traffic{client: client(t)}
@@ -69,7 +69,7 @@ func newTraffic(t *testing.T, prefix string, n int) *traffic {
 	return tr
 }
 
-// start changes something in one namespace after the other, until end.
+// start makes changes in one namespace after the other until end is called.
 func (tr *traffic) start(t *testing.T, every time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -92,8 +92,8 @@ func (tr *traffic) start(t *testing.T, every time.Duration) {
 	t.Cleanup(tr.end)
 }
 
-// change is the n-th: mostly a rollout, sometimes another scale, a Pod that is
-// deleted, or an object of cluster scope.
+// change makes the n-th change: mostly a rollout, sometimes a scale, the deletion of a Pod, or the
+// creation of a ClusterRole.
 func (tr *traffic) change(ctx context.Context, n int) error {
 	ns := tr.namespaces[n%len(tr.namespaces)]
 	patch := map[string]any{
@@ -139,7 +139,7 @@ func (tr *traffic) deletePod(ctx context.Context, ns string) error {
 	return nil
 }
 
-// unlessGone passes on an error, unless it says that the object went by itself.
+// unlessGone returns err, or nil if the object was not found.
 func unlessGone(err error) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -147,19 +147,20 @@ func unlessGone(err error) error {
 	return nil
 }
 
-// during lets the traffic go on for so many changes.
+// during waits for n more changes.
 func (tr *traffic) during(t *testing.T, n int64) {
 	t.Helper()
 	until := tr.changes.Load() + n
-	harness.Eventually(t, "traffic", func() bool { return tr.changes.Load() >= until })
+	harness.Eventually(t, "more changes", func() bool { return tr.changes.Load() >= until })
 }
 
-// end stops the traffic, and waits until what it has begun is over.
+// end stops the traffic, and waits for a running change.
 func (tr *traffic) end() {
 	tr.stop()
 	tr.done.Wait()
 }
 
+// settle stops the traffic, and waits until all rollouts are complete.
 func (tr *traffic) settle(t *testing.T) {
 	t.Helper()
 	tr.end()

@@ -30,24 +30,24 @@ import (
 // attackEnv multiplies the inputs of TestAttack.
 const attackEnv = "LIFELINE_ATTACK"
 
-// attack is a run of TestAttack: what was sent, and the answers to it.
+// attack is one run of TestAttack.
 type attack struct {
 	*receiving
 	object  metav1.ObjectMeta
 	mu      sync.Mutex
-	answers map[string]map[string]int // by target
+	answers map[string]map[string]int // counts by target and response
 }
 
-// TestAttack sends damaged, forged and hostile input to each port of a server and
-// kills it meanwhile. The server answers each input, stays bounded, and traces an
-// honest change as if nothing had happened.
+// TestAttack sends damaged, forged and hostile input to each port of a server, and kills it in
+// between. The server responds to each input, stays within its limits, and still traces an honest
+// change.
 func TestAttack(t *testing.T) {
 	harness.Slow(t)
 	scale := 1
 	if text := os.Getenv(attackEnv); text != "" {
 		var err error
 		if scale, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("%s: %v", attackEnv, err)
+			t.Fatalf("environment variable %s is not a number: %v", attackEnv, err)
 		}
 	}
 	a := &attack{receiving: receive(t), answers: map[string]map[string]int{}}
@@ -81,8 +81,7 @@ func TestAttack(t *testing.T) {
 	t.Logf("memory at most %d MiB; killed %d times", most, scale)
 }
 
-// count notes an answer. A server that fails, or a connection that ends without
-// an answer, is a fault.
+// count counts a response. It reports a server error, and a connection closed without response.
 func (a *attack) count(t *testing.T, target, answer string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,11 +90,12 @@ func (a *attack) count(t *testing.T, target, answer string) {
 	}
 	a.answers[target][answer]++
 	if code, _, _ := strings.Cut(answer, " "); len(code) != 3 || code[0] == '5' && !again(answer) {
-		t.Errorf("%s answers %q", target, answer)
+		t.Errorf("%s: got %q, want a response without a server error", target, answer)
 	}
 }
 
-// workers send to one receiver at a time. The audit webhook reads few batches at once.
+// workers is the number of concurrent senders to a receiver. The audit webhook reads only a few
+// batches at once.
 const workers = 4
 
 // inputs sends n inputs to each receiver and to the API.
@@ -104,7 +104,7 @@ func (a *attack) inputs(t *testing.T, n int) {
 	var all sync.WaitGroup
 	for _, w := range a.ways {
 		valid := a.valid(t, w)
-		for worker := range workers { // a receiver answers once it has stored its input
+		for worker := range workers { // one would be slow, as a receiver stores input before its response
 			all.Go(func() {
 				random := rand.New(rand.NewPCG(seed, uint64(worker)))
 				c := w.client()
@@ -130,7 +130,7 @@ func (a *attack) inputs(t *testing.T, n int) {
 	all.Wait()
 }
 
-// patiently sends again as long as the answer asks for it.
+// patiently sends a body, with up to 99 retries if the response asks for them.
 func (a *attack) patiently(t *testing.T, w way, c *sender, body []byte, header map[string]string) string {
 	answer := ""
 	for range 100 {
@@ -145,7 +145,7 @@ func (a *attack) patiently(t *testing.T, w way, c *sender, body []byte, header m
 	return answer
 }
 
-// valid are messages that a receiver takes, with hostile content.
+// valid returns messages that a receiver accepts, with hostile content.
 func (a *attack) valid(t *testing.T, w way) [][]byte {
 	t.Helper()
 	out := [][]byte{w.good}
@@ -159,7 +159,7 @@ func (a *attack) valid(t *testing.T, w way) [][]byte {
 	return out
 }
 
-// hostileTimes are now, and times that no honest sender has.
+// hostileTimes returns the current time, and times that an honest sender does not have.
 func hostileTimes() []time.Time {
 	now := time.Now().UTC()
 	out := []time.Time{now, now.Add(11 * time.Minute), now.Add(-365 * 24 * time.Hour)}
@@ -172,7 +172,7 @@ func hostileTimes() []time.Time {
 // attacker is the user of each forged event.
 const attacker = "attacker@example.com"
 
-// event is an audit event that gives the attacker's name to an object's version.
+// event returns an audit event with the attacker as the author of the object's version.
 func (a *attack) event(at time.Time) []byte {
 	text, err := json.Marshal(map[string]any{
 		"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "items": []any{
@@ -206,7 +206,7 @@ func (a *attack) event(at time.Time) []byte {
 	return text
 }
 
-// span claims to be of the object.
+// span returns an export request with a forged span of the object.
 func (a *attack) span(t *testing.T, at time.Time) []byte {
 	t.Helper()
 	doc := ptrace.NewTraces()
@@ -230,7 +230,7 @@ func (a *attack) span(t *testing.T, at time.Time) []byte {
 	return raw
 }
 
-// damaged is a message with up to three faults; one in four has none.
+// damaged returns a message with up to three random faults; one in four has none.
 func damaged(random *rand.Rand, message []byte) []byte {
 	out := bytes.Clone(message)
 	for range random.IntN(4) {
@@ -292,7 +292,9 @@ func (a *attack) ask(ctx context.Context, random *rand.Rand) string {
 	if random.IntN(3) == 0 {
 		path += url.PathEscape(values[random.IntN(len(values))])
 	}
-	method := []string{http.MethodGet, http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}[random.IntN(5)]
+	method := []string{
+		http.MethodGet, http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions,
+	}[random.IntN(5)]
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+a.APIAddress()+path+"?"+query.Encode(), http.NoBody)
@@ -303,11 +305,11 @@ func (a *attack) ask(ctx context.Context, random *rand.Rand) string {
 	if err != nil {
 		return err.Error()
 	}
-	_ = res.Body.Close() // a stream has no end
+	_ = res.Body.Close() // not read, because a stream does not end
 	return strconv.Itoa(res.StatusCode)
 }
 
-// flood sends requests with many spans each, of traces that nobody knows.
+// flood sends requests with many spans of unknown traces.
 func (a *attack) flood(t *testing.T, requests, spans int) {
 	t.Helper()
 	w := a.ways[0]
@@ -345,7 +347,7 @@ func flooding(t *testing.T, request, spans int) []byte {
 	return raw
 }
 
-// kill ends the server while inputs come.
+// kill kills the server while it receives input, and restarts it.
 func (a *attack) kill(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -368,8 +370,8 @@ func (a *attack) kill(t *testing.T) {
 	a.locate(t)
 }
 
-// lasting checks what the attack left: no time of the future, no forged user who
-// looks authentic, and an honest change that is traced.
+// lasting checks the server after the attack. It traces an honest change. Stored spans have no time
+// in the future, no control characters, and no forged user that looks authentic.
 func (a *attack) lasting(t *testing.T, ns string) {
 	t.Helper()
 	bench.MustKubectl(t, "", "-n", ns, "create", "deployment", "after", "--image=app:1")
@@ -378,20 +380,20 @@ func (a *attack) lasting(t *testing.T, ns string) {
 	for _, sum := range a.List(t, url.Values{}) {
 		for _, s := range a.Trace(t, sum.TraceID).Spans {
 			if s.Start.After(ahead) || s.End.After(ahead) || s.Start.Before(time.Now().Add(-24*time.Hour)) {
-				t.Errorf("trace %s has a span %q of %s to %s", sum.TraceID, s.Name, s.Start, s.End)
+				t.Errorf("trace %s has a span %q with impossible times: %s to %s", sum.TraceID, s.Name, s.Start, s.End)
 			}
 			if s.Attributes["lifeline.actor.user"] == attacker &&
 				s.Attributes["lifeline.actor.user_source"] != "audit_unauthenticated" {
-				t.Errorf("trace %s names the attacker as if it were known: %v", sum.TraceID, s.Attributes)
+				t.Errorf("trace %s has the attacker as an authentic user: %v", sum.TraceID, s.Attributes)
 			}
 			if strings.ContainsAny(s.Name, "\x00\x1b\u202e") {
-				t.Errorf("trace %s has a span %q", sum.TraceID, s.Name)
+				t.Errorf("trace %s has a span with control characters in its name: %q", sum.TraceID, s.Name)
 			}
 		}
 	}
 	for _, fault := range []string{"panic", "goroutine ", "damaged"} {
 		if strings.Contains(a.Log(), fault) {
-			t.Errorf("the log holds %q", fault)
+			t.Errorf("the log contains %q", fault)
 		}
 	}
 }

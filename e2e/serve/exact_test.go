@@ -11,9 +11,9 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// exact checks that the backend has what the store has, to the last attribute
-// and nanosecond. A store holds the latest version of a span and the backend
-// the one that was sent, which is the same: a span is sent when it is over.
+// exact checks that the backend's traces are identical to the store's, to the last attribute and
+// nanosecond. The store has the latest version of a span, and the backend the sent one. They are
+// the same, because a span is sent after its end.
 func exact(t *testing.T, stored, sent map[string]*harness.Trace) {
 	t.Helper()
 	bad := 0
@@ -40,7 +40,7 @@ func exact(t *testing.T, stored, sent map[string]*harness.Trace) {
 	}
 }
 
-// replayed tells what the starts of a server cost.
+// replayed logs the number of replayed observations at the starts of a server.
 func replayed(t *testing.T, s *harness.Server) {
 	t.Helper()
 	starts, most, total := 0, 0.0, 0.0

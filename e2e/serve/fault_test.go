@@ -22,7 +22,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
-// create makes a Deployment and waits until it has arrived.
+// create creates a Deployment, and waits until its rollout is complete.
 func create(t *testing.T, ns, name string) {
 	t.Helper()
 	w := &work{Interface: client(t), namespace: ns}
@@ -38,7 +38,7 @@ func create(t *testing.T, ns, name string) {
 	}
 }
 
-// created is what a server has of that.
+// created is the outline of the trace of that.
 const created = `reconcile Deployment web converged
   reconcile ReplicaSet web-A converged (owner)
     reconcile Pod web-A-* converged (owner)
@@ -57,7 +57,8 @@ func expect(t *testing.T, s *harness.Server, ns, name string) {
 	}
 }
 
-// What happens before, while and after the API server is away is all there.
+// TestOutlivesTheAPIServer: after a restart or crash of the API server, the traces of changes
+// before and after are complete.
 func TestOutlivesTheAPIServer(t *testing.T) {
 	harness.Slow(t)
 	for name, crash := range map[string]bool{"restart": false, "crash": true} {
@@ -88,8 +89,8 @@ func restartAPI(t *testing.T, crash bool) {
 	}
 }
 
-// While the API server is away what is stored can be read, so the server stays
-// ready, and says what is wrong.
+// TestTellsThatTheAPIServerIsAway: without the API server, stored traces can still be read. The
+// server stays ready, and its readiness response has the problem.
 func TestTellsThatTheAPIServerIsAway(t *testing.T) {
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
@@ -100,26 +101,26 @@ func TestTellsThatTheAPIServerIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	const away = "~ API server: not reached for "
-	harness.Eventually(t, "it saying that the API server is away", func() bool {
+	harness.Eventually(t, "a readiness response with the missing API server", func() bool {
 		ready, said := s.Readiness(t)
 		if !ready {
-			t.Fatalf("it is not ready: %s", said)
+			t.Fatalf("the server is not ready: %s", said)
 		}
 		return strings.Contains(said, away)
 	})
 	if n := len(s.Traces(t, ns)); n == 0 {
-		t.Error("what is stored cannot be read")
+		t.Error("the stored traces cannot be read")
 	}
 	restartAPI(t, false)
-	harness.Eventually(t, "it saying so no more", func() bool {
+	harness.Eventually(t, "a readiness response without problems", func() bool {
 		ready, said := s.Readiness(t)
 		return ready && !strings.Contains(said, away)
 	})
 	s.Stop(t)
 }
 
-// TestTellsThatTheAPIServerHangs: an API server that keeps its connections and
-// answers nothing shows after ten seconds, and an idle one never does.
+// TestTellsThatTheAPIServerHangs: the readiness response reports a hanging API server, with open
+// connections but without responses, within ten seconds. It never reports an idle one.
 func TestTellsThatTheAPIServerHangs(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
@@ -134,7 +135,7 @@ func TestTellsThatTheAPIServerHangs(t *testing.T) {
 	}
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(250 * time.Millisecond) {
 		if says() {
-			t.Fatal("an idle API server counts as away")
+			t.Fatal("an idle API server is reported as not reached")
 		}
 	}
 	if err := bench.Pause(lab.APIServer); err != nil {
@@ -143,16 +144,16 @@ func TestTellsThatTheAPIServerHangs(t *testing.T) {
 	resume := sync.OnceValue(func() error { return bench.Resume(lab.APIServer) })
 	t.Cleanup(func() { _ = resume() })
 	began := time.Now()
-	harness.Eventually(t, "it saying that the API server is away", says)
+	harness.Eventually(t, "a readiness response with the hanging API server", says)
 	took := time.Since(began)
-	t.Logf("it said so after %v", took)
-	if took > 11*time.Second { // one for the machine
-		t.Errorf("it said so after %v, want 10 s at most", took)
+	t.Logf("the hanging API server was reported after %v", took)
+	if took > 11*time.Second { // one second of tolerance for a busy machine
+		t.Errorf("the hanging API server was reported after %v, want 10 s at most", took)
 	}
 	if err := resume(); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "it saying so no more", func() bool { return !says() })
+	harness.Eventually(t, "a readiness response without problems", func() bool { return !says() })
 	create(t, ns, "after")
 	expect(t, s, ns, "after")
 	s.Stop(t)
@@ -167,10 +168,10 @@ func TestWaitsForTheAPIServer(t *testing.T) {
 	s.Begin(t)
 	line := s.AwaitLog(t, "cannot ask the API server which cluster it is yet")
 	if line.Level() != "WARN" || !strings.Contains(line.Field("error"), "refused") {
-		t.Errorf("it says %v", line)
+		t.Errorf("the log line is %v, want a warning with the refused connection", line)
 	}
 	if s.Ready(t) {
-		t.Error("it says that it is ready")
+		t.Error("the server is ready before it has reached the API server")
 	}
 	restartAPI(t, false)
 	s.AwaitReady(t)
@@ -179,8 +180,8 @@ func TestWaitsForTheAPIServer(t *testing.T) {
 	s.Stop(t)
 }
 
-// A trace that is under way when the server stops goes on after its start, and
-// is sent once.
+// TestStoppedInTheMiddle: a trace that is open at a stop of the server continues after the restart,
+// and is sent once.
 func TestStoppedInTheMiddle(t *testing.T) {
 	ns := bench.Namespace(t)
 	backend := harness.NewBackend(t)
@@ -208,11 +209,11 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	s.AwaitIdle(t)
 	got := s.Traces(t, ns)
 	if len(got) != 1 || got[id] == nil {
-		t.Errorf("it has traces %v, want %s alone", harness.IDs(got), id)
+		t.Errorf("the server has traces %v, want only %s", harness.IDs(got), id)
 	}
 	once, repeated := backend.Once(t, inTraces(got))
 	if repeated > 0 {
-		t.Errorf("%d spans were sent again", repeated)
+		t.Errorf("%d spans were sent more than once", repeated)
 	}
 	sent := map[string]*harness.Trace{}
 	for _, tr := range harness.Group(once) {
@@ -221,8 +222,8 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	exact(t, got, sent)
 }
 
-// A store that is damaged is set aside, which is said, and what is under way
-// comes up again.
+// TestDamagedStore: the server sets a damaged store aside, and logs that. An open trace continues
+// in the new store.
 func TestDamagedStore(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
@@ -246,16 +247,17 @@ func TestDamagedStore(t *testing.T) {
 	s.Start(t)
 	line := s.AwaitLog(t, "the store was damaged")
 	if _, err := os.Stat(line.Field("setAside")); err != nil {
-		t.Errorf("it names %q: %v", line.Field("setAside"), err)
+		t.Errorf("the log line names %q as the damaged store: %v", line.Field("setAside"), err)
 	}
 	tr := s.TraceOf(t, ns, "web")
 	if len(open) != 1 || tr.ID != open[0].TraceID || tr.Spans[0].Outcome() != "converged" {
-		t.Errorf("trace %s came up again as %s %s, before %v", tr.ID, tr.Spans[0].Name, tr.Spans[0].Outcome(), open)
+		t.Errorf("the trace is now %s: %s %s; want the converged one of %v",
+			tr.ID, tr.Spans[0].Name, tr.Spans[0].Outcome(), open)
 	}
 }
 
-// A store that is lost while the server runs is noticed within ten seconds. What
-// was open is stored again, without a restart, and outlives a crash.
+// TestLostStore: the server detects the loss of its store within ten seconds. It stores open traces
+// again without a restart, and they survive a crash.
 func TestLostStore(t *testing.T) {
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
@@ -281,7 +283,9 @@ func TestLostStore(t *testing.T) {
 		{"was replaced", func(path string) error {
 			return errors.Join(os.WriteFile(path+".new", []byte("garbage"), 0o600), os.Rename(path+".new", path))
 		}},
-		{"was overwritten", func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("garbage!"), 4096), 0o600) }},
+		{"was overwritten", func(path string) error {
+			return os.WriteFile(path, bytes.Repeat([]byte("garbage!"), 4096), 0o600)
+		}},
 	} {
 		path := database(t, s.Dir)
 		lines, began := len(s.Lines()), time.Now()
@@ -289,7 +293,7 @@ func TestLostStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		var line harness.LogLine
-		harness.Eventually(t, "the log naming the store that "+fault.what, func() bool {
+		harness.Eventually(t, "a log line about the store that "+fault.what, func() bool {
 			for _, l := range s.Lines()[lines:] {
 				if strings.Contains(l.Message(), "the store was lost") {
 					line = l
@@ -298,11 +302,11 @@ func TestLostStore(t *testing.T) {
 			return line != nil
 		})
 		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("it was noticed after %s", took)
+			t.Errorf("a store that %s was detected after %s, want at most 10 s", fault.what, took)
 		}
 		if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) ||
 			!strings.Contains(line.Field("error"), path) {
-			t.Errorf("a store that %s: it says %v", fault.what, line)
+			t.Errorf("a store that %s: the log line is %v, want an error with the reason and path", fault.what, line)
 		}
 		if aside := line.Field("setAside"); aside != "" {
 			if _, err := os.Stat(aside); err != nil {
@@ -311,7 +315,7 @@ func TestLostStore(t *testing.T) {
 		}
 		s.AwaitReady(t)
 		if _, said := s.Readiness(t); !strings.Contains(said, fault.what) {
-			t.Errorf("readiness does not mention it: %s", said)
+			t.Errorf("the readiness response does not have %q: %s", fault.what, said)
 		}
 		harness.Eventually(t, "the open trace in the new store", func() bool {
 			got := s.List(t, map[string][]string{"namespace": {ns}})
@@ -319,19 +323,19 @@ func TestLostStore(t *testing.T) {
 		})
 	}
 	if got := s.Metrics(t)["lifeline_stores_lost_total"]; got != 5 {
-		t.Errorf("%v lost stores are counted, want 5", got)
+		t.Errorf("the metric counts %v lost stores, want 5", got)
 	}
 	s.Kill(t)
 	s.Start(t)
 	expect(t, s, ns, "web")
 	s.AwaitIdle(t)
 	if got := s.Traces(t, ns); len(got) != 1 || got[open[0].TraceID] == nil {
-		t.Errorf("it has traces %v, want %s alone", harness.IDs(got), open[0].TraceID)
+		t.Errorf("the server has traces %v, want only %s", harness.IDs(got), open[0].TraceID)
 	}
 	s.Stop(t)
 }
 
-// database is the path of the only database in a data directory.
+// database returns the path of the only database in a data directory.
 func database(t *testing.T, dir string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*", "lifeline.db"))
@@ -358,7 +362,8 @@ func damage(t *testing.T, dir string) {
 	}
 }
 
-// A disk that is full costs nothing but time.
+// TestFullDisk: with a full disk, the server is not ready, and logs why. After the disk has space
+// again, all traces are complete.
 func TestFullDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: a small disk needs root to be mounted")
@@ -385,10 +390,10 @@ func TestFullDisk(t *testing.T) {
 	}
 	line := s.AwaitLog(t, "cannot store what was seen")
 	if !strings.Contains(line.Field("do"), "make room on the disk") {
-		t.Errorf("it says %v", line)
+		t.Errorf("the log line is %v, want one with the remedy", line)
 	}
 	if s.Ready(t) {
-		t.Error("it says that it is ready while its disk is full")
+		t.Error("the server is ready while its disk is full")
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		if err := w.arrive(t.Context(), name); err != nil {
@@ -402,14 +407,14 @@ func TestFullDisk(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		tr := s.TraceOf(t, ns, name)
 		if pods := len(tr.Find("reconcile Pod", "")); pods != 2 || tr.Spans[0].Outcome() != "converged" {
-			t.Errorf("trace of %s has %d Pods and is %s", name, pods, tr.Spans[0].Outcome())
+			t.Errorf("the trace of %s has %d Pods and is %s, want 2 and converged", name, pods, tr.Spans[0].Outcome())
 		}
 	}
 	s.Stop(t)
 }
 
-// TestFullDiskAndAuditWebhook: a server whose disk is full refuses audit batches at
-// once and counts none as taken; the API server sends them again, and none is lost.
+// TestFullDiskAndAuditWebhook: with a full disk, the server refuses audit batches at once, and
+// counts none as accepted. The API server retries, and no event is lost.
 func TestFullDiskAndAuditWebhook(t *testing.T) {
 	harness.Slow(t)
 	if os.Getuid() != 0 {
@@ -437,7 +442,10 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	const written, refused = `lifeline_audit_events_total{what="write"}`, `lifeline_audit_events_total{what="refused 429"}`
+	const (
+		written = `lifeline_audit_events_total{what="write"}`
+		refused = `lifeline_audit_events_total{what="refused 429"}`
+	)
 	create(t, ns, "first")
 	harness.Eventually(t, "audit events", func() bool { return s.Metrics(t)[written] > 0 })
 
@@ -456,11 +464,11 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 	}
 	harness.Eventually(t, "refused batches", func() bool { fill(t, filler+"2"); return s.Metrics(t)[refused] > 0 })
 	before, began := s.Metrics(t), time.Now()
-	// Held requests would not be answered in this time.
+	// The API server would not send these if the server delayed its responses.
 	harness.Eventually(t, "more refused batches", func() bool { return s.Metrics(t)[refused] > before[refused]+2 })
 	t.Logf("three more batches were refused within %v", time.Since(began))
 	if after := s.Metrics(t)[written]; after != before[written] {
-		t.Errorf("%v writes count as taken while nothing can be stored", after-before[written])
+		t.Errorf("%v writes are counted as accepted while the disk is full", after-before[written])
 	}
 	for _, name := range names {
 		if err := w.arrive(t.Context(), name); err != nil {
@@ -485,7 +493,7 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 	s.Stop(t)
 }
 
-// fill writes until there is no room.
+// fill writes a file until the disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)

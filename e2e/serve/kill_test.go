@@ -12,19 +12,19 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// seed makes the moments of the kills and the order of the work repeatable.
+// seed is the seed of the random times of kills and of the random work.
 const seed = 20
 
-// A server that is killed again and again while much goes on ends up with the
-// same traces as one that watched undisturbed: in its store and at the backend.
+// TestKilledDuringRollouts: a server is killed many times during many changes. In the end it has
+// the same traces as an undisturbed server, both in its store and at the backend.
 func TestKilledDuringRollouts(t *testing.T) {
 	kills, deployments, rollouts := 50, 20, 10
 	if testing.Short() {
 		kills, deployments, rollouts = 8, 5, 4
 	}
 	ns := bench.Namespace(t)
-	// What settles is what was quiet for longer than a busy machine pauses: two
-	// observers that look at different moments else part over what comes then.
+	// settle must be longer than the pauses of a busy machine. Otherwise a late event may be in a
+	// trace for one server, and too late for the other.
 	const settle = 5 * time.Second
 	patient := fmt.Sprintf("engine: {settle: %s}\n", settle)
 	reference := bench.Server(t, harness.ServerOptions{Config: patient})
@@ -42,7 +42,8 @@ func TestKilledDuringRollouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf(
-		"%d rollouts and %d other changes in %s; killed %d times, %d of them before it was ready; longest without watches %s",
+		"%d rollouts and %d other changes in %s; killed %d times, %d of them before readiness; "+
+			"longest time without watches %s",
 		w.done.Load(),
 		w.others.Load(),
 		time.Since(began).Round(time.Second),
@@ -68,28 +69,29 @@ func TestKilledDuringRollouts(t *testing.T) {
 	replayed(t, victim)
 }
 
-// killer kills a server at random moments, and starts it again.
+// killer kills a server at random times, and restarts it.
 type killer struct {
 	server  *harness.Server
 	backend *harness.Backend
 	random  *rand.Rand
-	// least is how often at least.
+	// least is the minimum number of kills.
 	least int
 
-	// kills is how often it was, early how often before it was ready.
+	// kills counts the kills, and early those before the server was ready.
 	kills, early int
-	// longest is how long at most the server could see nothing.
+	// longest is the longest time in which the server had no watches.
 	longest time.Duration
 }
 
-// until kills until done says how the work went, and the server was killed
-// often enough. A third of the time the backend is away, and some of it refuses.
+// until kills the server until done has the result of the work, and at least least times. It
+// returns that result. The backend is down for a quarter of the kills, and refuses spans for an
+// eighth.
 func (k *killer) until(t *testing.T, done <-chan error) error {
 	t.Helper()
 	var err error
 	seeing := time.Now()
 	for working, unready := true, 0; working || k.kills < k.least; {
-		if unready == 2 { // on a busy machine it would never get anywhere
+		if unready == 2 { // else the server may never become ready on a busy machine
 			k.server.AwaitReady(t)
 		}
 		timer := time.NewTimer(k.between(40*time.Millisecond, 3500*time.Millisecond))
@@ -125,7 +127,7 @@ func (k *killer) until(t *testing.T, done <-chan error) error {
 	return err
 }
 
-// disturb makes the backend go and come.
+// disturb stops and starts the backend, or its refusals, depending on the number of kills.
 func (k *killer) disturb(t *testing.T) {
 	t.Helper()
 	switch k.kills {
@@ -144,7 +146,7 @@ func (k *killer) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(k.random.Int64N(int64(most-least)))
 }
 
-// calm waits until nothing goes on in the namespace any more.
+// calm waits until all work in the namespace has ended.
 func calm(t *testing.T, ns string) {
 	t.Helper()
 	bench.Oracle(t, ns)

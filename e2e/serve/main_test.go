@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serve holds the end-to-end tests of `lifeline serve`: a real control
-// plane with fake nodes, and every kind of fault around it.
+// Package serve tests `lifeline serve` on a real control plane with fake nodes, with many kinds of
+// faults.
 package serve
 
 import (
@@ -15,7 +15,7 @@ import (
 // bench is the cluster that all tests of this package share.
 var bench *harness.Bench
 
-// auditPolicy is the lab's own, and who reads Secrets.
+// auditPolicy is the lab's policy with reads of Secrets in addition.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy

@@ -28,10 +28,10 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// account is the ServiceAccount that lifeline rbac makes.
+// account is the ServiceAccount in the output of lifeline rbac.
 const account = "lifeline"
 
-// granted applies what lifeline rbac prints for a namespace of its own.
+// granted applies the output of lifeline rbac for a new namespace, and returns that.
 func granted(t *testing.T) (namespace string) {
 	t.Helper()
 	namespace = bench.Namespace(t)
@@ -40,7 +40,7 @@ func granted(t *testing.T) (namespace string) {
 		t.Fatalf("lifeline rbac: %d\n%s", r.Code, r.Stderr)
 	}
 	bench.MustKubectl(t, r.Stdout, "apply", "-f", "-")
-	t.Cleanup(func() { // what is not in the namespace
+	t.Cleanup(func() { // for the objects outside the namespace
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_, _ = bench.RunKubectl(
@@ -56,7 +56,7 @@ func granted(t *testing.T) (namespace string) {
 	return namespace
 }
 
-// token is one for the account.
+// token returns a new token of the account.
 func token(t *testing.T, namespace string, lives time.Duration) string {
 	t.Helper()
 	seconds := int64(lives.Seconds())
@@ -74,7 +74,7 @@ func token(t *testing.T, namespace string, lives time.Duration) string {
 	return r.Status.Token
 }
 
-// identity is who a kubeconfig is for: change gives every user its credentials.
+// identity returns a kubeconfig with other credentials: change sets those of every user in it.
 func identity(t *testing.T, change func(*clientcmdapi.AuthInfo)) string {
 	t.Helper()
 	return bench.KubeconfigWith(t, func(c *harness.Config) {
@@ -85,8 +85,8 @@ func identity(t *testing.T, change func(*clientcmdapi.AuthInfo)) string {
 	})
 }
 
-// With the rights that lifeline rbac prints a server sees everything, asks for
-// nothing that it may not have, reads no Secret and writes nothing.
+// TestRights: with the rights of lifeline rbac, a server sees all objects and sends no forbidden
+// request. It reads no Secret and writes nothing.
 func TestRights(t *testing.T) {
 	own := granted(t)
 	bearer := token(t, own, time.Hour)
@@ -101,17 +101,17 @@ func TestRights(t *testing.T) {
 	s.Stop(t)
 	for _, l := range s.Lines() {
 		if l.Level() != "INFO" || strings.Contains(strings.ToLower(l.Message()), "permitted") {
-			t.Errorf("it says %v", l)
+			t.Errorf("the server logged a problem: %v", l)
 		}
 	}
 	if strings.Contains(strings.ToLower(s.Log()), "forbidden") {
-		t.Error("something was forbidden")
+		t.Error("a request of the server was forbidden")
 	}
 	requests(t, "system:serviceaccount:"+own+":"+account)
 }
 
-// requests checks the API server's log, which has every write and every read of
-// Secrets, for those of a user: there are none.
+// requests checks that the API server's audit log has no request of a user. The log has all writes,
+// and all reads of Secrets.
 func requests(t *testing.T, user string) {
 	t.Helper()
 	f, err := os.Open(bench.AuditLog())
@@ -144,16 +144,17 @@ func requests(t *testing.T, user string) {
 			secrets++
 		}
 		if e.User.Username == user {
-			t.Errorf("%s asked: %s %s", user, e.Verb, e.RequestURI)
+			t.Errorf("%s sent a write or a read of Secrets: %s %s", user, e.Verb, e.RequestURI)
 		}
 	}
 	t.Logf("%d requests in the log, %d of them about Secrets, none of %s", all, secrets, user)
 	if all == 0 {
-		t.Error("the log is empty")
+		t.Error("the audit log is empty")
 	}
 }
 
-// TestNoRights: without any right to watch, the server ends with one sentence.
+// TestNoRights: without the right to watch anything, the server ends with an error that names the
+// remedy.
 func TestNoRights(t *testing.T) {
 	own := bench.Namespace(t)
 	nobody := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: own}}
@@ -173,15 +174,15 @@ func TestNoRights(t *testing.T) {
 	r := s.Ended(t)
 	if r.Code != 1 || !strings.Contains(r.Stderr, "nothing may be watched: give ") ||
 		!strings.Contains(r.Stderr, "`lifeline rbac`") {
-		t.Errorf("exit code %d: %s", r.Code, r.Stderr)
+		t.Errorf("exit code %d, want 1 and an error with `lifeline rbac`: %s", r.Code, r.Stderr)
 	}
 	if strings.Contains(s.Log(), "watching the cluster") {
-		t.Errorf("it claims to watch:\n%s", s.Log())
+		t.Errorf("the log says that the server watches the cluster:\n%s", s.Log())
 	}
 }
 
-// A token that is replaced on disk is taken up: the server outlives the one that
-// it began with.
+// TestCredentialsRenewed: the server uses a token that is replaced on disk, and survives the end of
+// its first token.
 func TestCredentialsRenewed(t *testing.T) {
 	harness.Slow(t)
 	own := granted(t)
@@ -204,7 +205,7 @@ func TestCredentialsRenewed(t *testing.T) {
 	create(t, ns, "before")
 	expect(t, s, ns, "before")
 
-	// Every token of an account ends with it; a new account has new ones.
+	// The deletion of an account invalidates its tokens.
 	accounts := client(t).CoreV1().ServiceAccounts(own)
 	if err := accounts.Delete(t.Context(), account, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -213,7 +214,7 @@ func TestCredentialsRenewed(t *testing.T) {
 	if _, err := accounts.Create(t.Context(), anew, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	restartAPI(t, false) // ends every watch that the old one began
+	restartAPI(t, false) // ends the watches with the old token
 	create(t, ns, "between")
 	s.AwaitLog(t, "does not accept the credentials")
 	write(token(t, own, time.Hour))
@@ -223,8 +224,8 @@ func TestCredentialsRenewed(t *testing.T) {
 	s.Stop(t)
 }
 
-// A client certificate that is replaced on disk is taken up once the one that
-// the server began with has expired.
+// TestCertificateRenewed: the server uses a client certificate that is replaced on disk after the
+// first has expired.
 func TestCertificateRenewed(t *testing.T) {
 	harness.Slow(t)
 	dir := t.TempDir()
@@ -237,7 +238,7 @@ func TestCertificateRenewed(t *testing.T) {
 	ns := bench.Namespace(t)
 	create(t, ns, "before")
 	expect(t, s, ns, "before")
-	harness.Eventually(t, "the certificate having expired", func() bool { return time.Now().After(expires) })
+	harness.Eventually(t, "the end of the certificate's validity", func() bool { return time.Now().After(expires) })
 	restartAPI(t, true)
 	create(t, ns, "between")
 	s.AwaitLog(t, "does not accept the credentials")
@@ -248,8 +249,8 @@ func TestCertificateRenewed(t *testing.T) {
 	s.Stop(t)
 }
 
-// certificate writes one of an administrator, signed by the cluster's authority,
-// and returns when it expires.
+// certificate writes a client certificate of an administrator, signed by the cluster's authority,
+// and its key. It returns the time of its expiry.
 func certificate(t *testing.T, certFile, keyFile string, lives time.Duration) time.Time {
 	t.Helper()
 	authority, err := tls.LoadX509KeyPair(
@@ -277,7 +278,9 @@ func certificate(t *testing.T, certFile, keyFile string, lives time.Duration) ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+	for file, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: private},
+	} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}

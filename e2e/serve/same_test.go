@@ -22,24 +22,25 @@ const (
 	eventSource            = "event"
 )
 
-// slack is how much sooner, or after a second has ended how much later, two
-// observers on a busy machine may see the same.
+// slack is the tolerated difference between the arrivals of one event at two servers on a busy
+// machine.
 const slack = 3 * time.Second
 
-// comparison holds what one server has against a reference.
+// comparison compares the traces of a server with those of a reference.
 type comparison struct {
 	t testing.TB
-	// away is for how long at most the server was without its watches.
+	// away is the longest time in which the server had no watches.
 	away time.Duration
 
-	// tardy are the messages of Events that nobody can place, see tardy.
+	// tardy are the messages of late Events to ignore; see the function tardy.
 	tardy map[string]bool
 
 	traces, spans, amended, same, later, looser int
-	// bad is how much was wrong, of which only the first is shown.
+	// bad counts the differences.
 	bad int
 }
 
+// shown limits the reported differences.
 const shown = 40
 
 func (c *comparison) wrong(format string, args ...any) {
@@ -49,7 +50,7 @@ func (c *comparison) wrong(format string, args ...any) {
 	}
 }
 
-// compare checks that got has the traces of want, and no other.
+// compare checks that got has the traces of want and no others.
 func (c *comparison) compare(want, got map[string]*harness.Trace) {
 	c.t.Helper()
 	for _, id := range harness.IDs(want) {
@@ -69,7 +70,8 @@ func (c *comparison) compare(want, got map[string]*harness.Trace) {
 		}
 	}
 	c.t.Logf(
-		"%d traces, %d spans, %d amendments of either: times the same %d, arrivals later or sooner %d, by the object instead of an arrival or the reverse %d; wrong %d",
+		"%d traces, %d spans, %d amendments of both: equal times %d, different arrivals %d, "+
+			"times from the object instead of an arrival or the reverse %d; wrong %d",
 		c.traces,
 		c.spans,
 		c.amended,
@@ -80,7 +82,7 @@ func (c *comparison) compare(want, got map[string]*harness.Trace) {
 	)
 }
 
-// outline is a trace for a person.
+// outline returns a trace in readable form.
 func outline(tr *harness.Trace) string {
 	return harness.Names{}.Outline(tr)
 }
@@ -103,9 +105,8 @@ func (c *comparison) trace(want, got *harness.Trace) {
 	}
 }
 
-// unamended are the spans of a trace by ID, with what its amendments tell where
-// it would be told had it been known in time: whether a trace was handed on
-// before the last Events came is for each server's machine to decide.
+// unamended returns the spans of a trace by ID, with the Events of its amendments on the amended
+// spans. Whether a late Event is in an amendment depends on the speed of the machine.
 func (c *comparison) unamended(tr *harness.Trace) map[string]*harness.Span {
 	spans := byID(tr)
 	for id, s := range spans {
@@ -123,7 +124,7 @@ func (c *comparison) unamended(tr *harness.Trace) map[string]*harness.Span {
 	return spans
 }
 
-// differ tells the lines that only one of two has, by span.
+// differ returns the lines that only one of both has, by span; "" if there are none.
 func differ(want, got map[string][]string) string {
 	var out strings.Builder
 	all := maps.Clone(want)
@@ -143,7 +144,7 @@ func differ(want, got map[string][]string) string {
 	return out.String()
 }
 
-// without are the lines of a that b has not, or not so often.
+// without returns the lines of a that are not in b, or less often.
 func without(a, b []string) []string {
 	left := slices.Clone(b)
 	var out []string
@@ -165,9 +166,9 @@ func byID(tr *harness.Trace) map[string]*harness.Span {
 	return out
 }
 
-// tardy are the messages of the Events that the cluster stored so long after
-// what they tell that their traces may have been handed on and forgotten. A
-// controller writes Events one by one: on a busy machine they wait for it.
+// tardy returns the messages of Events that the cluster stored late, when their traces may have
+// been finished and removed. A controller writes Events one by one, and on a busy machine they
+// wait.
 func tardy(t *testing.T, ns string, settle time.Duration) map[string]bool {
 	t.Helper()
 	list, err := client(t).CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{})
@@ -182,7 +183,7 @@ func tardy(t *testing.T, ns string, settle time.Duration) map[string]bool {
 			continue
 		}
 		most = max(most, lag)
-		if lag >= settle-time.Second || e.Count > 1 { // a count says nothing of each
+		if lag >= settle-time.Second || e.Count > 1 { // the lag of a repeated Event is unknown
 			out[e.Message] = true
 		}
 	}
@@ -190,8 +191,8 @@ func tardy(t *testing.T, ns string, settle time.Duration) map[string]bool {
 	return out
 }
 
-// facts are what must be the same of spans, one text for each by ID, but for
-// tardy Events.
+// facts returns the properties of spans that must be equal, as lines by ID. It leaves out tardy
+// Events.
 func facts(spans map[string]*harness.Span, tardy map[string]bool) map[string][]string {
 	out := map[string][]string{}
 	for id, s := range spans {
@@ -223,8 +224,9 @@ func facts(spans map[string]*harness.Span, tardy map[string]bool) map[string][]s
 	return out
 }
 
-// time compares one boundary. What is no arrival is the same; an arrival may be
-// later where the server was away, and then it may know the second alone.
+// time compares the start or end of a span. The time of an arrival may be later if the server was
+// down, or be replaced by the object's time, with a precision of a second. Other times must be
+// equal.
 func (c *comparison) time(s *harness.Span, which string, want, got time.Time, wantBy, gotBy string) {
 	c.t.Helper()
 	diff := got.Sub(want)
@@ -234,14 +236,14 @@ func (c *comparison) time(s *harness.Span, which string, want, got time.Time, wa
 		c.same++
 		return
 	case wantBy == eventSource && gotBy == eventSource:
-		// What a message says of a duration, counted back from an arrival.
+		// The duration in a message, subtracted from the time of an arrival.
 		c.later++
 		ok = diff.Abs() < time.Second+slack
 	case wantBy == watchSource && gotBy == watchSource:
 		c.later++
 		ok = diff > -slack && diff < c.away+slack
 	case wantBy == watchSource && gotBy == objectSource:
-		// The beginning of the second in which it was.
+		// The object's time is the start of the second.
 		c.looser++
 		ok = diff <= 0 && diff > -time.Second-slack
 	case wantBy == objectSource && gotBy == watchSource:

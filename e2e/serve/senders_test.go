@@ -26,32 +26,31 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// receiving is a server that takes what others send, each way.
+// receiving is a server with all of its receivers open.
 type receiving struct {
 	*harness.Server
 	ways []way
 }
 
-// way is one by which something is sent to a server.
+// way is a receiver of a server, and the way to send to it.
 type way struct {
 	name, over, address string
-	// path and contentType are those of a good request, and header what else it has.
+	// path and contentType are those of a good request.
 	path, contentType string
-	// frame makes a body of a message.
+	// frame returns the body for a message, compressed if packed.
 	frame func(message []byte, packed bool) []byte
-	// good is a message that is taken, bad one that is none.
+	// good is a valid message, bad an invalid one.
 	good, bad []byte
-	// client speaks the protocol.
+	// client returns a client of the protocol.
 	client func() *sender
-	// fine is the answer to a good request; large, malformed and foreign are those
-	// to a body that is too large, to one that cannot be read, and to another content
-	// type.
+	// fine is the response to a good request. large, malformed and foreign are those to a body
+	// above the size limit, an invalid body, and another content type.
 	fine, large, malformed, foreign string
-	// slow is how many slow senders there are: fewer than connections are taken.
+	// slow is the number of slow senders, below the receiver's limit of connections.
 	slow int
 }
 
-// receive starts a server with all ways of sending open.
+// receive starts a server with all receivers open.
 func receive(t *testing.T) *receiving {
 	t.Helper()
 	r := &receiving{Server: bench.Server(t, harness.ServerOptions{Config: `receivers:
@@ -106,16 +105,16 @@ func receive(t *testing.T) *receiving {
 	return r
 }
 
-// locate finds the addresses of the present process.
+// locate reads the addresses of the running process from its log.
 func (r *receiving) locate(t *testing.T) {
 	t.Helper()
 	for i := range r.ways {
 		w := &r.ways[i]
-		harness.Eventually(t, "receiving over "+w.name, func() bool {
+		harness.Eventually(t, "the address of "+w.name, func() bool {
 			for _, l := range r.Lines() {
 				if l.Message() == "OTLP is received" && l.Field("over") == w.over ||
 					l.Message() == "audit events are received" && w.over == "" {
-					w.address = l.Field("address") // the last line counts
+					w.address = l.Field("address") // the last line is that of the running process
 				}
 			}
 			return w.address != ""
@@ -123,7 +122,7 @@ func (r *receiving) locate(t *testing.T) {
 	}
 }
 
-// spans is an export of one span.
+// spans returns an export request with one span.
 func spans(t *testing.T) []byte {
 	t.Helper()
 	doc := ptrace.NewTraces()
@@ -142,7 +141,7 @@ func spans(t *testing.T) []byte {
 	return raw
 }
 
-// framed is a message as gRPC sends it.
+// framed returns a message with the frame of gRPC.
 func framed(message []byte, packed bool) []byte {
 	head := make([]byte, 5)
 	if packed {
@@ -160,17 +159,17 @@ func zipped(text []byte) []byte {
 	return out.Bytes()
 }
 
-// sender is a client with connections of its own, which close closes whatever goes
-// on.
+// sender is a client with separate connections. close closes them, even during a request.
 type sender struct {
 	http.Client
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-// client1 speaks HTTP/1.1, client2 HTTP/2 without TLS.
+// client1 returns a client of HTTP/1.1.
 func client1() *sender { return newSender((*http.Protocols).SetHTTP1) }
 
+// client2 returns a client of HTTP/2 without TLS.
 func client2() *sender { return newSender((*http.Protocols).SetUnencryptedHTTP2) }
 
 func newSender(speak func(*http.Protocols, bool)) *sender {
@@ -198,8 +197,8 @@ func (s *sender) close() {
 	}
 }
 
-// send sends a body and returns the answer: the status, and gRPC's where there is
-// one; or what went wrong with the connection.
+// send sends a body. It returns the status of the response, with that of gRPC if present, or the
+// error of the connection.
 func (w way) send(ctx context.Context, c *sender, body io.Reader, header map[string]string) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+w.address+w.path, body)
 	if err != nil {
@@ -227,7 +226,7 @@ func (w way) send(ctx context.Context, c *sender, body io.Reader, header map[str
 	return status
 }
 
-// packed says that a body is compressed.
+// packed returns the header of a compressed body.
 func (w way) packed() map[string]string {
 	if w.contentType == "application/grpc" {
 		return map[string]string{"Grpc-Encoding": "gzip"}
@@ -235,17 +234,17 @@ func (w way) packed() map[string]string {
 	return map[string]string{"Content-Encoding": "gzip"}
 }
 
-// taken reports whether an answer says that all was taken, and again whether it
-// asks to come again.
+// taken reports whether a response means success.
 func taken(answer string) bool { return answer == "200" || answer == "200 grpc 0" }
 
+// again reports whether a response asks for a retry.
 func again(answer string) bool { return answer == "429" || answer == "503" || answer == "200 grpc 14" }
 
-// patient is for how long a sender of OpenTelemetry's tries.
+// patient is the time of OpenTelemetry's exporters for retries.
 const patient = time.Minute
 
-// serves sends as a component does, which comes again when it is asked to, and
-// returns how long that took.
+// serves sends a good message like a component, with retries, and returns the time until its
+// success.
 func (w way) serves(t *testing.T) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
@@ -260,12 +259,12 @@ func (w way) serves(t *testing.T) time.Duration {
 			return time.Since(began)
 		case again(answer) && ctx.Err() == nil:
 			select {
-			case <-time.After(time.Second): // as the answer asks
+			case <-time.After(time.Second): // the pause in the response
 			case <-ctx.Done():
 			}
 		default:
 			t.Errorf(
-				"%s: a good sender is not served within %s: %s",
+				"%s: a good message is not accepted after %s: %s",
 				w.name,
 				time.Since(began).Round(time.Millisecond),
 				answer,
@@ -275,7 +274,7 @@ func (w way) serves(t *testing.T) time.Duration {
 	}
 }
 
-// level is what a process holds.
+// level is the number of goroutines and open files of a process.
 type level struct{ goroutines, files float64 }
 
 func (r *receiving) level(t *testing.T) level {
@@ -284,7 +283,7 @@ func (r *receiving) level(t *testing.T) level {
 	return level{m["go_goroutines"], m["process_open_fds"]}
 }
 
-// peak is the most memory that the process has had since the last forget, in MiB.
+// peak returns the process's peak of memory since the last forget, in MiB.
 func (r *receiving) peak(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
@@ -300,10 +299,11 @@ func (r *receiving) peak(t *testing.T) int {
 			return n >> 10
 		}
 	}
-	t.Fatal("the process does not say how much memory it had")
+	t.Fatalf("/proc/%d/status has no line VmHWM", r.PID())
 	return 0
 }
 
+// forget resets the peak of memory.
 func (r *receiving) forget(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", r.PID()), []byte("5"), 0o600); err != nil {
@@ -311,33 +311,32 @@ func (r *receiving) forget(t *testing.T) {
 	}
 }
 
-// spare is how much more of each may be in use: the runtime's own, and idle
-// connections.
+// spare is the tolerated increase of each number, for Go's runtime and idle connections.
 const spare = 8
 
-// returns waits until the process holds no more than before.
+// returns waits until the process is back at the level before.
 func (r *receiving) returns(t *testing.T, before level) {
 	t.Helper()
 	var now level
-	harness.Eventually(t, fmt.Sprintf("goroutines and files being back at %+v", before), func() bool {
+	harness.Eventually(t, fmt.Sprintf("goroutines and files back at %+v", before), func() bool {
 		now = r.level(t)
 		return now.goroutines <= before.goroutines+spare && now.files <= before.files+spare
 	})
 	t.Logf("goroutines and files: %+v before, %+v after", before, now)
 }
 
-// costs is how many MiB one bad request may take: a batch of the audit log of the
-// largest size that is taken, and as much again while its buffer grows.
+// costs is the tolerated memory of one bad request in MiB: that of the largest accepted audit
+// batch, and the same again while its buffer grows.
 const costs = 80
 
-// TestBadSenders: what is too large, damaged, or nothing that belongs here gets the
-// answer that says so, costs little, and disturbs nobody.
+// TestBadSenders: a large, damaged or foreign message gets the right error response. It costs
+// little memory, and does not disturb other senders.
 func TestBadSenders(t *testing.T) {
 	r := receive(t)
 	defer r.Stop(t)
 	const huge = 100 << 20
 	for _, w := range r.ways {
-		w.serves(t) // and what is made once is made
+		w.serves(t) // so that one-time allocations are in the level before
 	}
 	before := r.level(t)
 	zeros := make([]byte, huge)
@@ -347,15 +346,35 @@ func TestBadSenders(t *testing.T) {
 			header map[string]string
 			want   string
 		}{
-			"100 MB":           {func() io.Reader { return bytes.NewReader(w.frame(zeros, false)) }, nil, w.large},
-			"100 MB, unsized":  {func() io.Reader { return struct{ io.Reader }{bytes.NewReader(w.frame(zeros, false))} }, nil, w.large},
-			"100 MB, packed":   {func() io.Reader { return bytes.NewReader(w.frame(zeros, true)) }, w.packed(), w.large},
-			"damaged":          {func() io.Reader { return bytes.NewReader(w.frame(w.bad, false)) }, nil, w.malformed},
-			"damaged, packed":  {func() io.Reader { return bytes.NewReader(w.frame(w.bad, true)) }, w.packed(), w.malformed},
-			"another type":     {func() io.Reader { return bytes.NewReader(w.frame(w.good, false)) }, map[string]string{"Content-Type": "text/plain"}, w.foreign},
-			"no type":          {func() io.Reader { return bytes.NewReader(w.frame(w.good, false)) }, map[string]string{"Content-Type": ""}, w.foreign},
-			"good, packed":     {func() io.Reader { return bytes.NewReader(w.frame(w.good, true)) }, w.packed(), w.fine},
-			"another protocol": {func() io.Reader { return strings.NewReader("\x00\x00\x00\x00\x20hello") }, nil, w.malformed},
+			"100 MB": {
+				func() io.Reader { return bytes.NewReader(w.frame(zeros, false)) }, nil, w.large,
+			},
+			"100 MB, unsized": {
+				func() io.Reader { return struct{ io.Reader }{bytes.NewReader(w.frame(zeros, false))} }, nil, w.large,
+			},
+			"100 MB, packed": {
+				func() io.Reader { return bytes.NewReader(w.frame(zeros, true)) }, w.packed(), w.large,
+			},
+			"damaged": {
+				func() io.Reader { return bytes.NewReader(w.frame(w.bad, false)) }, nil, w.malformed,
+			},
+			"damaged, packed": {
+				func() io.Reader { return bytes.NewReader(w.frame(w.bad, true)) }, w.packed(), w.malformed,
+			},
+			"another type": {
+				func() io.Reader { return bytes.NewReader(w.frame(w.good, false)) },
+				map[string]string{"Content-Type": "text/plain"}, w.foreign,
+			},
+			"no type": {
+				func() io.Reader { return bytes.NewReader(w.frame(w.good, false)) },
+				map[string]string{"Content-Type": ""}, w.foreign,
+			},
+			"good, packed": {
+				func() io.Reader { return bytes.NewReader(w.frame(w.good, true)) }, w.packed(), w.fine,
+			},
+			"another protocol": {
+				func() io.Reader { return strings.NewReader("\x00\x00\x00\x00\x20hello") }, nil, w.malformed,
+			},
 		} {
 			t.Run(w.name+"/"+name, func(t *testing.T) {
 				r.forget(t)
@@ -365,13 +384,14 @@ func TestBadSenders(t *testing.T) {
 				answer := w.send(t.Context(), c, tc.body(), tc.header)
 				most := r.peak(t)
 				t.Logf("%s; memory %d MiB, at most %d MiB", answer, base, most)
-				// Where the other side does not read on, HTTP/1.1 may lose its answer.
+				// If the server stops reading, the response of HTTP/1.1 may be lost.
 				if answer != tc.want &&
-					!(tc.want == "413" && strings.Contains(answer, "connection reset") || strings.Contains(answer, "broken pipe")) {
+					!(tc.want == "413" && strings.Contains(answer, "connection reset") ||
+						strings.Contains(answer, "broken pipe")) {
 					t.Errorf("got %s, want %s", answer, tc.want)
 				}
 				if most-base > costs {
-					t.Errorf("it took %d MiB of memory, at most %d were to be expected", most-base, costs)
+					t.Errorf("the request took %d MiB of memory, want at most %d", most-base, costs)
 				}
 			})
 		}
@@ -380,8 +400,8 @@ func TestBadSenders(t *testing.T) {
 	r.returns(t, before)
 }
 
-// TestSlowSenders: senders that begin a request and never end it are cut off;
-// meanwhile those who send as they should are served.
+// TestSlowSenders: the server cuts off senders with endless requests. Meanwhile it serves good
+// senders.
 func TestSlowSenders(t *testing.T) {
 	harness.Slow(t)
 	r := receive(t)
@@ -414,7 +434,7 @@ func TestSlowSenders(t *testing.T) {
 				}
 				harness.Eventually(
 					t,
-					"slow senders",
+					"the connections of the slow senders",
 					func() bool { return r.level(t).files >= before.files+float64(w.slow)/2 },
 				)
 				var worst time.Duration
@@ -427,9 +447,9 @@ func TestSlowSenders(t *testing.T) {
 						}
 					}
 				}
-				harness.Eventually(t, "slow senders being cut off", func() bool { return cut.Load() >= int64(w.slow) })
+				harness.Eventually(t, "the end of the slow senders", func() bool { return cut.Load() >= int64(w.slow) })
 				t.Logf(
-					"the others were served within %s; memory at most %d MiB; %d slow ones cut off: %v",
+					"the good senders were served within %s; memory at most %d MiB; %d slow senders cut off: %v",
 					worst.Round(time.Millisecond),
 					r.peak(t),
 					cut.Load(),
@@ -443,7 +463,7 @@ func TestSlowSenders(t *testing.T) {
 	}
 }
 
-// slowHeader begins a request and goes on with a byte now and then.
+// slowHeader sends the start of a request's header, and then a byte at a time.
 func slowHeader(ctx context.Context, w way) string {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.address)
 	if err != nil {
@@ -458,8 +478,8 @@ func slowHeader(ctx context.Context, w way) string {
 	return "closed"
 }
 
-// drip writes a beginning and then a byte now and then, until the other side
-// closes the connection.
+// drip writes the start, and then a byte at a time, until the server closes the connection or ctx
+// ends.
 func drip(ctx context.Context, conn net.Conn, begin []byte) {
 	if _, err := conn.Write(begin); err != nil {
 		return
@@ -485,10 +505,10 @@ func drip(ctx context.Context, conn net.Conn, begin []byte) {
 	}
 }
 
-// dripEvery is how often a slow sender sends a byte.
+// dripEvery is the time between the bytes of a slow sender.
 const dripEvery = 500 * time.Millisecond
 
-// slowBody sends a request whose body comes a byte now and then.
+// slowBody sends a request with its body a byte at a time, and returns the response.
 func slowBody(ctx context.Context, w way) string {
 	body, in := io.Pipe()
 	ended := make(chan struct{})

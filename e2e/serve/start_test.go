@@ -14,7 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// refused starts a server that ends by itself, and returns what it said.
+// refused starts a server that must fail, and returns its standard error.
 func refused(t *testing.T, s *harness.Server) string {
 	t.Helper()
 	s.Begin(t)
@@ -41,29 +41,29 @@ func TestCannotStart(t *testing.T) {
 		want    []string
 	}{
 		"port in use": {
-			"the field and the address are named",
+			"the error has the field and the address",
 			harness.ServerOptions{Args: []string{"--api-address", taken.Addr().String()}},
 			[]string{"api.address", taken.Addr().String(), "in use"},
 		},
 		"open API": {
-			"the field and what to set are named", harness.ServerOptions{Args: []string{"--api-address", ":0"}},
+			"the error has the field and the remedy", harness.ServerOptions{Args: []string{"--api-address", ":0"}},
 			[]string{"api.address", "api.tls", "api.insecure"},
 		},
 		"telemetry's port in use": {
-			"the field and the address are named",
+			"the error has the field and the address",
 			harness.ServerOptions{Args: []string{"--telemetry-address", taken.Addr().String()}},
 			[]string{"telemetry.address", taken.Addr().String(), "in use"},
 		},
 		"unknown field": {
-			"the field, the file and the line are named", harness.ServerOptions{Config: "engine: {setle: 3s}\n"},
+			"the error has the field, the file and the line", harness.ServerOptions{Config: "engine: {setle: 3s}\n"},
 			[]string{"setle", "lifeline.yaml:4"},
 		},
 		"value that is not allowed": {
-			"the field is named", harness.ServerOptions{Config: "sampling: {ratePerMillion: 2000000}\n"},
+			"the error has the field", harness.ServerOptions{Config: "sampling: {ratePerMillion: 2000000}\n"},
 			[]string{"sampling.ratePerMillion"},
 		},
 		"directory that is a file": {
-			"dataDir is named", harness.ServerOptions{Dir: file}, []string{"dataDir", file},
+			"the error has dataDir and the path", harness.ServerOptions{Dir: file}, []string{"dataDir", file},
 		},
 	}
 	for name, tt := range tests {
@@ -71,7 +71,7 @@ func TestCannotStart(t *testing.T) {
 			said := refused(t, bench.Server(t, tt.options))
 			for _, want := range tt.want {
 				if !strings.Contains(said, want) {
-					t.Errorf("%q is not in what it said: %s\n%s", want, tt.reason, said)
+					t.Errorf("%s: want %q in:\n%s", tt.reason, want, said)
 				}
 			}
 		})
@@ -80,9 +80,9 @@ func TestCannotStart(t *testing.T) {
 
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
-	if os.Getuid() == 0 { // whom permissions do not stop
+	if os.Getuid() == 0 { // permissions do not stop root
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
-			t.Skip("SKIP: cannot mount a disk that is read-only:", err)
+			t.Skip("SKIP: cannot mount a read-only disk:", err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	} else if err := os.Chmod(dir, 0o500); err != nil {
@@ -93,7 +93,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		bench.Server(t, harness.ServerOptions{Dir: dir}),
 	); !strings.Contains(said, dir) ||
 		!strings.Contains(said, "dataDir") {
-		t.Errorf("it does not name the directory and dataDir:\n%s", said)
+		t.Errorf("the error does not have the folder and dataDir:\n%s", said)
 	}
 }
 
@@ -102,13 +102,13 @@ func TestSecondServerOnOneDirectory(t *testing.T) {
 	first.Start(t)
 	said := refused(t, bench.Server(t, harness.ServerOptions{Dir: first.Dir}))
 	if !strings.Contains(said, "another lifeline serve has this store") || !strings.Contains(said, first.Dir) {
-		t.Errorf("it does not say that another has the store:\n%s", said)
+		t.Errorf("the error does not have the other server and the folder:\n%s", said)
 	}
 	first.Stop(t)
 }
 
-// A configuration that is wrong changes nothing, and one that is right takes
-// effect: with a rate of 0 nothing new is kept.
+// TestReload: an invalid configuration changes nothing, and a valid one takes effect. With a
+// sampling rate of 0, no new trace is stored.
 func TestReload(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
@@ -121,13 +121,13 @@ func TestReload(t *testing.T) {
 	s.Signal(t, syscall.SIGHUP)
 	line := s.AwaitLog(t, "cannot reload the configuration, the old one stays")
 	if line.Level() != "ERROR" || !strings.Contains(line.Message(), "sampling.ratePerMillion") {
-		t.Errorf("it says %v", line)
+		t.Errorf("the log line is %v, want an error with sampling.ratePerMillion", line)
 	}
 	s.Configure(t, "watch: {exclude: [configmaps]}\n")
 	s.Signal(t, syscall.SIGHUP)
 	s.AwaitLog(t, "changes what needs a restart of the server: watch.exclude")
 	if got := reloads(t, s); got["taken"] != 0 || got["refused"] < 2 {
-		t.Errorf("reloads counted: %v", got)
+		t.Errorf("the metric counts reloads %v, want none taken and at least 2 refused", got)
 	}
 	create(t, ns, "between")
 	s.TraceOf(t, ns, "between")
@@ -141,24 +141,25 @@ func TestReload(t *testing.T) {
 		line.Field("changed"),
 		"sampling.ratePerMillion",
 	) {
-		t.Errorf("it says %v", line)
+		t.Errorf("the log line is %v, want sampling.ratePerMillion in changed", line)
 	}
 	create(t, ns, "after")
-	harness.Eventually(t, "a trace being left out", func() bool {
+	harness.Eventually(t, "a trace that is not sampled", func() bool {
 		return s.Metrics(t)["lifeline_traces_sampled_out_total"] > 0
 	})
 	s.AwaitIdle(t)
 	for _, tr := range s.Traces(t, ns) {
 		if tr.Spans[0].Object() == "after" {
-			t.Errorf("with a rate of 0 this was kept:\n%s", outline(tr))
+			t.Errorf("with a sampling rate of 0, this trace is stored:\n%s", outline(tr))
 		}
 	}
 	if got := reloads(t, s); got["taken"] != 1 {
-		t.Errorf("reloads counted: %v", got)
+		t.Errorf("the metric counts reloads %v, want 1 taken", got)
 	}
 	s.Stop(t)
 }
 
+// reloads returns the number of reloads by result.
 func reloads(t *testing.T, s *harness.Server) map[string]float64 {
 	t.Helper()
 	out := map[string]float64{}
@@ -170,10 +171,11 @@ func reloads(t *testing.T, s *harness.Server) map[string]float64 {
 	return out
 }
 
-// A client of the stream that never reads is cut off, and holds up nobody.
+// TestClientThatNeverReads: the server cuts off a client of its stream that never reads. It does
+// not delay the server.
 func TestClientThatNeverReads(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIP in short mode: it takes much to fill the buffers of a connection")
+		t.Skip("SKIP in short mode: filling the buffers of a connection takes long")
 	}
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
@@ -183,7 +185,7 @@ func TestClientThatNeverReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	// A small window fills early.
+	// A small buffer is full earlier.
 	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil { //nolint:forcetypeassert // tcp
 		t.Fatal(err)
 	}
@@ -195,7 +197,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	if err := w.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "the client being cut off", func() bool {
+	harness.Eventually(t, "a stream cut in the server's metrics", func() bool {
 		return s.Metrics(t)["lifeline_api_streams_cut_total"] == 1
 	})
 	t.Logf("cut off after at most %s", time.Since(began).Round(time.Second))

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// client is a client of the cluster that is not slowed down.
+// client returns a client of the cluster with a high rate limit.
 func client(t testing.TB) kubernetes.Interface {
 	t.Helper()
 	conf, err := clientcmd.BuildConfigFromFlags("", bench.Kubeconfig())
@@ -37,7 +37,7 @@ func client(t testing.TB) kubernetes.Interface {
 	return c
 }
 
-// deployment is one whose Pods are up in a second.
+// deployment returns a Deployment whose Pods start and stop within a second.
 func deployment(name string, replicas int32) *appsv1.Deployment {
 	labels, grace := map[string]string{"app": name}, int64(1)
 	return &appsv1.Deployment{
@@ -56,20 +56,20 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-// work is many changes of Deployments in one namespace.
+// work makes many changes of Deployments in one namespace.
 type work struct {
 	kubernetes.Interface
 	namespace string
-	// deployments is how many there are, rollouts how many each has; atOnce
-	// are changed at the same time.
+	// deployments is the number of Deployments, rollouts that of the rollouts of each, and atOnce
+	// that of concurrently changed Deployments.
 	deployments, rollouts, atOnce int
 	seed                          uint64
 
-	// done is how many rollouts there were, others how many further changes.
+	// done counts the rollouts so far, and others the further changes.
 	done, others atomic.Int64
 }
 
-// run does all of it, or stops at the first error.
+// run makes all changes. After an error, the other Deployments continue; run returns all errors.
 func (w *work) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	errs := make([]error, w.deployments)
@@ -85,8 +85,8 @@ func (w *work) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// one is the life of one Deployment: rollouts, some of which are waited for and
-// others replaced by the next; scales, a lost Pod, and for some a deletion.
+// one makes all changes of one Deployment: rollouts, scales, and deletions of a Pod. Some rollouts
+// complete, and others are superseded by the next. Some Deployments are deleted in the end.
 func (w *work) one(ctx context.Context, i int) error {
 	random := rand.New(rand.NewPCG(w.seed, uint64(i)))
 	name := fmt.Sprintf("d%02d", i)
@@ -181,11 +181,12 @@ func (w *work) arrive(ctx context.Context, name string) error {
 		},
 	)
 	if err != nil {
-		return fmt.Errorf("deployment %s has not arrived: %w", name, err)
+		return fmt.Errorf("rollout of deployment %s is not complete: %w", name, err)
 	}
 	return nil
 }
 
+// pause waits for d, or until ctx ends and returns its error.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// shows holds what a command prints, and how it ends, to its golden file.
+// shows compares the output and the exit code of a command with its golden file.
 func (s *story) shows(t *testing.T, name string, args ...string) {
 	t.Helper()
 	got := s.text(t, bench.Do(t, asking(s.server, args...)))
@@ -25,14 +25,14 @@ func (s *story) shows(t *testing.T, name string, args ...string) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatalf("%v (run with -update to write it)", err)
+		t.Fatalf("cannot read golden file (run with -update to write it): %v", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("lifeline %v: -want +got:\n%s", args, diff)
 	}
 }
 
-// A story is told by every command, while it goes on and at its end.
+// TestStory: each command has the right output at each step of a story.
 func TestStory(t *testing.T) {
 	s := begin(t)
 	s.shows(t, "ls-nothing", "ls", "-n", s.shop)
@@ -46,7 +46,7 @@ func TestStory(t *testing.T) {
 		"configmap",
 		"settings",
 		"--from-literal=colour=blue",
-	) // nobody reconciles it, so it is no change of its own
+	) // a ConfigMap has no controller, so this makes no trace
 	apply(t, deployment(s.shop, "web", "v2", 2, "pull: 1s"))
 	s.await(t, 1, 0)
 	s.shows(t, "trace-rollout", "trace", "deployment/web", "-n", s.shop)
@@ -84,7 +84,7 @@ func TestStory(t *testing.T) {
 		"",
 	)
 	s.shows(t, "ls-slow", "ls", "-A", "--slow=25s")
-	s.kubectl(t, s.pay, "delete", "deployment/api") // of several ReplicaSets any may go first
+	s.kubectl(t, s.pay, "delete", "deployment/api") // with one ReplicaSet, as the order of several is random
 	s.await(t, 1, 0)
 	s.shows(t, "trace-deleted", "trace", "deployments/api", "-n", s.pay)
 	s.shows(t, "trace-gone", "trace", "deployments/api", "-n", s.pay, "--direct")

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server holds the end-to-end tests of the commands that ask a
-// `lifeline serve`: ls, trace and watch, on a real control plane with fake
-// nodes.
+// Package server tests the commands that send requests to a `lifeline serve`: ls, trace and watch.
+// It uses a real control plane with fake nodes.
 package server
 
 import (
@@ -22,10 +21,10 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK}, &bench))
 }
 
-// serve starts a server once nothing of earlier tests is still going on.
+// serve starts a server after the namespaces of earlier tests are gone.
 func serve(t *testing.T, o harness.ServerOptions) *harness.Server {
 	t.Helper()
-	harness.Eventually(t, "the namespaces of other tests being gone", func() bool {
+	harness.Eventually(t, "the end of other tests' namespaces", func() bool {
 		return !strings.Contains(bench.MustKubectl(t, "", "get", "namespaces"), "Terminating")
 	})
 	s := bench.Server(t, o)
@@ -33,13 +32,13 @@ func serve(t *testing.T, o harness.ServerOptions) *harness.Server {
 	return s
 }
 
-// asking is a call that asks that server.
+// asking returns a call of a command with that server.
 func asking(s *harness.Server, args ...string) harness.Call {
 	return harness.Call{Args: args, Env: []string{"LIFELINE_SERVER=http://" + s.APIAddress()}}
 }
 
-// deployment is a Deployment that pulls its image each time; the notes say how
-// the fake kubelet behaves.
+// deployment returns the manifest of a Deployment that always pulls its image. The notes configure
+// the fake kubelet.
 func deployment(namespace, name, version string, replicas int, notes ...string) string {
 	annotations := "lab.lifeline.dev/stop: 1s"
 	for _, n := range notes {
@@ -68,12 +67,12 @@ spec:
 `, namespace, name, version, replicas, annotations)
 }
 
-// hasty makes a Deployment give up soon.
+// hasty returns a Deployment's manifest with a short progress deadline.
 func hasty(manifest string) string {
 	return strings.Replace(manifest, "progressDeadlineSeconds: 600", "progressDeadlineSeconds: 2", 1)
 }
 
-// apply applies a manifest without lifeline.
+// apply applies a manifest without lifeline run.
 func apply(t *testing.T, manifest string) {
 	t.Helper()
 	bench.MustKubectl(t, manifest, "apply", "-f", "-")

@@ -12,17 +12,16 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// plain replaces in what commands print all that differs between two runs of
-// the same story: IDs, times, lengths, shares, and the names that Kubernetes
-// makes up.
+// plain replaces the parts of a command's output that differ between two runs of a story: IDs,
+// times, lengths, shares, and generated names.
 type plain struct {
 	server     *harness.Server
 	namespaces map[string]string
-	// traces are the numbers of traces, in the order in which they began.
+	// traces has the number of each trace, in order of their starts.
 	traces map[string]int
 }
 
-// number gives the traces that are new numbers.
+// number assigns numbers to new traces.
 func (p *plain) number(t *testing.T) {
 	t.Helper()
 	all := p.server.List(t, nil)
@@ -40,22 +39,23 @@ var (
 	shares  = regexp.MustCompile(` \d+%`)
 	lengths = regexp.MustCompile(`(^|\s)\+?(~?\d+(\.\d+)?(ms|s)|~?\d+m\d*s?|<1m?s)(…?)([\s:]|$)`)
 	bars    = regexp.MustCompile(` *[▏▕▇]+`)
-	// paths are summed up: which part is the greatest is a matter of the day.
+	// paths matches critical paths. Their longest part differs between runs.
 	paths = regexp.MustCompile(`critical path: .*\n( {15}.*\n)*`)
-	// facts and more are what stands in further lines of a header where one is
-	// too narrow: that depends on how long lengths are.
+	// facts and more match the further lines of a header. Their number depends on the width of
+	// lengths.
 	facts = regexp.MustCompile(`\n {2}((?:trace|failed|waiting|converged|deleted|superseded|follows) )`)
 	more  = regexp.MustCompile(`\n {2}([\w"])`)
-	// components are cut where lengths are long.
+	// components matches names that are cut because of wide lengths.
 	components = regexp.MustCompile(`\b(deployment|replicaset)-con[a-z]*…`)
 	branches   = regexp.MustCompile(`^[ │├└─]*`)
 	blanks     = regexp.MustCompile(` {2,}`)
-	// slowest is what took longest, where the story sees to that.
+	// slowest matches the cell of the slowest work. It is kept only for the images in sure, whose
+	// slowest work is always the same.
 	slowest = regexp.MustCompile(`  (?:[^ \n]+ )+N%`)
 	sure    = regexp.MustCompile(`example/(?:api|slow):`)
 )
 
-// text is a result in plain text.
+// text returns a result in plain text.
 func (p *plain) text(t *testing.T, r harness.Result) string {
 	t.Helper()
 	out := r.Stdout

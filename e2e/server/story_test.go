@@ -10,16 +10,15 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// story is what happens in two namespaces, step by step, and what a server has
-// seen of it.
+// story is a series of changes in two namespaces, with a server that observes them.
 type story struct {
 	*plain
 	shop, pay string
-	// seen are how many traces there were at the last step.
+	// seen is the number of traces at the last step.
 	seen int
 }
 
-// begin starts a server before anything happens.
+// begin starts a server before the first change.
 func begin(t *testing.T) *story {
 	t.Helper()
 	s := &story{shop: bench.Namespace(t), pay: bench.Namespace(t)}
@@ -31,12 +30,11 @@ func begin(t *testing.T) *story {
 	return s
 }
 
-// await waits until the server has so many traces more, of which all have ended
-// but so many.
+// await waits until the server has that number of traces more, and exactly open traces are open.
 func (s *story) await(t *testing.T, more, open int) {
 	t.Helper()
 	s.seen += more
-	harness.Eventually(t, "the traces of what was done", func() bool {
+	harness.Eventually(t, "the traces of the changes", func() bool {
 		all := s.server.List(t, nil)
 		if len(all) > s.seen {
 			t.Fatalf("the server has %d traces, want %d: %+v", len(all), s.seen, all)
@@ -52,11 +50,11 @@ func (s *story) await(t *testing.T, more, open int) {
 	s.number(t)
 }
 
-// failing waits until a trace tells of a failure, and all that there is to tell of
-// it: a Deployment that gives up soon may do so before its Pod has come to a failure.
+// failing waits until an open trace has failed, with the Pod's reason and its backoff. A Deployment
+// with a short deadline may fail before its Pod.
 func (s *story) failing(t *testing.T) {
 	t.Helper()
-	harness.Eventually(t, "a trace that fails", func() bool {
+	harness.Eventually(t, "a failed open trace with backoff", func() bool {
 		return slices.ContainsFunc(s.server.List(t, nil), func(one harness.Summary) bool {
 			return one.Open && one.Outcome == "failed" && strings.Contains(one.Reason, "ImagePullBackOff") &&
 				len(s.server.Trace(t, one.TraceID).Find("backoff", "")) > 0
@@ -64,21 +62,21 @@ func (s *story) failing(t *testing.T) {
 	})
 }
 
-// slows waits until a span of that name is the slowest of the newest trace.
+// slows waits until the slowest work of the newest trace has that name.
 func (s *story) slows(t *testing.T, name string) {
 	t.Helper()
-	harness.Eventually(t, "the newest trace being slowest in "+name, func() bool {
+	harness.Eventually(t, name+" as the slowest work of the newest trace", func() bool {
 		return strings.HasPrefix(s.server.List(t, nil)[0].Slowest, name)
 	})
 }
 
-// kubectl changes something in a namespace.
+// kubectl runs kubectl in a namespace, and returns its output without surrounding blanks.
 func (s *story) kubectl(t *testing.T, namespace string, args ...string) string {
 	t.Helper()
 	return strings.TrimSpace(bench.MustKubectl(t, "", append([]string{"-n", namespace}, args...)...))
 }
 
-// newest is the ID of the newest trace but so many.
+// newest returns the ID of the newest trace, after skipping but newer ones.
 func (s *story) newest(t *testing.T, but int) string {
 	t.Helper()
 	return s.server.List(t, nil)[but].TraceID

@@ -10,7 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// interrupted ends an observer as Ctrl-C does.
+// interrupted ends a command as Ctrl-C does, and returns its result.
 func interrupted(t *testing.T, p *harness.Process) harness.Result {
 	t.Helper()
 	p.Signal(t, syscall.SIGINT)
@@ -22,15 +22,15 @@ func interrupted(t *testing.T, p *harness.Process) harness.Result {
 	return r
 }
 
-// created are how often each Deployment's creation is told, by its name, and
-// whether each told trace converged.
+// created returns the root and outcome of each trace in the output, by its object. It reports
+// objects with two traces.
 func created(t *testing.T, r harness.Result) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, tr := range harness.Parse(t, r).Traces {
 		root := tr.Spans[0]
 		if out[root.Object()] != "" {
-			t.Errorf("%s is told twice", root.Object())
+			t.Errorf("the output has two traces of %s", root.Object())
 		}
 		out[root.Object()] = root.Name + " " + root.Outcome()
 	}
@@ -39,8 +39,8 @@ func created(t *testing.T, r harness.Result) map[string]string {
 
 const converged = "reconcile Deployment converged"
 
-// What happens is shown while it happens and told once when it is over, also
-// if the server crashes and comes again in the middle.
+// TestWatchOutlivesTheServer: watch shows open traces live, and prints each finished trace once,
+// even across a crash and restart of the server.
 func TestWatchOutlivesTheServer(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
@@ -53,9 +53,9 @@ func TestWatchOutlivesTheServer(t *testing.T) {
 	}
 
 	apply(t, deployment(ns, "before", "v1", 1, "pull: 3s"))
-	tree.AwaitStderr(t, "sandbox before-") // it is not over yet
+	tree.AwaitStderr(t, "sandbox before-") // the rollout is not complete yet
 	if strings.Contains(tree.Stdout(), "before") {
-		t.Errorf("a rollout under way is on standard output:\n%s", tree.Stdout())
+		t.Errorf("an open trace is on standard output:\n%s", tree.Stdout())
 	}
 	tree.AwaitStdout(t, "reconcile Deployment "+ns+"/before   by kubectl   converged in ")
 	lines.AwaitStdout(t, `"stringValue":"before"`)
@@ -77,31 +77,31 @@ func TestWatchOutlivesTheServer(t *testing.T) {
 	for _, w := range both {
 		w.AwaitStdout(t, "after")
 	}
-	// What was over before the connection was there again is for ls to tell.
+	// A trace that finished without a connection may be missing here. It is in the output of ls.
 	want := map[string]string{"before": converged, "during": converged, "after": converged}
 	got := created(t, interrupted(t, lines))
 	delete(got, "down")
 	for name, what := range want {
 		if got[name] != what {
-			t.Errorf("%s is told as %q, want %q", name, got[name], what)
+			t.Errorf("the trace of %s is %q, want %q", name, got[name], what)
 		}
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		t.Errorf("also told: %v", got)
+		t.Errorf("the output has unexpected traces: %v", got)
 	}
 	if r := interrupted(t, tree); strings.Contains(r.Stdout, "waiting") {
-		t.Errorf("something is still open:\n%s", r.Stdout)
+		t.Errorf("the output has an open trace:\n%s", r.Stdout)
 	}
 	r := bench.Do(t, asking(s, "ls", "-n", ns))
 	for _, name := range []string{"before", "during", "down", "after"} {
 		if n := strings.Count(r.Stdout, "create Deployment "+name+" "); n != 1 {
-			t.Errorf("ls tells %d times of %s:\n%s%s", n, name, r.Stdout, r.Stderr)
+			t.Errorf("ls lists %d traces of %s, want 1:\n%s%s", n, name, r.Stdout, r.Stderr)
 		}
 	}
 }
 
-// Ctrl-C prints what is still open.
+// TestWatchIsLeft: on Ctrl-C, watch prints the open traces.
 func TestWatchIsLeft(t *testing.T) {
 	ns := bench.Namespace(t)
 	s := serve(t, harness.ServerOptions{})
@@ -110,16 +110,16 @@ func TestWatchIsLeft(t *testing.T) {
 	w := bench.Begin(t, asking(s, "watch", "deployment/slow", "-n", ns))
 	w.AwaitStderr(t, "sandbox slow-")
 	if r := interrupted(t, w); strings.Count(r.Stdout, "waiting for container slow to be ready") != 2 {
-		t.Errorf("what is open is not printed:\n%s\n%s", r.Stdout, r.Stderr)
+		t.Errorf("the open trace is not printed:\n%s\n%s", r.Stdout, r.Stderr)
 	}
 	w = bench.Begin(t, asking(s, "watch", "deployment/other", "-n", ns))
 	w.AwaitStderr(t, "; Ctrl-C ends it")
 	if r := interrupted(t, w); r.Stdout != "" {
-		t.Errorf("what does not touch the object is printed:\n%s", r.Stdout)
+		t.Errorf("a trace without the object is printed:\n%s", r.Stdout)
 	}
 }
 
-// Without a server the commands see for themselves, where they can.
+// TestNoServer: without a server, watch observes the cluster itself.
 func TestNoServer(t *testing.T) {
 	ns := bench.Namespace(t)
 	nobody := "LIFELINE_SERVER=http://" + harness.Free(t)
@@ -127,20 +127,21 @@ func TestNoServer(t *testing.T) {
 		app  string
 		call harness.Call
 	}{
-		"none wanted":     {"unwanted", harness.Call{Args: []string{"--server", ""}, Env: []string{nobody}}},
-		"directly":        {"direct", harness.Call{Args: []string{"--direct"}, Env: []string{nobody}}},
-		"nobody is named": {"unnamed", harness.Call{Env: []string{"LIFELINE_SERVER="}}},
+		"empty flag":     {"unwanted", harness.Call{Args: []string{"--server", ""}, Env: []string{nobody}}},
+		"direct":         {"direct", harness.Call{Args: []string{"--direct"}, Env: []string{nobody}}},
+		"empty variable": {"unnamed", harness.Call{Env: []string{"LIFELINE_SERVER="}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			call := tt.call
 			call.Args = append([]string{"watch", "-n", ns, "-o", "json"}, call.Args...)
 			p := bench.Begin(t, call)
-			// Where a server of another cluster is on this machine, that is said.
+			// If this machine has a server of another cluster, standard error also has a note on
+			// it.
 			p.AwaitStderr(t, "watching namespace "+ns+"; Ctrl-C ends it")
 			apply(t, deployment(ns, tt.app, "v1", 1))
 			p.AwaitStdout(t, tt.app)
 			if got := created(t, interrupted(t, p)); got[tt.app] != converged || len(got) != 1 {
-				t.Errorf("told: %v", got)
+				t.Errorf("the output has traces %v, want only the converged one of %s", got, tt.app)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
-// What cannot be answered is refused in one line that says what to do.
+// TestRefusals: a command that cannot work fails with an error of one line, with the remedy.
 func TestRefusals(t *testing.T) {
 	ns := bench.Namespace(t)
 	s := serve(t, harness.ServerOptions{})
@@ -36,7 +36,8 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--server", ""},
 			here,
 			"",
-			`there is no server whose traces could be listed: start one with "lifeline serve", or name one with --server or LIFELINE_SERVER`,
+			`there is no server whose traces could be listed: start one with "lifeline serve", ` +
+				`or name one with --server or LIFELINE_SERVER`,
 		},
 		"a trace ID without one": {
 			[]string{"trace", "0123abcd", "--direct"},
@@ -44,19 +45,20 @@ func TestRefusals(t *testing.T) {
 			"",
 			`there is no server to look up a trace ID: start one .*, or give KIND/NAME`,
 		},
-		"ls, nobody there": {
+		"ls, no listener": {
 			[]string{"ls"},
 			nobody,
 			"",
-			`cannot ask the server that LIFELINE_SERVER names: no server answers at ` + nobody + `: start one with lifeline serve, .*`,
+			`cannot ask the server that LIFELINE_SERVER names: no server answers at ` + nobody +
+				`: start one with lifeline serve, .*`,
 		},
-		"watch, nobody there": {
+		"watch, no listener": {
 			[]string{"watch", "--server", nobody},
 			"",
 			"",
 			`cannot ask the server that --server names: no server answers at ` + nobody + `: .*`,
 		},
-		"trace, nobody there": {
+		"trace, no listener": {
 			[]string{"trace", "deploy/web", "--server", nobody},
 			"",
 			"",
@@ -78,7 +80,8 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls"},
 			here,
 			other.Kubeconfig(),
-			`the server that LIFELINE_SERVER names watches cluster ` + id + `, and your kubeconfig is for ` + id + `: choose its context with --context, .*`,
+			`the server that LIFELINE_SERVER names watches cluster ` + id + `, and your kubeconfig is for ` + id +
+				`: choose its context with --context, .*`,
 		},
 		"watch of another cluster": {
 			[]string{"watch", "--server", here},
@@ -108,7 +111,8 @@ func TestRefusals(t *testing.T) {
 			[]string{"trace", "deploy/none", "-n", ns},
 			here,
 			"",
-			`the server at ` + here + ` has no trace of Deployment none in namespace ` + ns + `\nlifeline: there is no Deployment none in namespace ` + ns + `, as far as you may read`,
+			`the server at ` + here + ` has no trace of Deployment none in namespace ` + ns +
+				`\nlifeline: there is no Deployment none in namespace ` + ns + `, as far as you may read`,
 		},
 		"hostile name": {
 			[]string{"trace", "deploy/\x1b[31m$(reboot)\n\u202e", "-n", ns, "--direct"},
@@ -140,7 +144,7 @@ func TestRefusals(t *testing.T) {
 			"",
 			`--until "-1h": it must be a duration .*`,
 		},
-		"length apart": {
+		"separate length": {
 			[]string{"ls", "--slow", "30s"},
 			here,
 			"",

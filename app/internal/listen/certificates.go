@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// certificates reads an endpoint's files anew at each handshake, and makes a
-// configuration of them when they have changed. Reading them costs little beside
-// a handshake, and unlike their times it misses no change.
+// certificates reads an endpoint's files at each handshake, and rebuilds the TLS configuration
+// after a change. Reading is cheap compared with a handshake. Modification times could miss a
+// change.
 type certificates struct {
 	files   TLS
 	purpose Purpose
 
 	mu     sync.Mutex
-	read   [3][]byte // as config was made of
+	read   [3][]byte // the file contents for config
 	config *tls.Config
-	// from and until are when the certificate of config is valid.
+	// from and until limit the validity of the certificate in config.
 	from, until time.Time
-	// said is what was logged of the files as they are now, invalid what was of
-	// the certificate.
+	// said is the logged error of the files, invalid that of the certificate; empty without an
+	// error.
 	said, invalid string
 	now           func() time.Time
 }
@@ -38,8 +38,8 @@ func newCertificates(files TLS, p Purpose) *certificates {
 	return &certificates{files: files, purpose: p, now: time.Now}
 }
 
-// follow returns a configuration that is always as the files are. An error says
-// which of them cannot be used.
+// follow returns a configuration that follows changes of the files. Its error names the unusable
+// file.
 func (c *certificates) follow() (*tls.Config, error) {
 	if err := c.renew(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c *certificates) follow() (*tls.Config, error) {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: c.purpose.Protocols,
-		// A session that is resumed is not admitted by the files as they are now.
+		// A resumed session would skip the check against the current files.
 		SessionTicketsDisabled: true,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.current(), nil
@@ -56,8 +56,8 @@ func (c *certificates) follow() (*tls.Config, error) {
 	}, nil
 }
 
-// current is the configuration as the files are now, or were when they could
-// last be used.
+// current returns the configuration for the current files. If they are unusable, it returns the
+// previous configuration.
 func (c *certificates) current() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *certificates) current() *tls.Config {
 	if err := c.renew(); err != nil {
 		if said = err.Error(); said != c.said {
 			c.purpose.Log.Warn(
-				"a certificate cannot be renewed; the last one stays",
+				"cannot renew certificate; the last one stays in use",
 				"for",
 				c.purpose.Name,
 				"error",
@@ -78,19 +78,20 @@ func (c *certificates) current() *tls.Config {
 	return c.config
 }
 
-// judge logs, once for each certificate, that it is not valid now. It is shown all
-// the same: whether that matters is for whoever connects.
+// judge logs an invalid certificate, once for each certificate. The server presents it all the
+// same, because validity is the client's decision.
 func (c *certificates) judge() {
 	invalid, now := "", c.now()
 	switch {
 	case now.After(c.until):
 		invalid = "it has expired on " + c.until.UTC().Format(time.RFC3339)
 	case now.Before(c.from):
-		invalid = "it is valid from " + c.from.UTC().Format(time.RFC3339) + " on; see the clock of this machine"
+		invalid = "it is valid only from " + c.from.UTC().Format(time.RFC3339) + "; check the clock of this machine"
 	}
 	if invalid != "" && invalid != c.invalid {
 		c.purpose.Log.Error(
-			"the certificate is not valid, so clients that check it do not connect; put a valid one in its place, it is read at the next connection",
+			"the certificate is not valid, and clients will reject it; "+
+				"replace the file, the next connection reads it",
 			"for",
 			c.purpose.Name,
 			"file",
@@ -130,7 +131,7 @@ func (c *certificates) renew() error {
 	if c.files.ClientCAFile != "" {
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 		if !config.ClientCAs.AppendCertsFromPEM(read[2]) {
-			return fmt.Errorf("cannot admit clients by %s: it has no certificate in PEM", c.files.ClientCAFile)
+			return fmt.Errorf("cannot use client CA file %s: it has no certificate in PEM", c.files.ClientCAFile)
 		}
 	}
 	c.read, c.config, c.from, c.until = read, config, cert.Leaf.NotBefore, cert.Leaf.NotAfter

@@ -19,10 +19,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
 )
 
-// greeting is what a served connection is told, once it has shaken hands.
+// greeting is sent to each client after its handshake.
 const greeting = "hello"
 
-// serve greets who connects, until the test ends.
+// serve sends the greeting to each client until the test ends.
 func serve(t *testing.T, ln net.Listener) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -34,14 +34,15 @@ func serve(t *testing.T, ln net.Listener) {
 			}
 			running.Go(func() {
 				defer conn.Close()
-				_, _ = io.WriteString(conn, greeting) // who is not let in shows at the client
+				_, _ = io.WriteString(conn, greeting) // the client reports a failed handshake
 			})
 		}
 	})
 	t.Cleanup(func() { _ = ln.Close(); running.Wait() })
 }
 
-// greeted connects, and returns the connection's state if it was let in.
+// greeted connects and reads the greeting. It returns the connection's state, or the error of a
+// rejected client.
 func greeted(t *testing.T, ln net.Listener, config *tls.Config) (tls.ConnectionState, error) {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", ln.Addr().String())
@@ -49,10 +50,10 @@ func greeted(t *testing.T, ln net.Listener, config *tls.Config) (tls.ConnectionS
 		return tls.ConnectionState{}, err
 	}
 	defer conn.Close()
-	// With TLS 1.3 a client learns by its first reading that it may not come in.
+	// With TLS 1.3, a rejected client gets the error at its first read.
 	got, err := io.ReadAll(conn)
 	if err == nil && string(got) != greeting {
-		t.Errorf("a client was told %q", got)
+		t.Errorf("the client received %q, want the greeting", got)
 	}
 	return conn.(*tls.Conn).ConnectionState(), err
 }
@@ -71,15 +72,15 @@ func TestHandshake(t *testing.T) {
 		client *tls.Config
 		in     bool
 	}{
-		"good":               {"it has what is asked for", private, clients.Client(t, server), true},
-		"good, older":        {"TLS 1.2 is good enough", private, older, true},
-		"none":               {"a client must show a certificate", private, server.Trusting(), false},
-		"wrong authority":    {"anybody can make certificates", private, stranger.Client(t, server), false},
-		"server's own":       {"who vouches for the server does not for clients", private, server.Client(t, server), false},
-		"not asked":          {"everybody is admitted", public, server.Trusting(), true},
-		"shown all the same": {"it is not looked at", public, stranger.Client(t, server), true},
-		"too old":            {"TLS 1.1 is broken", public, tooOld, false},
-		"another server":     {"a client believes only its own authority", public, stranger.Trusting(), false},
+		"good":             {"the client has the required certificate", private, clients.Client(t, server), true},
+		"TLS 1.2":          {"TLS 1.2 is secure enough", private, older, true},
+		"none":             {"a client needs a certificate", private, server.Trusting(), false},
+		"wrong authority":  {"anybody can make certificates", private, stranger.Client(t, server), false},
+		"server authority": {"the server's authority is not that of clients", private, server.Client(t, server), false},
+		"none required":    {"every client is admitted", public, server.Trusting(), true},
+		"not required":     {"the certificate is ignored", public, stranger.Client(t, server), true},
+		"TLS 1.1":          {"TLS 1.1 is insecure", public, tooOld, false},
+		"wrong server":     {"a client trusts only its own authority", public, stranger.Trusting(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ln := opened(t, tc.at, listen.Purpose{})
@@ -91,7 +92,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestManaged: who keeps the certificate is asked at each handshake.
+// TestManaged: Endpoint.Certificate is called for each handshake.
 func TestManaged(t *testing.T) {
 	first, second := listentest.New(t), listentest.New(t)
 	var now atomic.Pointer[tls.Certificate]
@@ -101,7 +102,7 @@ func TestManaged(t *testing.T) {
 			if c := now.Load(); c != nil {
 				return c, nil
 			}
-			return nil, errors.New("there is none yet")
+			return nil, errors.New("no certificate yet")
 		}},
 		listen.Purpose{},
 	)
@@ -120,15 +121,15 @@ func TestManaged(t *testing.T) {
 			t.Errorf("%s: got %v", when, err)
 		}
 	}
-	check("before", first, false)
+	check("no certificate", first, false)
 	keep(first)
-	check("first", first, true)
+	check("first certificate", first, true)
 	keep(second)
-	check("renewed", second, true)
-	check("the one before", first, false)
+	check("renewed certificate", second, true)
+	check("client of the first authority after renewal", first, false)
 }
 
-// TestPlaintext to an endpoint with TLS is not answered.
+// TestPlaintext: a plaintext request to an endpoint with TLS gets no response of the server.
 func TestPlaintext(t *testing.T) {
 	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: listentest.New(t).Files(t, nil)}, listen.Purpose{})
 	serve(t, ln)
@@ -145,7 +146,8 @@ func TestPlaintext(t *testing.T) {
 	}
 }
 
-// TestProtocols: the best that both know, or none if the client does not ask.
+// TestProtocols: ALPN selects the server's preferred common protocol; none if the client offers
+// none.
 func TestProtocols(t *testing.T) {
 	server := listentest.New(t)
 	ln := opened(
@@ -175,7 +177,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// logged counts what it is told to warn of.
+// logged collects the log of an endpoint.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -193,8 +195,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// TestRenewal: what is on disk counts at the next handshake; what cannot be used
-// leaves the last in place, and is said once.
+// TestRenewal: the next handshake uses the changed files. Unusable files leave the last
+// configuration in use, and are logged once.
 func TestRenewal(t *testing.T) {
 	server, clients, others := listentest.New(t), listentest.New(t), listentest.New(t)
 	files := server.Files(t, clients)
@@ -213,21 +215,27 @@ func TestRenewal(t *testing.T) {
 		name   string
 		change func()
 		client *tls.Config
-		serial int64 // of the certificate that the client is shown; 0 if it is not let in
-		said   int   // how often something was warned of, in all
+		serial int64 // of the server certificate; 0 if the client is rejected
+		said   int   // the warnings so far
 	}{
 		{"first", func() {}, mine, 2, 0},
-		{"half renewed: the certificate does not fit the key", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 2, 1},
-		{"still so", func() {}, mine, 2, 1},
+		{
+			"half renewed: the certificate does not match the key",
+			func() { listentest.Write(t, files.CertFile, renewed) }, mine, 2, 1,
+		},
+		{"still half renewed", func() {}, mine, 2, 1},
 		{"renewed", func() { listentest.Write(t, files.KeyFile, key) }, mine, 3, 1},
 		{"broken", func() { listentest.Write(t, files.CertFile, broken) }, mine, 3, 2},
-		{"gone", func() { _ = os.Remove(files.CertFile) }, mine, 3, 3},
-		{"back", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 3},
-		{"gone again", func() { _ = os.Remove(files.CertFile) }, mine, 3, 4},
-		{"back again", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 4},
-		{"clients of nobody", func() { listentest.Write(t, files.ClientCAFile, []byte("nothing")) }, mine, 3, 5},
-		{"clients of others: a session does not outlive its authority", func() { listentest.Write(t, files.ClientCAFile, others.PEM()) }, mine, 0, 5},
-		{"they come in", func() {}, theirs, 3, 5},
+		{"removed", func() { _ = os.Remove(files.CertFile) }, mine, 3, 3},
+		{"restored", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 3},
+		{"removed again", func() { _ = os.Remove(files.CertFile) }, mine, 3, 4},
+		{"restored again", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 4},
+		{"broken client CA", func() { listentest.Write(t, files.ClientCAFile, []byte("nothing")) }, mine, 3, 5},
+		{
+			"other client CA: a session is not resumed under a removed authority",
+			func() { listentest.Write(t, files.ClientCAFile, others.PEM()) }, mine, 0, 5,
+		},
+		{"client of the other CA", func() {}, theirs, 3, 5},
 	} {
 		step.change()
 		state, err := greeted(t, ln, step.client)
@@ -236,16 +244,16 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want certificate %d", step.name, state.PeerCertificates, err, step.serial)
 		}
 		if got := strings.Count(log.String(), "the last one stays"); got != step.said {
-			t.Errorf("%s: it was said %d times, want %d:\n%s", step.name, got, step.said, log.String())
+			t.Errorf("%s: %d warnings, want %d:\n%s", step.name, got, step.said, log.String())
 		}
 	}
 	if !strings.Contains(log.String(), "for=spans") {
-		t.Errorf("it is not said what for:\n%s", log.String())
+		t.Errorf("the log does not name the endpoint:\n%s", log.String())
 	}
 }
 
-// TestNotValid: a certificate that is not valid now is shown, for nobody else is to
-// decide on it, and told of once.
+// TestNotValid: the server presents an invalid certificate, because the client decides, and logs it
+// once.
 func TestNotValid(t *testing.T) {
 	server := listentest.New(t)
 	files := server.Files(t, nil)
@@ -262,22 +270,22 @@ func TestNotValid(t *testing.T) {
 		listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
 	)
 	if !strings.Contains(log.String(), "it has expired on") || !strings.Contains(log.String(), "file="+files.CertFile) {
-		t.Errorf("at the beginning it is said:\n%s", log.String())
+		t.Errorf("Listen does not log the expired certificate and its file:\n%s", log.String())
 	}
 	serve(t, ln)
 	careless := server.Trusting()
 	careless.InsecureSkipVerify = true
 	for _, step := range []struct {
 		name   string
-		until  time.Time // of a new one; zero for the last
+		until  time.Time // of a new certificate; zero keeps the last one
 		client *tls.Config
 		in     bool
 		said   string
 		times  int
 	}{
 		{"expired", time.Time{}, server.Trusting(), false, "it has expired on", 1},
-		{"who does not check", time.Time{}, careless, true, "it has expired on", 1},
-		{"to come", time.Now().Add(3 * time.Hour), server.Trusting(), false, "it is valid from", 1},
+		{"client without verification", time.Time{}, careless, true, "it has expired on", 1},
+		{"not valid yet", time.Now().Add(3 * time.Hour), server.Trusting(), false, "it is valid only from", 1},
 		{"renewed", time.Now().Add(time.Hour), server.Trusting(), true, "the certificate is not valid", 2},
 		{"expired again", time.Now().Add(-time.Hour), server.Trusting(), false, "it has expired on", 2},
 	} {
@@ -288,12 +296,12 @@ func TestNotValid(t *testing.T) {
 			t.Errorf("%s: got %v", step.name, err)
 		}
 		if got := strings.Count(log.String(), step.said); got != step.times {
-			t.Errorf("%s: it was said %d times, want %d:\n%s", step.name, got, step.times, log.String())
+			t.Errorf("%s: logged %d times, want %d:\n%s", step.name, got, step.times, log.String())
 		}
 	}
 }
 
-// TestFiles: what cannot be used from the beginning is an error that names it.
+// TestFiles: Listen fails for unusable files, and its error names the file.
 func TestFiles(t *testing.T) {
 	server := listentest.New(t)
 	for name, tc := range map[string]struct {
@@ -301,10 +309,26 @@ func TestFiles(t *testing.T) {
 		change func(*listen.TLS)
 		err    string
 	}{
-		"missing":    {reason: "a typo", change: func(f *listen.TLS) { f.CertFile += "x" }, err: "cannot listen for spans: cannot read TLS file: open "},
-		"missing CA": {reason: "it would admit anybody", change: func(f *listen.TLS) { f.ClientCAFile = f.CertFile + "x" }, err: "cannot read TLS file: open "},
-		"other key":  {reason: "they belong together", change: func(f *listen.TLS) { f.KeyFile = server.Files(t, nil).KeyFile }, err: "cannot use certificate "},
-		"no CA":      {reason: "it would admit nobody", change: func(f *listen.TLS) { f.ClientCAFile = f.KeyFile }, err: "has no certificate in PEM"},
+		"missing": {
+			reason: "the name of the file has a typo",
+			change: func(f *listen.TLS) { f.CertFile += "x" },
+			err:    "cannot listen for spans: cannot read TLS file: open ",
+		},
+		"missing CA": {
+			reason: "without it every client would be admitted",
+			change: func(f *listen.TLS) { f.ClientCAFile = f.CertFile + "x" },
+			err:    "cannot read TLS file: open ",
+		},
+		"other key": {
+			reason: "the key must match the certificate",
+			change: func(f *listen.TLS) { f.KeyFile = server.Files(t, nil).KeyFile },
+			err:    "cannot use certificate ",
+		},
+		"no CA": {
+			reason: "every client would be rejected",
+			change: func(f *listen.TLS) { f.ClientCAFile = f.KeyFile },
+			err:    "has no certificate in PEM",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listen opens the addresses on which others send what they saw, and says
-// who may: by TLS, with certificates that are read again when they are renewed,
-// from everybody or from clients with a certificate of their own. Plaintext stays
-// on loopback, where some components can do nothing else, unless it is asked for
-// elsewhere. Where HTTP is spoken it also bounds what a client may hold up, and ends in
-// good order; what is said is for others.
+// Package listen opens the server's listeners, and authenticates their clients. TLS certificates
+// are reloaded when their files change. Clients may be required to have a certificate or a token.
+// Plaintext is limited to loopback, because some components cannot use TLS, unless an Endpoint
+// allows it elsewhere. For HTTP, the package also bounds requests in time and size, and shuts down
+// gracefully. The content of requests is left to handlers.
 package listen

@@ -13,65 +13,62 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Endpoint is an address to listen on. The zero value is nowhere.
+// Endpoint is an address to listen on. The zero value is disabled.
 type Endpoint struct {
-	// Address is host:port; empty is nowhere. An empty host is every address of
-	// the machine, port 0 takes a free port.
+	// Address is host:port. If it is empty, the endpoint is disabled. An empty host means every
+	// address of the machine. Port 0 means any free port.
 	Address string
-	// Insecure allows plaintext on an address that is not of loopback, where
-	// whoever reaches it can read what is sent, and send what they like.
+	// Insecure allows plaintext on an address other than loopback. Anybody with access to that
+	// address can then read the data and send any.
 	Insecure bool
-	// TLS says with which certificate; the zero value is plaintext.
+	// TLS has the certificate files; the zero value means plaintext.
 	TLS TLS
-	// Certificate is asked at each handshake for the certificate, in place of the files
-	// of TLS, of which there are none then; nil if there is nobody to ask.
+	// Certificate returns the server certificate of a handshake. It excludes TLS. Nil means that
+	// the files in TLS are used.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// TokenFile has the token that each request must carry; see Token. Empty asks for none.
+	// TokenFile has the required token of requests; see Token. Empty means that none is required.
 	TokenFile string
 }
 
-// Authenticates reports whether only clients that prove who they are may send: by a certificate or
-// a token.
+// Authenticates reports whether clients need a certificate or a token.
 func (e Endpoint) Authenticates() bool { return e.TokenFile != "" || e.TLS.ClientCAFile != "" }
 
-// TLS names the files, in PEM, that an endpoint identifies itself and others
-// with. They are read at each handshake, so they can be renewed at any time; one
-// that cannot be used leaves the last in place.
+// TLS has the names of the certificate files of an endpoint, in PEM. They are read at each
+// handshake, and can be replaced at any time. While a file is unusable, the last usable files stay
+// in use.
 type TLS struct {
 	CertFile, KeyFile string
-	// ClientCAFile has the authorities whose clients may connect; empty admits
-	// anybody.
+	// ClientCAFile has the certificate authorities of clients. If it is empty, clients need no
+	// certificate.
 	ClientCAFile string
 }
 
 func (t TLS) enabled() bool { return t != TLS{} }
 
-// Purpose is what an endpoint is for.
+// Purpose describes the use of an endpoint.
 type Purpose struct {
-	// Name is how errors and the log call it: "OTLP over gRPC".
+	// Name is the name of the endpoint in errors and logs: "OTLP over gRPC".
 	Name string
-	// MaxConnections bounds the connections at a time. It is more than 0.
+	// MaxConnections limits the open connections; it must be positive.
 	MaxConnections int
-	// Refused is told of connections beyond that, which are closed at once; if it
-	// is nil they wait.
+	// Refused is called for each connection above MaxConnections, and that connection is closed at
+	// once. If it is nil, such connections wait.
 	Refused func()
-	// Protocols are offered to clients over TLS (ALPN), the best first.
+	// Protocols are the offered protocols over TLS (ALPN), the preferred one first.
 	Protocols []string
-	// Log is told of certificates that cannot be renewed or are not valid now; nil
-	// is silent.
+	// Log receives failed renewals and invalid certificates; nil means no log.
 	Log *slog.Logger
 }
 
-// Validate says what is wrong with an Endpoint that is for what name says, or
-// returns nil. Whether files can be read and the address is free, Listen finds
-// out.
+// Validate checks an Endpoint; name is its Purpose.Name, for the error. It does not open files or
+// addresses: Listen does.
 func (e Endpoint) Validate(name string) error {
 	if e.Address == "" {
 		if e.TLS.enabled() {
-			return fmt.Errorf("cannot listen for %s: there are TLS files, and no address", name)
+			return fmt.Errorf("cannot listen for %s: TLS files are set, but no address", name)
 		}
 		if e.TokenFile != "" {
-			return fmt.Errorf("cannot listen for %s: there is a token file, and no address", name)
+			return fmt.Errorf("cannot listen for %s: a token file is set, but no address", name)
 		}
 		return nil
 	}
@@ -85,7 +82,7 @@ func (e Endpoint) Validate(name string) error {
 	if e.Certificate != nil {
 		if e.TLS.enabled() {
 			return fmt.Errorf(
-				"cannot listen for %s on %.80q: there are TLS files, and a certificate that is managed",
+				"cannot listen for %s on %.80q: set either TLS files or a managed certificate, not both",
 				name,
 				e.Address,
 			)
@@ -110,18 +107,18 @@ func (e Endpoint) Validate(name string) error {
 
 func (e Endpoint) errOpen(name string) error {
 	return fmt.Errorf(
-		"cannot listen for %s on %.80q without TLS: it is not loopback, so others could read and send what they like; "+
+		"cannot listen for %s on %.80q without TLS: it is not loopback, so anybody could read and send data; "+
 			"set a certificate and its key, or allow insecure",
 		name,
 		e.Address,
 	)
 }
 
-// Listen begins to listen, on an Endpoint that has an address. An error names the
-// address or the file that cannot be used.
+// Listen opens the listener of an Endpoint with an address. Its error names the unusable address or
+// file.
 //
-// With TLS, connections are of type *tls.Conn, and shake hands when they are first
-// read from: whoever serves them bounds how long that may take.
+// With TLS, connections have type *tls.Conn. The first read runs the handshake, and the caller must
+// set its deadline.
 func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 	if err := e.Validate(p.Name); err != nil {
 		return nil, err
@@ -129,7 +126,7 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 	if e.Address == "" {
 		return nil, fmt.Errorf("cannot listen for %s: there is no address", p.Name)
 	}
-	if err := ctx.Err(); err != nil { // a name may be known too fast for anybody to notice
+	if err := ctx.Err(); err != nil { // net.Listen may miss a cancelled context if it finds a name at once
 		return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
 	}
 	var config *tls.Config
@@ -149,10 +146,11 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", e.Address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen for %s (choose a free address, or end what has it): %w", p.Name, err)
+		return nil, fmt.Errorf("cannot listen for %s (choose a free address, or stop the process that uses it): %w",
+			p.Name, err)
 	}
 	if local, ok := ln.Addr().(*net.TCPAddr); ok && !local.IP.IsLoopback() && config == nil && !e.Insecure {
-		_ = ln.Close() // "localhost" was something else
+		_ = ln.Close() // "localhost" is not a loopback address here
 		return nil, e.errOpen(p.Name)
 	}
 	if p.Refused != nil {

@@ -17,93 +17,105 @@ import (
 
 func TestValidate(t *testing.T) {
 	pair := listen.TLS{CertFile: "c", KeyFile: "k"}
-	none := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("there is none") }
+	none := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("no certificate") }
 	cases := map[string]struct {
 		reason   string
 		endpoint listen.Endpoint
 		err      string // empty for none
 	}{
-		"nowhere": {reason: "it is not asked for"},
-		"managed": {reason: "it is TLS", endpoint: listen.Endpoint{Address: ":9443", Certificate: none}},
-		"managed twice": {
-			reason:   "one of them is meant",
-			endpoint: listen.Endpoint{Address: ":9443", Certificate: none, TLS: pair},
-			err:      "there are TLS files, and a certificate that is managed",
+		"disabled": {reason: "an endpoint needs no address"},
+		"managed": {
+			reason:   "a managed certificate means TLS",
+			endpoint: listen.Endpoint{Address: ":9443", Certificate: none},
 		},
-		"loopback":         {reason: "it may be plaintext", endpoint: listen.Endpoint{Address: "127.0.0.1:4317"}},
-		"another loopback": {reason: "all of 127/8 is", endpoint: listen.Endpoint{Address: "127.9.9.9:4317"}},
-		"IPv6":             {reason: "loopback, too", endpoint: listen.Endpoint{Address: "[::1]:4317"}},
+		"managed, with files": {
+			reason:   "the certificate would be ambiguous",
+			endpoint: listen.Endpoint{Address: ":9443", Certificate: none, TLS: pair},
+			err:      "set either TLS files or a managed certificate, not both",
+		},
+		"loopback": {
+			reason:   "plaintext is allowed on loopback",
+			endpoint: listen.Endpoint{Address: "127.0.0.1:4317"},
+		},
+		"another loopback": {
+			reason:   "all of 127.0.0.0/8 is loopback",
+			endpoint: listen.Endpoint{Address: "127.9.9.9:4317"},
+		},
+		"IPv6": {reason: "[::1] is loopback", endpoint: listen.Endpoint{Address: "[::1]:4317"}},
 		"localhost": {
-			reason:   "the one name whose meaning is known",
+			reason:   "localhost is the only name that counts as loopback",
 			endpoint: listen.Endpoint{Address: "localhost:0"},
 		},
-		"open, asked for": {
+		"open, insecure": {
 			reason:   "a sidecar's network may be trusted",
 			endpoint: listen.Endpoint{Address: ":4317", Insecure: true},
 		},
-		"TLS": {reason: "any address may have it", endpoint: listen.Endpoint{Address: ":4317", TLS: pair}},
+		"TLS": {
+			reason:   "TLS is allowed on every address",
+			endpoint: listen.Endpoint{Address: ":4317", TLS: pair},
+		},
 		"open": {
-			reason:   "nobody opens it by mistake",
+			reason:   "plaintext beyond loopback must be deliberate",
 			endpoint: listen.Endpoint{Address: "0.0.0.0:4317"},
 			err:      "cannot listen for spans on \"0.0.0.0:4317\" without TLS: it is not loopback",
 		},
 		"every address": {
-			reason:   "an empty host is every one",
+			reason:   "an empty host means every address",
 			endpoint: listen.Endpoint{Address: ":4318"},
 			err:      "on \":4318\" without TLS",
 		},
 		"IPv6, open": {
-			reason:   "no zone makes it loopback",
+			reason:   "a zone does not make an address loopback",
 			endpoint: listen.Endpoint{Address: "[fe80::1%lo]:4318"},
 			err:      "without TLS",
 		},
 		"a name": {
-			reason:   "nobody knows where it leads",
+			reason:   "a name may resolve to any address",
 			endpoint: listen.Endpoint{Address: "collector:4318"},
 			err:      "without TLS",
 		},
 		"no port": {
-			reason:   "ports are not guessed",
+			reason:   "the port has no default",
 			endpoint: listen.Endpoint{Address: "localhost"},
 			err:      `on "localhost": it is not host:port`,
 		},
 		"bad port": {
-			reason:   "there is none of that number",
+			reason:   "ports end at 65535",
 			endpoint: listen.Endpoint{Address: "localhost:70000"},
 			err:      "its port is not 0 to 65535",
 		},
 		"port by name": {
-			reason:   "what it means is the machine's",
+			reason:   "port names differ between machines",
 			endpoint: listen.Endpoint{Address: "localhost:http"},
 			err:      "its port is not 0 to 65535",
 		},
 		"no key": {
-			reason:   "a certificate alone proves nothing",
+			reason:   "a certificate is useless without its key",
 			endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c"}},
 			err:      "needs both a certificate and its key",
 		},
 		"no certificate": {
-			reason:   "nor does a key",
+			reason:   "a key is useless without its certificate",
 			endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{KeyFile: "k"}},
 			err:      "needs both",
 		},
 		"only a CA": {
-			reason:   "plaintext knows no clients",
+			reason:   "plaintext cannot authenticate clients",
 			endpoint: listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}},
 			err:      "needs both",
 		},
-		"insecure halves": {
-			reason:   "what is asked for beside it must be whole",
+		"insecure, no key": {
+			reason:   "Insecure does not excuse incomplete TLS",
 			endpoint: listen.Endpoint{Address: ":1", Insecure: true, TLS: listen.TLS{CertFile: "c"}},
 			err:      "needs both",
 		},
-		"TLS nowhere": {
-			reason:   "somebody forgot the address",
+		"TLS without address": {
+			reason:   "the address was forgotten",
 			endpoint: listen.Endpoint{TLS: pair},
-			err:      "cannot listen for spans: there are TLS files, and no address",
+			err:      "cannot listen for spans: TLS files are set, but no address",
 		},
-		"endless": {
-			reason:   "an error is one line",
+		"long address": {
+			reason:   "an error has one short line",
 			endpoint: listen.Endpoint{Address: strings.Repeat("x\n", 500) + ":1"},
 			err:      "without TLS",
 		},
@@ -114,14 +126,15 @@ func TestValidate(t *testing.T) {
 			switch err := tc.endpoint.Validate("spans"); {
 			case tc.err == "" && err != nil:
 				t.Errorf("got %v", err)
-			case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 400):
-				t.Errorf("got %v, want %q in one line", err, tc.err)
+			case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err) ||
+				strings.Contains(err.Error(), "\n") || len(err.Error()) > 400):
+				t.Errorf("got %v, want %q in one line of at most 400 bytes", err, tc.err)
 			}
 		})
 	}
 }
 
-// opened listens until the test ends.
+// opened returns a listener that is closed at the end of the test.
 func opened(t *testing.T, e listen.Endpoint, p listen.Purpose) net.Listener {
 	t.Helper()
 	if p.Name == "" {
@@ -138,7 +151,7 @@ func opened(t *testing.T, e listen.Endpoint, p listen.Purpose) net.Listener {
 	return ln
 }
 
-// TestAddress: what cannot be listened on is one clear error.
+// TestAddress: an unusable address gives an error of one line.
 func TestAddress(t *testing.T) {
 	p := listen.Purpose{Name: "spans", MaxConnections: 1}
 	taken := opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, p).Addr().String()
@@ -147,9 +160,12 @@ func TestAddress(t *testing.T) {
 		address string
 		err     string
 	}{
-		"taken":   {"two cannot have it", taken, "cannot listen for spans (choose a free address, or end what has it): listen tcp " + taken},
-		"nowhere": {"who listens means some address", "", "cannot listen for spans: there is no address"},
-		"open":    {"it is validated", ":0", "without TLS"},
+		"taken": {
+			"another listener has the address", taken,
+			"cannot listen for spans (choose a free address, or stop the process that uses it): listen tcp " + taken,
+		},
+		"none": {"Listen needs an address", "", "cannot listen for spans: there is no address"},
+		"open": {"Listen calls Validate", ":0", "without TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
@@ -165,18 +181,18 @@ func TestAddress(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := (listen.Endpoint{Address: "localhost:0"}).Listen(ctx, p); !errors.Is(err, context.Canceled) {
-		t.Errorf("who does not want to listen any more got %v", err)
+		t.Errorf("with a cancelled context: got %v, want context.Canceled", err)
 	}
 }
 
-// TestMaxConnections: one more waits until another has gone.
+// TestMaxConnections: without Refused, a connection above the limit waits until another is closed.
 func TestMaxConnections(t *testing.T) {
 	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, listen.Purpose{MaxConnections: 1})
 	type taken struct {
 		net.Conn
 		alone bool
 	}
-	var gone atomic.Bool // the first has
+	var gone atomic.Bool // the first connection is being closed
 	accepted := make(chan taken)
 	go func() {
 		defer close(accepted)
@@ -198,8 +214,8 @@ func TestMaxConnections(t *testing.T) {
 		clients[i] = conn
 	}
 	first := <-accepted
-	// Both are connected. While the first is served, the second would have been
-	// taken, too.
+	// Both clients are connected. During these exchanges, a second connection would have been
+	// accepted, too.
 	for range 100 {
 		if _, err := io.WriteString(first, greeting); err != nil {
 			t.Fatal(err)
@@ -212,11 +228,11 @@ func TestMaxConnections(t *testing.T) {
 	_ = first.Close()
 	second := <-accepted
 	if !second.alone {
-		t.Error("a second connection was taken beside the first")
+		t.Error("a second connection was accepted beside the first")
 	}
 	_ = second.Close()
 	_ = ln.Close()
 	if _, more := <-accepted; more {
-		t.Error("there is a third connection")
+		t.Error("accepted a third connection")
 	}
 }

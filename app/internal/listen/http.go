@@ -13,41 +13,40 @@ import (
 	"time"
 )
 
-// What every request over HTTP is held to: how long its line and header may take
-// to come, and how many bytes they may have.
+// HeaderTimeout and MaxHeader limit the request line and header of every HTTP request: the time to
+// receive them, and their size in bytes.
 const (
 	HeaderTimeout = 5 * time.Second
 	MaxHeader     = 16 << 10
 )
 
-// HTTP answers requests on a listener. Each of the times may be 0 for no bound but
-// Grace.
+// HTTP serves requests on a listener.
 type HTTP struct {
-	// Doing is what it does, as an error says it: "take audit batches".
+	// Doing is the work of the handler, for errors: "take audit batches".
 	Doing   string
 	Handler http.Handler
-	// Read bounds how long a request may take to come as a whole, Write how long
-	// until it is answered, and Idle ends connections on which nothing is asked.
+	// Read limits the time to receive a whole request, and Write the time until its response is
+	// written; 0 means no limit. Idle limits the time of a connection between requests; 0 means
+	// Read.
 	Read, Write, Idle time.Duration
-	// Grace is how long requests under way may take when all is to end.
+	// Grace is the time for running requests to finish at shutdown; 0 means none.
 	Grace time.Duration
-	// Protocols are the versions of HTTP that are spoken; nil for version 1, and over
-	// TLS for version 2 as well.
+	// Protocols are the versions of HTTP to serve. Nil means HTTP/1, and over TLS also HTTP/2.
 	Protocols *http.Protocols
-	// HTTP2 bounds the connections that speak it; nil for Go's own bounds.
+	// HTTP2 has the limits of HTTP/2 connections; nil means Go's defaults.
 	HTTP2 *http.HTTP2Config
-	// Ending is called when all is to end, before anybody is waited for, to end
-	// what would not end by itself; may be nil.
+	// Ending is called at the start of a shutdown, to end requests that would not end by
+	// themselves; may be nil.
 	Ending func() error
-	// ErrorLog is told of clients that do not shake hands, and the like; nil for
-	// the log package's own.
+	// ErrorLog receives connection errors, such as failed handshakes. Nil means the log package's
+	// standard logger.
 	ErrorLog *log.Logger
 }
 
-// Serve answers requests on ln until ctx ends. Then it accepts no more, lets
-// requests under way finish within Grace, ends what is left, and returns nil once
-// everything that it started has ended; sooner, with an error, if ln fails. The
-// contexts of requests outlast ctx by Grace. It closes ln.
+// Serve serves requests on ln until ctx ends or ln fails, and then shuts down: it accepts no
+// connection, gives running requests the time Grace, and closes the rest. It returns after all its
+// goroutines have ended. Its error is that of ln or Ending. Contexts of requests outlive ctx by at
+// most Grace. Serve closes ln.
 func (h HTTP) Serve(ctx context.Context, ln net.Listener) error {
 	var handlers sync.WaitGroup
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -83,11 +82,11 @@ func (h HTTP) Serve(ctx context.Context, ln net.Listener) error {
 	late, done := context.WithTimeout(base, h.Grace)
 	defer done()
 	if srv.Shutdown(late) != nil {
-		_ = srv.Close() // what is left had its time
+		_ = srv.Close() // the remaining requests have used up their grace
 	}
 	cancel()
 	if ended := <-failed; ended != nil && !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, fmt.Errorf("cannot %s on %s until the end: %w", h.Doing, ln.Addr(), ended))
+		err = errors.Join(err, fmt.Errorf("cannot %s on %s during shutdown: %w", h.Doing, ln.Addr(), ended))
 	}
 	handlers.Wait()
 	return err

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
-// held is a handler whose requests last until they are let go, or ended.
+// held is a handler whose requests last until let is closed or their context ends.
 type held struct{ began, let, ended chan struct{} }
 
 func newHeld() *held {
@@ -38,7 +38,7 @@ func loopback(t *testing.T) net.Listener {
 	return opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, listen.Purpose{})
 }
 
-// serving runs h until stop is called.
+// serving runs h until stop is called. The result of Serve is sent to ended.
 func serving(t *testing.T, h listen.HTTP) (address string, stop func(), ended <-chan error) {
 	t.Helper()
 	ln := loopback(t)
@@ -48,7 +48,8 @@ func serving(t *testing.T, h listen.HTTP) (address string, stop func(), ended <-
 	return ln.Addr().String(), cancel, end
 }
 
-// get asks in the background, and tells what came: the body, or nothing.
+// get sends a request in the background. It returns a channel for the response's body, which is
+// empty after an error.
 func get(address string) <-chan string {
 	got := make(chan string, 1)
 	go func() {
@@ -65,8 +66,8 @@ func get(address string) <-chan string {
 	return got
 }
 
-// TestHTTPEndsInGoodOrder: what is under way when all is to end is answered, and
-// nothing new is accepted.
+// TestHTTPEndsInGoodOrder: at shutdown, running requests get their response, and new connections
+// are refused.
 func TestHTTPEndsInGoodOrder(t *testing.T) {
 	h := newHeld()
 	ending := make(chan struct{})
@@ -80,24 +81,24 @@ func TestHTTPEndsInGoodOrder(t *testing.T) {
 	<-ending
 	select {
 	case err := <-ended:
-		t.Fatalf("it ended before the request did: %v", err)
+		t.Fatalf("Serve returned before the request ended: %v", err)
 	default:
 	}
 	close(h.let)
 	if text := <-got; text != "done" {
-		t.Errorf("the request under way got %q", text)
+		t.Errorf("the running request got %q", text)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()
-		t.Error("it still listens")
+		t.Error("the address still accepts connections")
 	}
 }
 
-// TestHTTPEndsWhatIsLeft: who is not ready within the grace is ended, and has ended
-// when Serve returns.
+// TestHTTPEndsWhatIsLeft: requests that outlast the grace are cancelled, and their handlers have
+// returned before Serve returns.
 func TestHTTPEndsWhatIsLeft(t *testing.T) {
 	h := newHeld()
 	why := errors.New("why")
@@ -109,19 +110,20 @@ func TestHTTPEndsWhatIsLeft(t *testing.T) {
 	<-h.began
 	stop()
 	if err := <-ended; !errors.Is(err, why) {
-		t.Errorf("got %v, want the error of what was ended", err)
+		t.Errorf("got %v, want the error of Ending", err)
 	}
 	select {
 	case <-h.ended:
 	default:
-		t.Error("a request is under way still")
+		t.Error("a request is still running")
 	}
 	if text := <-got; text != "" {
-		t.Errorf("the request that was ended got %q", text)
+		t.Errorf("the cancelled request got %q", text)
 	}
 }
 
-// TestHTTPTellsOfItsListener: a listener that fails ends it, and is named.
+// TestHTTPTellsOfItsListener: after a failure of the listener, Serve returns an error with its
+// address.
 func TestHTTPTellsOfItsListener(t *testing.T) {
 	ln := loopback(t)
 	ln.Close()
@@ -132,15 +134,22 @@ func TestHTTPTellsOfItsListener(t *testing.T) {
 	}
 }
 
-// TestHTTPBounds: a header that is too long is refused before it is all there, and
-// a request that does not come ends.
+// TestHTTPBounds: a long header is refused before its end, and an incomplete request is ended after
+// Read.
 func TestHTTPBounds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, request, answer string
 	}{
-		// As much as is read of it: what is not read would be answered by a reset.
-		"long header": {"memory is bounded", "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", listen.MaxHeader+4096-35), "431"},
-		"slow body":   {"connections are bounded", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", "408"},
+		// The header is exactly as long as the server reads. Unread bytes would reset the
+		// connection.
+		"long header": {
+			"memory is bounded",
+			"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", listen.MaxHeader+4096-35), "431",
+		},
+		"slow body": {
+			"the time of a request is bounded",
+			"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", "408",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

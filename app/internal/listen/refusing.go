@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// refusing is a listener that closes connections beyond so many at a time: whoever
-// can do without an answer is better off with none at once than with a late one.
+// refusing is a listener that closes connections above its limit at once. For clients that can do
+// without a response, a fast failure is better than a late response.
 type refusing struct {
 	net.Listener
 	room    chan struct{}
@@ -36,7 +36,7 @@ func (r *refusing) Accept() (net.Conn, error) {
 	}
 }
 
-// counted is a connection that gives up its room when it is closed.
+// counted is a connection that counts against the limit until it is closed.
 type counted struct {
 	net.Conn
 	leave func()

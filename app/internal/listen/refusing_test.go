@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
-// TestRefused: one connection more than there may be is closed at once, and there
-// is room again when another has gone.
+// TestRefused: with Refused, a connection above the limit is closed at once. After another one is
+// closed, a new connection is accepted.
 func TestRefused(t *testing.T) {
 	refused := make(chan struct{}, 1)
 	ln := opened(
@@ -44,9 +44,9 @@ func TestRefused(t *testing.T) {
 	surplus := dial()
 	<-refused
 	if n, err := surplus.Read(make([]byte, 1)); n != 0 || err == nil {
-		t.Errorf("the second was sent %d bytes, %v", n, err)
+		t.Errorf("the second connection received %d bytes, %v", n, err)
 	}
-	for range 2 { // it gives up its room once
+	for range 2 { // a second Close must not free another slot
 		_ = served.Close()
 	}
 	third := dial()
@@ -56,13 +56,13 @@ func TestRefused(t *testing.T) {
 	}
 	got := make([]byte, len(greeting))
 	if _, err := io.ReadFull(third, got); err != nil || string(got) != greeting {
-		t.Errorf("the third got %q, %v", got, err)
+		t.Errorf("the third connection received %q, %v", got, err)
 	}
 	dial()
 	<-refused
 	_ = served.Close()
 	_ = ln.Close()
 	if _, more := <-accepted; more {
-		t.Error("there is one more")
+		t.Error("accepted one more connection")
 	}
 }

@@ -22,23 +22,22 @@ const (
 	maxToken = 4 << 10
 )
 
-// Token admits the requests that carry the token of a file, as "Authorization: Bearer TOKEN". The
-// file is read at each request, so the token can be renewed at any time. A file that cannot be used
-// leaves the last token in place. Nil admits every request. It is safe for concurrent use.
+// Token admits requests with the header "Authorization: Bearer TOKEN". The token is in a file. The
+// file is read at each request, and can be replaced at any time. While it is unusable, the last
+// usable token stays valid. A nil Token admits every request. It is safe for concurrent use.
 type Token struct {
 	file string
 	name string
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// digest is that of the last token that could be used.
+	// digest is the hash of the last usable token.
 	digest [sha256.Size]byte
-	// problem is the last one that was logged.
+	// problem is the logged error of the file; empty without an error.
 	problem string
 }
 
-// Token returns the token that the endpoint asks of its clients, nil for none. An error names the
-// file and what is wrong with it.
+// Token returns the token that the endpoint requires; nil means none. Its error names the file.
 func (e Endpoint) Token(p Purpose) (*Token, error) {
 	if e.TokenFile == "" {
 		return nil, nil
@@ -53,7 +52,7 @@ func (e Endpoint) Token(p Purpose) (*Token, error) {
 	}
 	if public(t.file) {
 		t.log.Warn(
-			"every user of this machine can read the token; take that right away (chmod o-r)",
+			"every user of this machine can read the token; restrict the file's mode (chmod o-r)",
 			"for",
 			t.name,
 			"file",
@@ -63,7 +62,7 @@ func (e Endpoint) Token(p Purpose) (*Token, error) {
 	return t, nil
 }
 
-// Admits reports whether the request carries the token.
+// Admits reports whether the request has the token.
 func (t *Token) Admits(r *http.Request) bool {
 	if t == nil {
 		return true
@@ -74,7 +73,7 @@ func (t *Token) Admits(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// current is the digest of the token as the file is now, or was when it could last be used.
+// current returns the digest of the file's token, or of the last usable one.
 func (t *Token) current() [sha256.Size]byte {
 	digest, err := readToken(t.file)
 	t.mu.Lock()
@@ -83,13 +82,13 @@ func (t *Token) current() [sha256.Size]byte {
 	if err == nil {
 		t.digest = digest
 	} else if problem = err.Error(); problem != t.problem {
-		t.log.Warn("the token cannot be renewed; the last one stays", "for", t.name, "error", problem)
+		t.log.Warn("cannot renew token; the last one stays in use", "for", t.name, "error", problem)
 	}
 	t.problem = problem
 	return t.digest
 }
 
-// readToken returns the digest of the token in a file. Errors do not repeat the token.
+// readToken returns the digest of the token in a file. Errors do not contain the token.
 func readToken(file string) (digest [sha256.Size]byte, err error) {
 	in, err := os.Open(file)
 	if err != nil {
@@ -112,7 +111,7 @@ func checkToken(token string) error {
 	case token == "":
 		return errors.New("it is empty")
 	case len(token) < minToken:
-		return fmt.Errorf("its token has %d bytes, and needs %d", len(token), minToken)
+		return fmt.Errorf("its token has %d bytes, but at least %d are required", len(token), minToken)
 	case len(token) > maxToken:
 		return fmt.Errorf("it has more than %d bytes", maxToken)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):

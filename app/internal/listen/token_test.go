@@ -53,11 +53,12 @@ func TestToken(t *testing.T) {
 	}
 	open, err := listen.Endpoint{Address: "127.0.0.1:0"}.Token(listen.Purpose{Name: "spans"})
 	if err != nil || !open.Admits(with("")) {
-		t.Errorf("without a file a request is refused, or %v", err)
+		t.Errorf("without a token file, a request is refused, or there is an error: %v", err)
 	}
 }
 
-// TestTokenRenewed: a changed file counts at the next request. A bad one leaves the last token.
+// TestTokenRenewed: the next request uses the changed file. An unusable file leaves the last token
+// valid.
 func TestTokenRenewed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	listentest.Write(t, file, []byte(goodToken))
@@ -77,8 +78,8 @@ func TestTokenRenewed(t *testing.T) {
 		{"first", func() {}, true, false, 0},
 		{"renewed", func() { listentest.Write(t, file, []byte(nextToken)) }, false, true, 0},
 		{"empty", func() { listentest.Write(t, file, nil) }, false, true, 1},
-		{"gone", func() { _ = os.Remove(file) }, false, true, 2},
-		{"back", func() { listentest.Write(t, file, []byte(goodToken)) }, true, false, 2},
+		{"removed", func() { _ = os.Remove(file) }, false, true, 2},
+		{"restored", func() { listentest.Write(t, file, []byte(goodToken)) }, true, false, 2},
 	} {
 		step.change()
 		for range 2 {
@@ -90,11 +91,11 @@ func TestTokenRenewed(t *testing.T) {
 			}
 		}
 		if got := strings.Count(log.String(), "the last one stays"); got != step.warnings {
-			t.Errorf("%s: it was logged %d times, want %d:\n%s", step.name, got, step.warnings, log.String())
+			t.Errorf("%s: %d warnings, want %d:\n%s", step.name, got, step.warnings, log.String())
 		}
 	}
 	if strings.Contains(log.String(), goodToken) || strings.Contains(log.String(), nextToken) {
-		t.Errorf("the log repeats a token:\n%s", log.String())
+		t.Errorf("the log contains a token:\n%s", log.String())
 	}
 }
 
@@ -105,7 +106,7 @@ func TestTokenFile(t *testing.T) {
 	}{
 		"missing":     {"", "cannot listen for spans: cannot read the token file: open "},
 		"empty":       {" \n", "it is empty"},
-		"short":       {"0123456789abcde\n", "its token has 15 bytes, and needs 16"},
+		"short":       {"0123456789abcde\n", "its token has 15 bytes, but at least 16 are required"},
 		"two lines":   {goodToken + "\n" + nextToken, "must be one line of printable ASCII without spaces"},
 		"binary":      {goodToken + "\x00", "must be one line"},
 		"a directory": {"", "cannot read the token file"},
@@ -129,7 +130,7 @@ func TestTokenFile(t *testing.T) {
 	}
 }
 
-// TestPublicToken: what every local user can read keeps none of them out.
+// TestPublicToken: a token file that every local user can read is logged.
 func TestPublicToken(t *testing.T) {
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
 		file := filepath.Join(t.TempDir(), "token")

@@ -4,28 +4,27 @@ package received
 
 import "time"
 
-// maxPending is how many pairs wait to be judged.
+// maxPending limits the pending pairs.
 const maxPending = 1 << 14
 
-// pairs counts of how many things that are expected their other half came. The
-// halves come in any order and more than once; each pair is judged when it is
-// patience old. Where there are too many, only those are looked at whose key has
-// zeros at its end: of both halves the same, so the share stays right.
+// pairs counts expected items, and how many of them arrived. The two halves of a pair have the same
+// key, and come in any order and any number. A pair is counted once, at the age of patience. Above
+// maxPending, pairs samples: it ignores keys without enough zero bits at the end. Sampling by key
+// keeps the share of arrived items right.
 type pairs struct {
 	patience time.Duration
 	pending  map[uint64]halves
-	// queue are the keys in the order in which they came first, from head on.
+	// queue has the pending keys from head on, oldest first.
 	queue []queued
 	head  int
-	// zeros is how many a key must have; thinned is when the last was passed over
-	// that has not.
+	// zeros is the required number of zero bits. thinned is the time of the latest ignored key.
 	zeros   uint
 	thinned time.Time
-	// of are those that were judged, with those of which both halves were there.
+	// of counts the expected items, and with those that arrived.
 	of, with series
 }
 
-// halves say which half of a pair is there.
+// halves is a set of the halves of a pair.
 type halves uint8
 
 const (
@@ -42,7 +41,7 @@ func newPairs(patience time.Duration) *pairs {
 	return &pairs{patience: patience, pending: map[uint64]halves{}}
 }
 
-// add takes in one half of a pair.
+// add records one half of a pair.
 func (p *pairs) add(half halves, key uint64, now time.Time) {
 	p.judge(now)
 	if known, there := p.pending[key]; there {
@@ -60,9 +59,10 @@ func (p *pairs) add(half halves, key uint64, now time.Time) {
 	p.queue = append(p.queue, queued{key, now})
 }
 
+// counts reports whether key is in the sample.
 func (p *pairs) counts(key uint64) bool { return key&(1<<p.zeros-1) == 0 }
 
-// thin halves what is looked at, until there is room.
+// thin halves the sample until at most half of maxPending are pending.
 func (p *pairs) thin() {
 	for len(p.pending) > maxPending/2 && p.zeros < 63 {
 		p.zeros++
@@ -81,7 +81,8 @@ func (p *pairs) thin() {
 	p.queue, p.head = kept, 0
 }
 
-// judge counts the pairs that have waited long enough.
+// judge counts and removes the pairs older than patience. If none is left and no key was ignored
+// for that time, it ends sampling.
 func (p *pairs) judge(now time.Time) {
 	for p.head < len(p.queue) && now.Sub(p.queue[p.head].at) >= p.patience {
 		key := p.queue[p.head].key

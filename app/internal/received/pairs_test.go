@@ -23,22 +23,34 @@ func TestPairs(t *testing.T) {
 		at     time.Duration
 		want   Rate
 	}{
-		"Nothing":  {reason: "of nothing there is no share", at: time.Minute},
-		"Both":     {"the other half came", []half{{expected, 1, 0}, {came, 1, time.Second}}, time.Minute, Rate{1, 1}},
-		"Reversed": {"a span may come before the event", []half{{came, 1, 0}, {expected, 1, 40 * time.Second}}, time.Minute, Rate{1, 1}},
-		"Missing":  {"nothing came", []half{{expected, 1, 0}}, time.Minute, Rate{1, 0}},
-		"Young":    {"it may still come", []half{{expected, 1, 0}}, 44 * time.Second, Rate{}},
-		"Alone":    {"nobody expected it", []half{{came, 1, 0}}, time.Minute, Rate{}},
-		"Repeated": {"what comes twice is one", []half{{expected, 1, 0}, {expected, 1, 1}, {came, 1, 2}, {came, 1, 3}}, time.Minute, Rate{1, 1}},
-		"TooLate":  {"it is judged once", []half{{expected, 1, 0}, {came, 1, time.Minute}}, 3 * time.Minute, Rate{1, 0}},
-		"Old":      {"what was long ago does not count any more", []half{{expected, 1, 0}, {expected, 2, time.Minute}}, 17 * time.Minute, Rate{1, 0}},
+		"Nothing": {reason: "without pairs there is no share", at: time.Minute},
+		"Both":    {"the other half came", []half{{expected, 1, 0}, {came, 1, time.Second}}, time.Minute, Rate{1, 1}},
+		"Reversed": {
+			"a span may come before the event",
+			[]half{{came, 1, 0}, {expected, 1, 40 * time.Second}}, time.Minute, Rate{1, 1},
+		},
+		"Missing": {"the other half did not come", []half{{expected, 1, 0}}, time.Minute, Rate{1, 0}},
+		"Young":   {"the other half may still come", []half{{expected, 1, 0}}, 44 * time.Second, Rate{}},
+		"Alone":   {"an unexpected half does not count", []half{{came, 1, 0}}, time.Minute, Rate{}},
+		"Repeated": {
+			"a repeated half counts once",
+			[]half{{expected, 1, 0}, {expected, 1, 1}, {came, 1, 2}, {came, 1, 3}}, time.Minute, Rate{1, 1},
+		},
+		"TooLate": {
+			"a half after patience does not change the count",
+			[]half{{expected, 1, 0}, {came, 1, time.Minute}}, 3 * time.Minute, Rate{1, 0},
+		},
+		"Old": {
+			"a pair before the window does not count",
+			[]half{{expected, 1, 0}, {expected, 2, time.Minute}}, 17 * time.Minute, Rate{1, 0},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPairs(late)
 			for _, h := range tc.halves {
 				p.add(h.of, h.key, epoch.Add(h.at))
 			}
-			if name == "Old" { // judged in their time, not all at the end
+			if name == "Old" { // count each pair at its own time, not all at the end
 				p = newPairs(late)
 				p.add(expected, 1, epoch)
 				p.rate(epoch.Add(time.Minute))
@@ -51,7 +63,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestPairsFlood: what is looked at is bounded, and the share stays right.
+// TestPairsFlood: in a flood, the number of pending pairs is bounded, and the share stays right.
 func TestPairsFlood(t *testing.T) {
 	p := newPairs(late)
 	const all = 20 * maxPending
@@ -67,12 +79,12 @@ func TestPairsFlood(t *testing.T) {
 	}
 	got := p.rate(epoch.Add(time.Minute))
 	if got.Of < maxPending/8 || got.Of > maxPending {
-		t.Errorf("%d of %d were looked at", got.Of, all)
+		t.Errorf("%d of %d pairs were counted", got.Of, all)
 	}
 	if share := float64(got.With) / float64(got.Of); share < 0.08 || share > 0.12 {
 		t.Errorf("a share of %.3f, want a tenth", share)
 	}
-	// When the flood is over, every pair is looked at again.
+	// After the flood, every pair counts again.
 	p.rate(epoch.Add(2 * time.Minute))
 	p.add(expected, 1, epoch.Add(20*time.Minute))
 	if again := p.rate(epoch.Add(30 * time.Minute)); again != (Rate{Of: 1}) {
@@ -91,7 +103,7 @@ func TestSeries(t *testing.T) {
 	}
 	s.add(4, epoch) // the clock was set back
 	if got := s.sum(epoch.Add(15 * time.Minute)); got != 6 {
-		t.Errorf("a minute later: %d, want 6: the first has gone, what came with a wrong clock has not", got)
+		t.Errorf("a minute later: %d, want 6: without the first count, with that of the wrong clock", got)
 	}
 	if got := s.sum(epoch.Add(time.Hour)); got != 0 {
 		t.Errorf("an hour later: %d, want none", got)

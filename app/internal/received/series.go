@@ -4,23 +4,23 @@ package received
 
 import "time"
 
-// minutes is how far back a series reaches.
+// minutes is the length of a series.
 const minutes = 15
 
-// series counts by the minute. The zero value is empty.
+// series counts by minute. The zero value is empty.
 type series struct {
 	counts [minutes]int64
 	// at is the minute, since 1970, of the last count.
 	at int64
 }
 
-// add counts n at now. A clock that was set back counts in the last minute.
+// add counts n at now. If the clock was set back, it counts n in the latest minute.
 func (s *series) add(n int64, now time.Time) {
 	s.advance(now)
 	s.counts[s.at%minutes] += n
 }
 
-// sum is what was counted in the last minutes before now.
+// sum returns the count of the last 15 minutes, including the current one.
 func (s *series) sum(now time.Time) int64 {
 	s.advance(now)
 	var n int64

@@ -1,112 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package received counts what comes in from the components of a cluster: spans
-// by component, what the audit log tells, and of what must have been there how
-// much was. It keeps no span and no name but those of components and hosts, in
-// bounded memory; what is missing because of it is for others to say.
+// Package received counts input from the components of a cluster: spans by component, audit events,
+// and the share of expected spans that arrived. Its memory is bounded: it keeps counts, and the
+// names of components and hosts, but no spans. The conclusions from a low share are left to its
+// callers.
 package received
 
 import "time"
 
-// Window is for how long back a Summary counts.
+// Window is the period of the counts in a Summary.
 const Window = minutes * time.Minute
 
-// Names of components, as their spans have them in service.name.
+// Names of components, the service.name of their spans.
 const (
 	APIServer  = "apiserver"
 	Kubelet    = "kubelet"
 	Containerd = "containerd"
 	Etcd       = "etcd"
-	// Others are those for which there is no room.
+	// Others stands for the components above the limit of names.
 	Others = "(others)"
 )
 
-// Summary is what has been received.
+// Summary has the counts of received data.
 type Summary struct {
-	// AsOf is when it was, Since since when is counted: the start of the server.
+	// AsOf is the time of the Summary. Since is the start of counting: that of the server.
 	AsOf  time.Time `json:"asOf"`
 	Since time.Time `json:"since"`
-	// Window is how many seconds back the counts go that are not of all.
+	// Window is the constant, in seconds.
 	Window int `json:"windowSeconds"`
-	// Components are those that sent spans, by name.
+	// Components are the senders of spans, sorted by name.
 	Components []Component `json:"components"`
 	Audit      Audit       `json:"audit"`
 	Coverage   Coverage    `json:"coverage"`
 }
 
-// Component is what came of one.
+// Component has the counts of one component.
 type Component struct {
 	// Name is its service.name.
 	Name string `json:"name"`
-	// Spans came within the window, All since the start; Last is when the latest
-	// came.
+	// Spans counts the received spans within the window, and All those since the start. Last is the
+	// arrival of the latest one.
 	Spans int64     `json:"spans"`
 	All   int64     `json:"all"`
 	Last  time.Time `json:"last"`
-	// Joined are those that were joined to a finished change, within the window.
+	// Joined counts the spans that joined the trace of a finished change, within the window.
 	Joined int64 `json:"joined"`
-	// Hosts are those from which something came within the window, by name, as
-	// far as the component tells (host.name).
+	// Hosts are the values of host.name in spans within the window, sorted.
 	Hosts []Host `json:"hosts,omitempty"`
-	// Corrected counts joined spans that were moved since the component's clock was
-	// proved wrong, within the window; Correction is by how many seconds the last
-	// of them was.
+	// Corrected counts joined spans whose times were corrected because the component's clock was
+	// wrong, within the window. Correction is the shift of the latest one in seconds.
 	Corrected  int64   `json:"corrected"`
 	Correction float64 `json:"correctionSeconds,omitempty"`
 }
 
-// Host is one on which a component runs.
+// Host is a host of a component. Last is the arrival of its latest span.
 type Host struct {
 	Name string    `json:"name"`
 	Last time.Time `json:"last"`
 }
 
-// Audit is what the audit log told.
+// Audit has the counts of audit events.
 type Audit struct {
-	// Writes were told of within the window, Refused of them were not granted.
+	// Writes counts the writes in the audit log within the window, and Refused the failed ones of
+	// them.
 	Writes  int64 `json:"writes"`
 	Refused int64 `json:"refused"`
-	// Answers are the granted writes whose answer shows what was stored, if it was
-	// logged (level RequestResponse), and how many do.
+	// Answers counts the granted writes whose response has the stored object, without subresources
+	// and deletions. With counts the events that include the response (level RequestResponse).
 	Answers Rate `json:"answers"`
-	// Delay is how many seconds after the answer the server heard of a write, on
-	// average.
-	Delay float64   `json:"delaySeconds"`
-	Last  time.Time `json:"last,omitzero"`
+	// Delay is the average time from the response of a write to its arrival here, in seconds.
+	Delay float64 `json:"delaySeconds"`
+	// Last is the arrival of the latest event of a write.
+	Last time.Time `json:"last,omitzero"`
 }
 
-// Coverage says, of what must have been there, how much was, within the window.
-// Each is judged a while after it was seen, for spans come late.
+// Coverage has the shares of expected spans that arrived, within the window. An item is counted
+// some time after its arrival, because spans come late.
 type Coverage struct {
-	// Writes are those that the audit log told of, and those of which the API
-	// server's span came.
+	// Writes are the writes in the audit log. With counts those with a span of the API server.
 	Writes Rate `json:"writes"`
-	// Changes are the versions of objects that a watch has shown, and how many
-	// spans of granted writes the API server sent, deletions apart. That is no
-	// pairing: use it where there is no audit log.
+	// Changes compares two independent counts, for servers without an audit log. Of counts the
+	// object versions from watches. With counts the API server's spans of granted writes. Both
+	// leave out deletions.
 	Changes Rate `json:"changes"`
-	// Transactions are the API server's calls of etcd whose span came, and those
-	// of which etcd's came, too.
+	// Transactions are the API server's spans of calls to etcd. With counts those with a span of
+	// etcd.
 	Transactions Rate `json:"transactions"`
-	// Pods are those that were bound to a node, and those of which the kubelet's
-	// first syncPod came; Sandboxes the same, and containerd's making of the
-	// sandbox.
-	Pods      Rate `json:"pods"`
+	// Pods are the Pods that were bound to a node. With counts those with the kubelet's span of the
+	// first syncPod.
+	Pods Rate `json:"pods"`
+	// Sandboxes are the same Pods. With counts those with the runtime's span of the sandbox's
+	// creation.
 	Sandboxes Rate `json:"sandboxes"`
-	// Calls are the kubelet's calls of the runtime whose span came, and those of
-	// which the runtime's came, too.
+	// Calls are the kubelet's spans of calls to the runtime. With counts those with a span of the
+	// runtime.
 	Calls Rate `json:"calls"`
 }
 
-// Rate is how many of something there were, and with how many of them what
-// belongs to it came. In a flood, only a part of all is looked at.
+// Rate is a number of items, and the number of those with their other half. In a flood both count
+// only a sample.
 type Rate struct {
 	Of   int64 `json:"of"`
 	With int64 `json:"with"`
 }
 
-// Component returns what came of the one of that name; the zero value if nothing
-// did.
+// Component returns the counts of a component by name. If there are none, only Name is set.
 func (s *Summary) Component(name string) Component {
 	for _, c := range s.Components {
 		if c.Name == name {

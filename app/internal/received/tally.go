@@ -16,20 +16,19 @@ import (
 )
 
 const (
-	// maxComponents and maxHosts bound the names that are kept, maxName each.
+	// maxComponents and maxHosts limit the stored names, and maxName the bytes of each.
 	maxComponents = 32
 	maxHosts      = 1024
 	maxName       = 253
 
-	// late is by when the other half of a pair has come, if it comes: spans are up
-	// to five seconds late, an audit log's events thirty.
+	// late is the time for the second half of a pair to come. Spans are up to five seconds late,
+	// and audit events up to thirty.
 	late = 45 * time.Second
-	// latePod is the same for a Pod's first syncPod, which ends when its images
-	// have been pulled.
+	// latePod is the same for a Pod's first syncPod, which lasts until its images are pulled.
 	latePod = 3 * time.Minute
 )
 
-// Tally counts. Make one with New; it is safe for concurrent use. A nil Tally
+// Tally counts received data. Create one with New. It is safe for concurrent use. A nil Tally
 // counts nothing.
 type Tally struct {
 	mu         sync.Mutex
@@ -45,7 +44,7 @@ type Tally struct {
 	writes, transactions, firstSyncs, sandboxes, calls *pairs
 }
 
-// component is what is counted of one.
+// component has the counts of one component.
 type component struct {
 	spans, joined, corrected series
 	all                      int64
@@ -54,7 +53,7 @@ type component struct {
 	correction               float64
 }
 
-// New returns a Tally that counts from now on.
+// New returns a Tally that starts at now.
 func New(now time.Time) *Tally {
 	return &Tally{
 		since:        now,
@@ -67,14 +66,15 @@ func New(now time.Time) *Tally {
 	}
 }
 
-// Spans counts spans of other components that came at now.
+// Spans counts spans of other components, received at now. It skips Lifeline's own spans.
 func (t *Tally) Spans(spans []*span.Span, now time.Time) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Spans that came together share a resource.
+	// Consecutive spans of one resource are counted in one step, as a request usually has few
+	// resources.
 	var of *span.Resource
 	var c *component
 	run := int64(0)
@@ -102,8 +102,8 @@ func (t *Tally) Spans(spans []*span.Span, now time.Time) {
 	count()
 }
 
-// pair takes in what s is one half of. Of what was made before anybody listened one
-// component may have kept its half, and another not.
+// pair records s as half of a pair. It skips spans that ended before the start: of their pairs,
+// only one component may have buffered its half.
 func (t *Tally) pair(s *span.Span, now time.Time) {
 	if !s.End.IsZero() && s.End.Before(t.since) {
 		return
@@ -132,7 +132,7 @@ func (t *Tally) pair(s *span.Span, now time.Time) {
 		case s.Name == "syncPod" && text(s.Attributes, keyUpdateType) == "create":
 			t.firstSyncs.add(came, xxhash.Sum64String(text(s.Attributes, keyPodUID)), now)
 		}
-	default: // a runtime, whatever its name
+	default: // a runtime of any name
 		if answers(s, "runtime.v1.") {
 			t.calls.add(came, keyOf(s.TraceID, s.Parent), now)
 		} else if s.Name == "cri.sandbox.run" {
@@ -143,8 +143,7 @@ func (t *Tally) pair(s *span.Span, now time.Time) {
 	}
 }
 
-// Observe counts what was seen of the cluster, if that tells what spans there
-// must be.
+// Observe counts an observation from the audit log or a watch. Both imply spans that must arrive.
 func (t *Tally) Observe(o *observation.Observation, now time.Time) {
 	if t == nil {
 		return
@@ -187,8 +186,8 @@ func (t *Tally) audited(o *observation.Observation, now time.Time) {
 	}
 }
 
-// justBound reports whether s is a Pod that has a node whose kubelet has not come
-// to it yet. A static Pod's object is none: its kubelet knows it by another UID.
+// justBound reports whether s is a Pod that is bound to a node, but not yet started by its kubelet.
+// It is false for the mirror Pod of a static Pod, because the kubelet's spans have another UID.
 func justBound(s *observation.State) bool {
 	p := s.Pod
 	if p == nil || p.Node == "" || !p.Started.IsZero() || !s.Deleting.IsZero() {
@@ -202,7 +201,7 @@ func justBound(s *observation.State) bool {
 	return true
 }
 
-// Joined counts what other components have in traces that are finished.
+// Joined counts the spans of other components in finished traces.
 func (t *Tally) Joined(traces []*span.Trace, now time.Time) {
 	if t == nil {
 		return
@@ -226,8 +225,8 @@ func (t *Tally) Joined(traces []*span.Trace, now time.Time) {
 	}
 }
 
-// component returns that of the name; where there are too many, that of all the
-// others.
+// component returns the counts of a component. Above maxComponents, new names share those of
+// Others.
 func (t *Tally) component(name string) *component {
 	if len(name) > maxName || name == "" {
 		name = Others
@@ -246,7 +245,8 @@ func (t *Tally) component(name string) *component {
 	return c
 }
 
-// note remembers that something came from a host.
+// note records that a host sent a span. It ignores an empty or long name, and a new one above
+// maxHosts.
 func (c *component) note(host string, now time.Time) {
 	if _, known := c.hosts[host]; host == "" || len(host) > maxName ||
 		!known && len(c.hosts) >= maxHosts && !c.forgetHosts(now) {
@@ -255,15 +255,15 @@ func (c *component) note(host string, now time.Time) {
 	c.hosts[strings.Clone(host)] = now
 }
 
-// forgetHosts forgets those from which nothing has come within the window, and
-// reports whether there were any.
+// forgetHosts removes the hosts without a span within the window, and reports whether there were
+// any.
 func (c *component) forgetHosts(now time.Time) bool {
 	had := len(c.hosts)
 	maps.DeleteFunc(c.hosts, func(_ string, last time.Time) bool { return now.Sub(last) > Window })
 	return len(c.hosts) < had
 }
 
-// Summary returns what has been counted.
+// Summary returns the counts as of now.
 func (t *Tally) Summary(now time.Time) Summary {
 	out := Summary{AsOf: now, Window: int(Window.Seconds()), Components: []Component{}}
 	if t == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// from is a span of a component.
+// from returns a span of a component.
 func from(
 	service string,
 	kind trace.SpanKind,
@@ -78,56 +78,72 @@ func TestCoverage(t *testing.T) {
 			[]*observation.Observation{audited("a", nil)}, Coverage{Writes: Rate{1, 0}},
 		},
 		"Changes": {
-			"what a watch shows, against what was granted", []*span.Span{
-				requested("a", "POST "+deployments, 201), requested("b", "POST "+deployments, 409), requested("c", "PUT /apis/coordination.k8s.io/v1/namespaces/{:namespace}/leases/{:name}", 200),
-				requested("d", "POST /apis/authorization.k8s.io/v1/subjectaccessreviews", 201), requested("e", "POST /api/v1/namespaces/{:namespace}/events", 201),
+			"versions from watches, compared with granted writes", []*span.Span{
+				requested("a", "POST "+deployments, 201), requested("b", "POST "+deployments, 409),
+				requested("c", "PUT /apis/coordination.k8s.io/v1/namespaces/{:namespace}/leases/{:name}", 200),
+				requested("d", "POST /apis/authorization.k8s.io/v1/subjectaccessreviews", 201),
+				requested("e", "POST /api/v1/namespaces/{:namespace}/events", 201),
 				requested("f", "DELETE "+deployments, 200),
 			},
 			[]*observation.Observation{
-				pod(func(s *observation.State) { s.Pod = nil }), {Source: observation.SourceWatch, Gone: &observation.Gone{}},
-				{Source: observation.SourceWatch, Listed: true, State: &observation.State{}}, {Source: observation.SourceRequest, State: &observation.State{}},
+				pod(func(s *observation.State) { s.Pod = nil }),
+				{Source: observation.SourceWatch, Gone: &observation.Gone{}},
+				{Source: observation.SourceWatch, Listed: true, State: &observation.State{}},
+				{Source: observation.SourceRequest, State: &observation.State{}},
 			},
 			Coverage{Changes: Rate{1, 1}},
 		},
 		"Deletion": {
-			"one request may delete many, and one object take two requests", []*span.Span{requested("a", "DELETE "+deployments, 200)},
+			"one request may delete many objects, and one object may need two requests",
+			[]*span.Span{requested("a", "DELETE "+deployments, 200)},
 			[]*observation.Observation{
-				pod(func(s *observation.State) { s.Deleting = epoch }), {Source: observation.SourceWatch, Gone: &observation.Gone{}},
+				pod(func(s *observation.State) { s.Deleting = epoch }),
+				{Source: observation.SourceWatch, Gone: &observation.Gone{}},
 				{Source: observation.SourceWatch, Gone: &observation.Gone{}},
 			},
 			Coverage{},
 		},
 		"Pod": {
-			"bound, synced, and its sandbox made", []*span.Span{
+			"the Pod is bound and synced, and its sandbox created", []*span.Span{
 				from(Kubelet, trace.SpanKindInternal, 1, 0, "syncPod", first...),
-				from(Containerd, trace.SpanKindInternal, 2, 1, "cri.sandbox.run", keySandboxName.String("web_shop_uid-1_0")),
+				from(Containerd, trace.SpanKindInternal, 2, 1, "cri.sandbox.run",
+					keySandboxName.String("web_shop_uid-1_0")),
 			},
-			[]*observation.Observation{pod(nil)}, Coverage{Changes: Rate{1, 0}, Pods: Rate{1, 1}, Sandboxes: Rate{1, 1}},
+			[]*observation.Observation{pod(nil)},
+			Coverage{Changes: Rate{1, 0}, Pods: Rate{1, 1}, Sandboxes: Rate{1, 1}},
 		},
 		"PodLaterSync": {
-			"a Pod has many syncs, but one first", []*span.Span{from(Kubelet, trace.SpanKindInternal, 1, 0, "syncPod", keyPodUID.String("uid-1"), keyUpdateType.String("sync"))},
-			[]*observation.Observation{pod(nil)}, Coverage{Changes: Rate{1, 0}, Pods: Rate{1, 0}, Sandboxes: Rate{1, 0}},
+			"only the first sync of a Pod counts",
+			[]*span.Span{from(Kubelet, trace.SpanKindInternal, 1, 0, "syncPod",
+				keyPodUID.String("uid-1"), keyUpdateType.String("sync"))},
+			[]*observation.Observation{pod(nil)},
+			Coverage{Changes: Rate{1, 0}, Pods: Rate{1, 0}, Sandboxes: Rate{1, 0}},
 		},
 		"PodUnderWay": {
-			"its first sync may have been before us", nil, []*observation.Observation{pod(func(s *observation.State) { s.Pod.Started = epoch })}, Coverage{Changes: Rate{1, 0}},
+			"the first sync may have been before our start", nil,
+			[]*observation.Observation{pod(func(s *observation.State) { s.Pod.Started = epoch })},
+			Coverage{Changes: Rate{1, 0}},
 		},
 		"PodOfNode": {
-			"a static Pod's object has another UID than the Pod", nil,
+			"a mirror Pod and its static Pod have different UIDs", nil,
 			[]*observation.Observation{pod(func(s *observation.State) {
 				s.Owners = []object.Owner{{Kind: object.Kind{Kind: "Node"}}}
 			})},
 			Coverage{Changes: Rate{1, 0}},
 		},
 		"Etcd": {
-			"the API server's calls that etcd answers, polls not", []*span.Span{
-				from(APIServer, trace.SpanKindClient, 1, 9, "etcdserverpb.KV/Txn"), from(APIServer, trace.SpanKindClient, 2, 9, "etcdserverpb.KV/Range"),
-				from(Etcd, trace.SpanKindServer, 3, 1, "etcdserverpb.KV/Txn"), from(Etcd, trace.SpanKindServer, 4, 0, "etcdserverpb.Watch/Watch"),
+			"the API server's calls count, watches do not", []*span.Span{
+				from(APIServer, trace.SpanKindClient, 1, 9, "etcdserverpb.KV/Txn"),
+				from(APIServer, trace.SpanKindClient, 2, 9, "etcdserverpb.KV/Range"),
+				from(Etcd, trace.SpanKindServer, 3, 1, "etcdserverpb.KV/Txn"),
+				from(Etcd, trace.SpanKindServer, 4, 0, "etcdserverpb.Watch/Watch"),
 			},
 			nil, Coverage{Transactions: Rate{2, 1}},
 		},
 		"Runtime": {
-			"a runtime of any name", []*span.Span{
-				from(Kubelet, trace.SpanKindClient, 1, 9, "runtime.v1.RuntimeService/RunPodSandbox"), from(Kubelet, trace.SpanKindClient, 2, 9, "runtime.v1.ImageService/PullImage"),
+			"a runtime may have any name", []*span.Span{
+				from(Kubelet, trace.SpanKindClient, 1, 9, "runtime.v1.RuntimeService/RunPodSandbox"),
+				from(Kubelet, trace.SpanKindClient, 2, 9, "runtime.v1.ImageService/PullImage"),
 				from("crio", trace.SpanKindServer, 3, 1, "runtime.v1.RuntimeService/RunPodSandbox"),
 			},
 			nil, Coverage{Calls: Rate{2, 1}},
@@ -191,11 +207,11 @@ func TestComponents(t *testing.T) {
 	}
 	later := tally.Summary(epoch.Add(Window + time.Minute))
 	if c := later.Component(Kubelet); c.Spans != 0 || c.All != 3 || len(c.Hosts) != 0 {
-		t.Errorf("after the window there is still %+v", c)
+		t.Errorf("after the window: %+v, want no spans and hosts in it, and 3 in all", c)
 	}
 }
 
-// TestBounds: names are the senders', and so how many there are.
+// TestBounds: senders choose names and their number, but the number of stored names is bounded.
 func TestBounds(t *testing.T) {
 	tally := New(epoch)
 	for i := range 5000 {
@@ -206,10 +222,10 @@ func TestBounds(t *testing.T) {
 	}
 	got := tally.Summary(epoch)
 	if n := len(got.Components); n > maxComponents+2 {
-		t.Errorf("%d components are kept", n)
+		t.Errorf("%d components are stored", n)
 	}
 	if n := len(got.Component(Kubelet).Hosts); n != maxHosts {
-		t.Errorf("%d hosts are kept, want %d", n, maxHosts)
+		t.Errorf("%d hosts are stored, want %d", n, maxHosts)
 	}
 	var all int64
 	for _, c := range got.Components {
@@ -242,7 +258,7 @@ func TestNil(t *testing.T) {
 	tally.Observe(audited("a", nil), epoch)
 	tally.Joined(nil, epoch)
 	if got := tally.Summary(epoch); len(got.Components) != 0 {
-		t.Errorf("no tally has counted %+v", got)
+		t.Errorf("a nil Tally has counted %+v", got)
 	}
 }
 
@@ -268,7 +284,7 @@ func TestResourceOf(t *testing.T) {
 	}
 }
 
-// BenchmarkSpans: a batch of a request as the API server and etcd send it.
+// BenchmarkSpans measures Spans with a batch as the API server sends it.
 func BenchmarkSpans(b *testing.B) {
 	tally := New(epoch)
 	batch := make([]*span.Span, 0, 512)
@@ -291,8 +307,8 @@ func BenchmarkSpans(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/span")
 }
 
-// TestBacklog: what was made before the server began, and comes since it was kept,
-// is half of pairs that are not whole.
+// TestBacklog: spans that ended before the start of the server do not count, because their other
+// half may be lost.
 func TestBacklog(t *testing.T) {
 	tally := New(epoch)
 	for i, ended := range []time.Duration{-time.Second, time.Second} {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listentest makes the certificates with which tests connect to what
-// package listen opens.
+// Package listentest makes certificates for tests with listeners of package listen.
 package listentest
 
 import (
@@ -22,13 +21,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
-// Authority signs certificates, for servers on 127.0.0.1 and for clients.
+// Authority signs certificates of clients and of servers on 127.0.0.1.
 type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// New returns an Authority like no other.
+// New returns an Authority with a new key.
 func New(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{key: newKey(t)}
@@ -74,20 +73,20 @@ func (a *Authority) sign(
 	return cert
 }
 
-// PEM is the authority's own certificate.
+// PEM returns the authority's certificate.
 func (a *Authority) PEM() []byte { return inPEM(a.cert) }
 
 func inPEM(cert *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})
 }
 
-// Pair is a certificate of that serial number and its key, in PEM.
+// Pair returns a certificate with the given serial number, and its key, in PEM. It is valid now.
 func (a *Authority) Pair(t testing.TB, serial int64) (cert, key []byte) {
 	t.Helper()
 	return a.PairUntil(t, serial, time.Now().Add(time.Hour))
 }
 
-// PairUntil is Pair with a certificate that is valid for the two hours before until.
+// PairUntil is like Pair, but the certificate is valid for the two hours before until.
 func (a *Authority) PairUntil(t testing.TB, serial int64, until time.Time) (cert, key []byte) {
 	t.Helper()
 	k := newKey(t)
@@ -98,16 +97,15 @@ func (a *Authority) PairUntil(t testing.TB, serial int64, until time.Time) (cert
 	return inPEM(a.sign(t, serial, k, false, until)), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
-// Trusting is the configuration of a client that believes servers of a, and has
-// no certificate.
+// Trusting returns the configuration of a client without a certificate. It trusts servers of a.
 func (a *Authority) Trusting() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// Client is the configuration of a client with a certificate of a, which believes
-// servers of the other.
+// Client returns the configuration of a client with a certificate of a. It trusts servers of the
+// other authority.
 func (a *Authority) Client(t testing.TB, server *Authority) *tls.Config {
 	t.Helper()
 	cert, err := tls.X509KeyPair(a.Pair(t, 100))
@@ -119,8 +117,8 @@ func (a *Authority) Client(t testing.TB, server *Authority) *tls.Config {
 	return config
 }
 
-// Files writes the files of a server with a certificate of serial number 2, which
-// admits clients of the other authority; anybody if that is nil.
+// Files writes the files of a server in a temporary folder. Its certificate has the serial number
+// 2. It admits clients of the other authority; nil admits every client.
 func (a *Authority) Files(t testing.TB, clients *Authority) listen.TLS {
 	t.Helper()
 	dir := t.TempDir()
@@ -135,7 +133,7 @@ func (a *Authority) Files(t testing.TB, clients *Authority) listen.TLS {
 	return out
 }
 
-// Write writes one of the files anew.
+// Write replaces the content of a file.
 func Write(t testing.TB, file string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(file, content, 0o600); err != nil {

@@ -115,7 +115,8 @@ func TestAddressInUse(t *testing.T) {
 	if err == nil ||
 		!strings.HasPrefix(
 			err.Error(),
-			"cannot listen for OTLP over HTTP (choose a free address, or end what has it): listen tcp "+first.HTTPAddr().String(),
+			"cannot listen for OTLP over HTTP (choose a free address, or stop the process that uses it): "+
+				"listen tcp "+first.HTTPAddr().String(),
 		) ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentsandbox builds and runs the controller of the Kubernetes
-// agent-sandbox project, unchanged: an operator that carries a trace context in
-// the annotation opentelemetry.io/trace-context. What its objects and spans
-// should look like is for the tests to say.
+// Package agentsandbox builds and runs the unchanged controller of the Kubernetes project
+// agent-sandbox. This operator stores trace contexts in the annotation
+// opentelemetry.io/trace-context. Checks of its objects and spans are left to the tests.
 package agentsandbox
 
 import (
@@ -15,19 +14,19 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 )
 
-// Version is what is built.
+// Version is the version of the built module.
 const Version = "v0.4.6"
 
 const (
 	module     = "sigs.k8s.io/agent-sandbox"
 	controller = "agent-sandbox-controller"
-	// crds is where the definitions of its kinds are, in its module and beside
-	// the program.
+	// crds is the folder of the CustomResourceDefinitions, below k8s in the module and beside the
+	// built program.
 	crds = "crds"
 )
 
-// Its go.mod and go.sum here: a module that has it as a tool. (A directory with
-// a go.mod cannot be embedded.)
+// goMod and goSum are the go.mod and go.sum of a module with the controller as a tool. Their files
+// have other names here, because Go cannot embed a folder with a go.mod.
 var (
 	//go:embed agent-sandbox.mod
 	goMod []byte
@@ -35,10 +34,9 @@ var (
 	goSum []byte
 )
 
-// Build compiles the controller from its published module and returns the
-// directory of the program and of its CRDs, which CRDs and Start take. Both are
-// kept in the lab's cache from one run to the next. say gets a line when a
-// build begins and ends: about two minutes on two cores.
+// Build compiles the controller from its published module. It returns the folder for CRDs and Run,
+// which stays in the lab's cache. It calls say at the start and end of a build. A build takes about
+// two minutes on two cores.
 func Build(ctx context.Context, say func(format string, args ...any)) (string, error) {
 	return program.Source{
 		Name: "agent-sandbox", What: module + " " + Version,

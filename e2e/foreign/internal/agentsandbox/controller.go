@@ -9,14 +9,12 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 )
 
-// CRDs returns the directory of the definitions of its kinds, where dir is
-// what Build returned.
+// CRDs returns the folder of the CustomResourceDefinitions; dir is the result of Build.
 func CRDs(dir string) string { return filepath.Join(dir, crds) }
 
-// Run runs the controller that Build put into dir for as long as a test takes.
-// It works with that kubeconfig, sends its spans to endpoint (host:port, OTLP
-// over gRPC; empty leaves its tracing off, as it is by default), and listens
-// nowhere. Its kinds must exist.
+// Run runs the controller until the test ends; dir is the result of Build. The controller sends its
+// spans to endpoint, as OTLP over gRPC. The endpoint is host:port; empty means no tracing, the
+// controller's default. The controller opens no listener. Its CustomResourceDefinitions must exist.
 func Run(t testing.TB, dir, kubeconfig, endpoint string) {
 	t.Helper()
 	call := program.Call{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jaeger builds and runs Jaeger, unchanged, and asks its query API. What
-// it should answer is for the tests to say.
+// Package jaeger builds and runs an unchanged Jaeger, and queries its API. Checks of the responses
+// are left to the tests.
 package jaeger
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 )
 
-// Version is what is built: the module's, whose program calls itself 2.13.
+// Version is the version of the module. The program reports its version as 2.13.
 const Version = "v1.76.0"
 
 const (
@@ -19,8 +19,8 @@ const (
 	binary = "jaeger"
 )
 
-// A go.mod that requires it, and the sums of that one module: those of all
-// others are in its own go.sum.
+// goMod is a go.mod that requires Jaeger, and goSum has the checksums of Jaeger's module only.
+// Those of its dependencies are in Jaeger's go.sum.
 var (
 	//go:embed jaeger.mod
 	goMod []byte
@@ -28,13 +28,13 @@ var (
 	goSum []byte
 )
 
-// Source is Jaeger, compiled with the versions of its own go.mod. It is without
-// its web page, which is in no module: a placeholder is in its place.
+// Source builds Jaeger with the dependencies of its go.mod. Its web page is a placeholder, because
+// the module does not contain the page.
 var Source = program.Source{
 	Name: "jaeger", What: module + " " + Version,
 	Files: map[string][]byte{"go.mod": goMod, "go.sum": goSum},
 	Compile: func(ctx context.Context, w program.Workshop) error {
-		// It has replace directives, which count in the main module only.
+		// Its replace directives work only in the main module.
 		dir, err := w.Source(ctx, module)
 		if err != nil {
 			return err

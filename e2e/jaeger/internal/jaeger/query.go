@@ -12,34 +12,33 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// Trace is a trace as Jaeger's page is given it.
+// Trace is a trace in the API of Jaeger's page.
 type Trace struct {
 	TraceID string `json:"traceID"`
 	Spans   []Span `json:"spans"`
 }
 
-// Span is a span of it.
+// Span is a span in the API of Jaeger's page.
 type Span struct {
 	TraceID    string      `json:"traceID"`
 	SpanID     string      `json:"spanID"`
 	Name       string      `json:"operationName"`
 	References []Reference `json:"references"`
-	// Warnings are what Jaeger finds wrong with it.
+	// Warnings are Jaeger's warnings about the span.
 	Warnings []string `json:"warnings"`
 }
 
-// Reference leads to a parent (CHILD_OF) or to where a link leads
-// (FOLLOWS_FROM).
+// Reference leads to a parent (CHILD_OF) or to the target of a link (FOLLOWS_FROM).
 type Reference struct {
 	Type    string `json:"refType"`
 	TraceID string `json:"traceID"`
 	SpanID  string `json:"spanID"`
 }
 
-// Warnings is the attribute in which Jaeger's OTLP tells them.
+// Warnings is the attribute for Jaeger's warnings in OTLP.
 const Warnings = "@jaeger@warnings"
 
-// Page returns a trace as the page is given it; nil if Jaeger has none.
+// Page returns a trace from the API of Jaeger's page; nil if Jaeger has none.
 func (s *Server) Page(t testing.TB, id string) *Trace {
 	t.Helper()
 	var answer struct {
@@ -49,13 +48,12 @@ func (s *Server) Page(t testing.TB, id string) *Trace {
 		return nil
 	}
 	if len(answer.Data) != 1 || answer.Data[0].TraceID != id {
-		t.Fatalf("asked for trace %s, Jaeger answers with %d traces", id, len(answer.Data))
+		t.Fatalf("trace %s: Jaeger returned %d traces, want only that one", id, len(answer.Data))
 	}
 	return &answer.Data[0]
 }
 
-// OTLP returns the traces of the answer to the same question in OTLP; none if
-// Jaeger has none.
+// OTLP returns a trace from Jaeger's OTLP API, as a list; nil if Jaeger has none.
 func (s *Server) OTLP(t testing.TB, id string) []*harness.Trace {
 	t.Helper()
 	var answer struct {
@@ -67,8 +65,7 @@ func (s *Server) OTLP(t testing.TB, id string) []*harness.Trace {
 	return harness.Parse(t, harness.Result{Stdout: string(answer.Result) + "\n"}).Traces
 }
 
-// Find returns the IDs of the traces in which the service has a span of an object
-// in the namespace.
+// Find returns the IDs of traces in which the service has a span of an object in the namespace.
 func (s *Server) Find(t testing.TB, service, namespace string) map[string]bool {
 	t.Helper()
 	tags, err := json.Marshal(map[string]string{"k8s.namespace.name": namespace})
@@ -87,7 +84,7 @@ func (s *Server) Find(t testing.TB, service, namespace string) map[string]bool {
 	return out
 }
 
-// Services are those that Jaeger knows.
+// Services returns the names of the services in Jaeger.
 func (s *Server) Services(t testing.TB) []string {
 	t.Helper()
 	var answer struct {
@@ -97,20 +94,20 @@ func (s *Server) Services(t testing.TB) []string {
 	return answer.Data
 }
 
-// ask reports whether there is an answer, which is then decoded.
+// ask decodes a response of Jaeger; false means that the path was not found.
 func (s *Server) ask(t testing.TB, path string, into any) bool {
 	t.Helper()
 	code, body, err := s.get(t, path)
 	switch {
 	case err != nil:
-		t.Fatalf("cannot ask Jaeger for %s: %v", path, err)
+		t.Fatalf("cannot get %s from Jaeger: %v", path, err)
 	case code == http.StatusNotFound:
 		return false
 	case code != http.StatusOK:
-		t.Fatalf("Jaeger answers %s with %d: %s", path, code, body)
+		t.Fatalf("cannot get %s from Jaeger: status %d: %s", path, code, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		t.Fatalf("cannot read what Jaeger answers to %s: %v\n%s", path, err, body)
+		t.Fatalf("cannot decode Jaeger's response to %s: %v\n%s", path, err, body)
 	}
 	return true
 }

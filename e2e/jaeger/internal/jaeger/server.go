@@ -13,26 +13,26 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 )
 
-// Storage says where a Jaeger keeps its traces.
+// Storage is the configuration of Jaeger's storage.
 type Storage string
 
-// The storages that are part of Jaeger itself.
+// Memory and Badger are the storages inside Jaeger's process.
 const (
 	Memory Storage = "memory: {max_traces: 100000}"
 	Badger Storage = "badger: {ephemeral: true, ttl: {spans: 48h}}"
 )
 
-// Server is a Jaeger that runs.
+// Server is a running Jaeger.
 type Server struct {
 	Storage Storage
-	// GRPC and HTTP are where it receives OTLP, as host:port.
+	// GRPC and HTTP are the addresses of its OTLP receivers, as host:port.
 	GRPC, HTTP string
 
 	query string
 }
 
-// configuration is Jaeger's own for one process, with one receiver and on
-// addresses that are free.
+// configuration is Jaeger's configuration for one process with an OTLP receiver. The addresses and
+// the storage are filled in.
 const configuration = `
 service:
   extensions: [jaeger_storage, jaeger_query]
@@ -50,7 +50,7 @@ exporters:
   jaeger_storage_exporter: {trace_storage: here}
 `
 
-// Run runs, for as long as a test takes, the Jaeger that is in dir.
+// Run runs the Jaeger in dir until the test ends.
 func Run(t testing.TB, dir string, storage Storage) *Server {
 	t.Helper()
 	s := &Server{Storage: storage, GRPC: harness.Free(t), HTTP: harness.Free(t), query: harness.Free(t)}
@@ -60,7 +60,7 @@ func Run(t testing.TB, dir string, storage Storage) *Server {
 		t.Fatal(err)
 	}
 	p := program.Run(t, program.Call{Path: filepath.Join(dir, binary), Args: []string{"--config", file}})
-	harness.Eventually(t, "Jaeger answering", func() bool {
+	harness.Eventually(t, "a response from Jaeger", func() bool {
 		select {
 		case <-p.Ended():
 			t.Fatalf("Jaeger ended:\n%s", p.LastWords())

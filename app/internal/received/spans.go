@@ -14,7 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Attributes that are read of the spans of components.
+// Attributes of components' spans.
 const (
 	keyAuditID     = attribute.Key("audit-id")
 	keyStatus      = attribute.Key("http.response.status_code")
@@ -24,7 +24,7 @@ const (
 	keyHost        = attribute.Key("host.name")
 )
 
-// text is the value of an attribute, if it is a text.
+// text returns the value of a string attribute, or "".
 func text(attrs []attribute.KeyValue, key attribute.Key) string {
 	for i := range attrs {
 		if attrs[i].Key == key && attrs[i].Value.Type() == attribute.STRING {
@@ -34,7 +34,7 @@ func text(attrs []attribute.KeyValue, key attribute.Key) string {
 	return ""
 }
 
-// host is where the component runs, if it tells.
+// host returns the host.name of a resource, or "".
 func host(r *span.Resource) string {
 	if r == nil {
 		return ""
@@ -42,7 +42,7 @@ func host(r *span.Resource) string {
 	return text(r.Attributes, keyHost)
 }
 
-// keyOf is the key of a span.
+// keyOf returns the key of a span for pairs.
 func keyOf(of trace.TraceID, id trace.SpanID) uint64 {
 	var b [24]byte
 	copy(b[:16], of[:])
@@ -50,18 +50,18 @@ func keyOf(of trace.TraceID, id trace.SpanID) uint64 {
 	return xxhash.Sum64(b[:])
 }
 
-// calls reports whether s is a client's call of a method that begins so.
+// calls reports whether s is a client span of a method with that prefix.
 func calls(s *span.Span, method string) bool {
 	return s.Origin.Kind == trace.SpanKindClient && strings.HasPrefix(s.Name, method)
 }
 
-// answers reports whether s is a server's answer to a call of a method that
-// begins so, whose context came along.
+// answers reports whether s is a server span of a method with that prefix, and has the caller's
+// span as its parent.
 func answers(s *span.Span, method string) bool {
 	return s.Origin.Kind == trace.SpanKindServer && s.Parent.IsValid() && strings.HasPrefix(s.Name, method)
 }
 
-// isWrite reports whether s is the API server's span of a request that writes.
+// isWrite reports whether s is the API server's span of a write request.
 func isWrite(s *span.Span) bool {
 	if s.Origin.Kind != trace.SpanKindServer {
 		return false
@@ -74,10 +74,9 @@ func isWrite(s *span.Span) bool {
 	return false
 }
 
-// isGranted reports whether a write was granted, and shows as one version in a
-// watch: no Event, no Lease and nothing that is answered and forgotten; and no
-// deletion, of which one may remove thousands of objects, and one object may take
-// two.
+// isGranted reports whether a write succeeded and a watch shows it as one new version. It is false
+// for Events, Leases and requests that store nothing, such as reviews. It is also false for
+// deletions: one may remove thousands of objects, and one object may need two.
 func isGranted(s *span.Span) bool {
 	if strings.HasPrefix(s.Name, "DELETE ") {
 		return false
@@ -94,8 +93,9 @@ func isGranted(s *span.Span) bool {
 	return ok && r.Resource != "events" && r.Group != "coordination.k8s.io" && request.Stores(r, subresource)
 }
 
-// resourceOf reads the route of a request, such as
-// /apis/apps/v1/namespaces/{:namespace}/deployments/{:name}/status.
+// resourceOf parses the route of a request, such as
+// /apis/apps/v1/namespaces/{:namespace}/deployments/{:name}/status. It reports false if the route
+// has no resource.
 func resourceOf(route string) (r schema.GroupResource, subresource string, ok bool) {
 	rest, core := strings.CutPrefix(route, "/api/")
 	if !core {
@@ -119,8 +119,8 @@ func resourceOf(route string) (r schema.GroupResource, subresource string, ok bo
 // isNamespaces reports whether a part of a route is a subresource of a namespace.
 func isNamespaces(part string) bool { return part == "status" || part == "finalize" }
 
-// podOf reads the UID from the name that a kubelet gives a sandbox:
-// <pod>_<namespace>_<uid>_<attempt>, of which no part contains an underscore.
+// podOf returns the Pod's UID in the name of a sandbox, or "". The kubelet's format is
+// <pod>_<namespace>_<uid>_<attempt>, and no part contains an underscore.
 func podOf(sandbox string) string {
 	parts := strings.Split(sandbox, "_")
 	if len(parts) != 4 {
