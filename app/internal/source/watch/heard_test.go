@@ -27,7 +27,7 @@ func TestHeard(t *testing.T) {
 			t.Errorf("%s: the watch is not connected: %+v", reason, statsOf(wd, "pods"))
 		}
 	}
-	// silent checks that there is no sign of life despite the probes.
+	// silent checks that probes produce no sign of life.
 	silent := func(reason string) {
 		t.Helper()
 		probed := func(times int) {
@@ -60,7 +60,7 @@ func TestHeard(t *testing.T) {
 	silent("a proxy whose server is away")
 }
 
-// TestNoProbes: without Probes there are no requests except those of watches.
+// TestNoProbes: without Probes a Watcher sends only its usual requests.
 func TestNoProbes(t *testing.T) {
 	f := newFakeAPI(t)
 	wd := watching(t, f)

@@ -133,7 +133,7 @@ type Watcher struct {
 // New returns a Watcher without any streams. It does not connect.
 func New(cfg Config) (*Watcher, error) {
 	if cfg.REST == nil || cfg.Emit == nil {
-		return nil, errors.New("cannot watch: a connection and a receiver are needed")
+		return nil, errors.New("cannot watch: Config needs REST and Emit")
 	}
 	w := &Watcher{
 		now:      cfg.Now,
