@@ -199,11 +199,12 @@ func (w draft) name(e *event, sent, answer *request.Body) {
 	}
 }
 
-// tell fills in which object it was, and which version was stored.
+// tell sets the object's UID, the stored version and the precondition. It returns the reason to
+// skip the write, or taken.
 func (w draft) tell(e *event, sent, answer *request.Body) reason {
 	creates := w.Verb == request.Create && w.Subresource == ""
 	if !creates {
-		w.UID = uid(e.ref.uid) // the API server refuses what names another
+		w.UID = uid(e.ref.uid) // the API server refuses another UID
 		if w.UID == "" && sent != nil && w.Verb == request.Patch {
 			w.UID = uid(sent.Metadata.UID)
 		}

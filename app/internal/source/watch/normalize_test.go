@@ -19,7 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // read returns an object of testdata, recorded from a real API server.
 func read(tb testing.TB, name string) *unstructured.Unstructured {

@@ -37,7 +37,7 @@ type Config struct {
 	// Position continues from it: nothing is lost, and nothing is Baseline. A stream without one
 	// starts with the present as Baseline.
 	Resume []Position
-	// Known yields the stored objects that the receiver knows, with their newest resourceVersion.
+	// Known yields the stored objects of the receiver, with their newest resourceVersion.
 	// Watch reads it once. It matters when the API server has discarded a stream's Position. With
 	// Known, the stream then emits only the differences; without, all existing objects. Nil means
 	// none.

@@ -233,7 +233,7 @@ func TestFollowWhenThePastIsGone(t *testing.T) {
 	f.put(podsPath, "default", "c")
 	wd.awaitLine("Pod/c 103")
 	wd.want(
-		"the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102",
+		"the present is the baseline if the past was discarded", "baseline Pod/a 101", "baseline Pod/b 102",
 		"Pod/c 103",
 	)
 	wd.wantWarnings()
@@ -247,7 +247,7 @@ func TestFollowAcrossStorages(t *testing.T) {
 	wd.Follow(t.Context(), pods, "default", 5000)
 	wd.sync()
 	wd.want(
-		"a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101",
+		"a version of another storage is useless, so the present is the baseline", "baseline Pod/a 101",
 		"baseline event Pulled 102",
 	)
 	wd.wantWarnings()
