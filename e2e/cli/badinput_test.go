@@ -349,7 +349,7 @@ run converged
 		says(
 			t,
 			r,
-			`lifeline: not permitted to watch in namespace .*: .*pods.*; going on without`,
+			`lifeline: not permitted to watch in namespace .*: .*pods.*; continuing without them`,
 			`lifeline: watching namespace .*`,
 		)
 	})

@@ -125,7 +125,7 @@ func TestReload(t *testing.T) {
 	}
 	s.Configure(t, "watch: {exclude: [configmaps]}\n")
 	s.Signal(t, syscall.SIGHUP)
-	s.AwaitLog(t, "changes what needs a restart of the server: watch.exclude")
+	s.AwaitLog(t, "changes fields that need a restart of the server: watch.exclude")
 	if got := reloads(t, s); got["taken"] != 0 || got["refused"] < 2 {
 		t.Errorf("the metric counts reloads %v, want none taken and at least 2 refused", got)
 	}

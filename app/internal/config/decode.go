@@ -69,7 +69,7 @@ func (d *decoder) section(n *yaml.Node, path *field.Path, into reflect.Value) {
 // value decodes a node into a field; null leaves the field unchanged.
 func (d *decoder) value(n *yaml.Node, path *field.Path, into reflect.Value) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		d.reject(n, field.Forbidden(path, "anchors and aliases are not known here: write the value out"))
+		d.reject(n, field.Forbidden(path, "anchors and aliases are not supported: write the value out"))
 		return
 	}
 	if n.ShortTag() == "!!null" {

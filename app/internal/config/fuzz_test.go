@@ -18,16 +18,16 @@ func FuzzParse(f *testing.F) {
 		c, err := Parse(data)
 		if err == nil {
 			if err := c.Validate(); err != nil {
-				t.Fatalf("what was parsed is not valid: %v", err)
+				t.Fatalf("Parse returned an invalid configuration: %v", err)
 			}
 			if len(c.Watch.Excluded()) < 1+len(c.Watch.Exclude) {
-				t.Fatalf("not every exclusion counts: %q", c.Watch.Exclude)
+				t.Fatalf("Excluded drops an exclusion: %q", c.Watch.Exclude)
 			}
 			return
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			if len(line) > 2000 || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
-				t.Fatalf("not fit for a log: %d bytes: %q", len(line), line)
+				t.Fatalf("an error line is too long or not printable: %d bytes: %q", len(line), line)
 			}
 		}
 	})

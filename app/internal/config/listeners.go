@@ -6,27 +6,28 @@ package config
 type APIConfiguration struct {
 	// The address to listen on, as `host:port`. An empty host means every address of the machine.
 	// Without TLS it must be of loopback, such as `127.0.0.1:7070`, unless `insecure` is set. Port
-	// 0 takes a free port.
+	// 0 means a free port.
 	Address string `json:"address"`
 
-	// Allows an address that is not of loopback without TLS. The API has no accounts: every client
-	// that reaches the address can read every trace, and so can the network in between. Limit the
+	// Allows an address outside loopback without TLS. The API has no accounts: every client that
+	// reaches the address can read every trace, and so can the network in between. Limit the
 	// clients with a NetworkPolicy or a firewall.
 	Insecure bool `json:"insecure"`
 
-	// The certificate of the API; without one it is plaintext. `clientCAFile` admits only clients
-	// with a certificate. `lifeline ls`, `trace` and `watch` show none. The files are read again
-	// when they change.
+	// The certificate of the API; without one the API is plaintext. `clientCAFile` admits only
+	// clients with a certificate. `lifeline ls`, `trace` and `watch` send none. Changed files are
+	// read again.
 	TLS TLSConfiguration `json:"tls"`
 
-	// How many clients may follow the traces live at a time. One more is told to come back later.
+	// The maximum number of clients that follow the traces live at the same time. Further clients
+	// get an error and can retry later.
 	MaxStreams int `json:"maxStreams"`
 }
 
 // TelemetryConfiguration is the section `telemetry`.
 type TelemetryConfiguration struct {
 	// The address to listen on, as `host:port`, for `/metrics`, `/healthz` and `/readyz`. An empty
-	// host means every address of the machine, which the probes of a Pod need. Port 0 takes a free
+	// host means every address of the machine, which the probes of a Pod need. Port 0 means a free
 	// port.
 	Address string `json:"address"`
 
@@ -47,9 +48,9 @@ const (
 
 // LogConfiguration is the section `log`.
 type LogConfiguration struct {
-	// The least level that is written: `debug`, `info`, `warn` or `error`.
+	// The lowest level that is logged: `debug`, `info`, `warn` or `error`.
 	Level string `json:"level"`
 
-	// The form of a line: `text` or `json`.
+	// The format of a line: `text` or `json`.
 	Format string `json:"format"`
 }

@@ -99,8 +99,7 @@ func document(data []byte) (*yaml.Node, error) {
 	case err != nil:
 		return nil, err
 	case len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode:
-		return nil, fmt.Errorf("it must be fields with values, beginning with apiVersion: %s and kind: %s", APIVersion,
-			Kind)
+		return nil, fmt.Errorf("it must be a mapping that begins with apiVersion: %s and kind: %s", APIVersion, Kind)
 	}
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, errors.New("it must be one YAML document, but there is more after ---")

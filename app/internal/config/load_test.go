@@ -51,7 +51,7 @@ replicas: {mode: standby, identity: null}
 func TestParseRefuses(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
 		"Empty": {
-			"what it must begin with is said", "",
+			"the error has the required first fields", "",
 			"configuration: it is empty: it must begin with apiVersion: lifeline.dev/v1alpha1 and kind: " +
 				"ServerConfiguration",
 		},
@@ -60,7 +60,7 @@ func TestParseRefuses(t *testing.T) {
 				"kind: ServerConfiguration",
 		},
 		"NoMapping": {
-			"", "hello", "configuration: it must be fields with values, beginning with apiVersion: " +
+			"", "hello", "configuration: it must be a mapping that begins with apiVersion: " +
 				"lifeline.dev/v1alpha1 and kind: ServerConfiguration",
 		},
 		"Syntax": {"", head + "api: {", "configuration: yaml: line 3: did not find expected node content"},
@@ -80,16 +80,16 @@ func TestParseRefuses(t *testing.T) {
 			"configuration:4: engine.setle: Forbidden: unknown field; did you mean settle?",
 		},
 		"OtherLetters": {
-			"a field has one spelling", head + "datadir: x",
+			"field names are case-sensitive", head + "datadir: x",
 			"configuration:3: datadir: Forbidden: unknown field; did you mean dataDir?",
 		},
 		"Elsewhere": {
-			"the right name in the wrong section", head + "otlp:\n  maxAge: 1h",
+			"the name belongs to another section", head + "otlp:\n  maxAge: 1h",
 			"configuration:4: otlp.maxAge: Forbidden: unknown field; did you mean otlp.outbox.maxAge?",
 		},
 		"Unknown": {"", head + "somethingElse: 1", "configuration:3: somethingElse: Forbidden: unknown field"},
 		"Escaped": {
-			"what a file holds does not reach a terminal raw", head + `"a\nb\e[1m": 1`,
+			"control characters are escaped for terminals", head + `"a\nb\e[1m": 1`,
 			`configuration:3: a\nb\x1b[1m: Forbidden: unknown field`,
 		},
 		"Twice": {
@@ -98,8 +98,8 @@ func TestParseRefuses(t *testing.T) {
 		},
 		"Alias": {
 			"", head + "log: &l {level: info}\napi: *l",
-			"configuration:3: log: Forbidden: anchors and aliases are not known here: write the value " +
-				"out\nconfiguration:4: api: Forbidden: anchors and aliases are not known here: write the value out",
+			"configuration:3: log: Forbidden: anchors and aliases are not supported: write the value " +
+				"out\nconfiguration:4: api: Forbidden: anchors and aliases are not supported: write the value out",
 		},
 		"Merge": {"", head + "<<: {dataDir: x}", "configuration:3: <<: Forbidden: unknown field"},
 		"NoSection": {
@@ -122,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 			`configuration:3: watch.namespaces[0]: Invalid value: "~": must be a string`,
 		},
 		"Bool": {
-			"YAML 1.1's words for it are no booleans", head + "telemetry: {pprof: yes}",
+			"yes is not a boolean, unlike in YAML 1.1", head + "telemetry: {pprof: yes}",
 			`configuration:3: telemetry.pprof: Invalid value: "yes": must be true or false`,
 		},
 		"Number": {
@@ -142,17 +142,17 @@ func TestParseRefuses(t *testing.T) {
 			`configuration:3: retention.size: Invalid value: "10GB": must be a size in bytes, such as 500Mi or 10Gi`,
 		},
 		"Exponent": {
-			"it would take for ever to write out", head + "retention: {size: 1e999999999}",
+			"printing the number would take forever", head + "retention: {size: 1e999999999}",
 			`configuration:3: retention.size: Invalid value: "1e999999999": must be a size in bytes, such as 500Mi ` +
 				`or 10Gi`,
 		},
 		"ListElement": {
-			"the element has a line of its own", head + "watch:\n  exclude:\n  - pods\n  - Deployments",
+			"the error has the element's line", head + "watch:\n  exclude:\n  - pods\n  - Deployments",
 			`configuration:6: watch.exclude[1]: Invalid value: "Deployments": must be resource, resource.group or ` +
 				`*.group, with the plural in small letters, such as configmaps, deployments.apps or *.example.com`,
 		},
 		"AllAtOnce": {
-			"in the order of the file; no second word on what could not be read",
+			"errors are in the order of the file; an unreadable field has only one",
 			head + "log: {level: loud}\nkinds: 1\nengine: {settle: soon}",
 			"configuration:3: log.level: Unsupported value: \"loud\": supported values: \"debug\", \"info\", " +
 				"\"warn\", \"error\"\nconfiguration:4: kinds: Forbidden: unknown field; did you mean " +
@@ -160,7 +160,7 @@ func TestParseRefuses(t *testing.T) {
 				"30s or 1h30m",
 		},
 		"OpenAPI": {
-			"it must be asked for", head + "api:\n  address: :7070",
+			"an open address must be explicit", head + "api:\n  address: :7070",
 			`configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, ` +
 				`unless api.tls or api.insecure is set`,
 		},
@@ -176,8 +176,8 @@ func TestParseRefuses(t *testing.T) {
 		"KeyIsNoScalar": {"", head + "[a]: 1", "configuration:3: …: Forbidden: unknown field"},
 		"AliasInList": {
 			"", head + "watch: {namespaces: [&a x, *a]}",
-			"configuration:3: watch.namespaces[0]: Forbidden: anchors and aliases are not known here: write the " +
-				"value out\nconfiguration:3: watch.namespaces[1]: Forbidden: anchors and aliases are not known here: " +
+			"configuration:3: watch.namespaces[0]: Forbidden: anchors and aliases are not supported: write the " +
+				"value out\nconfiguration:3: watch.namespaces[1]: Forbidden: anchors and aliases are not supported: " +
 				"write the value out",
 		},
 		"DurationTooBig": {
@@ -212,10 +212,11 @@ func TestOverride(t *testing.T) {
 		want         string
 	}{
 		"CuresTheFile": {
-			"what a flag overrules may be wrong in the file", "log: {level: loud}\nwatch: {namespaces: [A]}", good, "",
+			"a field that a flag overrides may be invalid in the file",
+			"log: {level: loud}\nwatch: {namespaces: [A]}", good, "",
 		},
 		"IsWrong": {
-			"the file's line is not to blame", "api: {address: ':1'}", bad,
+			"an override's error has no line of the file", "api: {address: ':1'}", bad,
 			`configuration: api.address: Invalid value: "nowhere": must be host:port, such as 127.0.0.1:7070 or ` +
 				`[::1]:7070`,
 		},
@@ -251,16 +252,16 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Default(), got); diff != "" {
-		t.Errorf("a file that says nothing is the default; -want +got:\n%s", diff)
+		t.Errorf("a file without fields: -want +got:\n%s", diff)
 	}
 	write(head + "log: {level: loud}")
 	_, err = Load(file)
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot use the configuration: "+file+":3: log.level: ") {
-		t.Errorf("file and line are named: %v", err)
+		t.Errorf("want an error with file and line, got %v", err)
 	}
 	var wrong *field.Error
 	if !errors.As(err, &wrong) || wrong.Field != "log.level" {
-		t.Errorf("the field is to be had from the error: %v", wrong)
+		t.Errorf("want a *field.Error for log.level, got %v", wrong)
 	}
 	write(head + strings.Repeat("#", maxSize))
 	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {

@@ -11,66 +11,64 @@ type ReceiversConfiguration struct {
 	// The spans of kube-apiserver, kubelet, containerd, etcd and operators, as OTLP.
 	OTLP OTLPReceiverConfiguration `json:"otlp"`
 
-	// The audit log of kube-apiserver: who wrote what, when exactly, and what was refused. One of
-	// its two ways is enough.
+	// The audit log of kube-apiserver: the user and exact time of each write, and refused writes.
+	// Either `logFile` or `webhook` is enough.
 	Audit AuditReceiverConfiguration `json:"audit"`
 }
 
 // AuditReceiverConfiguration is the section `receivers.audit`.
 type AuditReceiverConfiguration struct {
 	// A file that kube-apiserver writes on the same machine (`--audit-log-path`), one event a line;
-	// empty reads none. It is followed when it is rotated, and from where it was left after a
+	// empty means no file. The server follows rotations, and continues at its last position after a
 	// restart.
 	LogFile string `json:"logFile"`
 
-	// Batches that kube-apiserver posts (`--audit-webhook-config-file`), to any path. Set its
-	// `--audit-webhook-batch-max-wait` to `1s`: with the default of 30 seconds most of what it
-	// tells comes too late to make times better.
+	// The listener for batches that kube-apiserver posts (`--audit-webhook-config-file`), at any
+	// path. Set its `--audit-webhook-batch-max-wait` to `1s`: with the default of 30 seconds most
+	// events arrive too late to improve the times in traces.
 	Webhook EndpointConfiguration `json:"webhook"`
 }
 
 // OTLPReceiverConfiguration is the section `receivers.otlp`.
 type OTLPReceiverConfiguration struct {
-	// OTLP over gRPC, the one that kube-apiserver, kubelet and etcd speak. By convention it has
-	// port 4317.
+	// OTLP over gRPC, which kube-apiserver, kubelet and etcd send. The usual port is 4317.
 	GRPC EndpointConfiguration `json:"grpc"`
 
-	// OTLP over HTTP, as protobuf or JSON at the path `/v1/traces`. By convention it has port 4318.
+	// OTLP over HTTP, as protobuf or JSON at the path `/v1/traces`. The usual port is 4318.
 	HTTP EndpointConfiguration `json:"http"`
 }
 
 // EndpointConfiguration is the section `receivers.otlp.grpc`, `receivers.otlp.http`,
 // `receivers.audit.webhook` or `webhook.endpoint`.
 type EndpointConfiguration struct {
-	// The address to listen on, as `host:port`; empty receives nothing. Without TLS it must be of
-	// loopback, such as `127.0.0.1:4317`, unless `insecure` is set. Port 0 takes a free port.
+	// The address to listen on, as `host:port`; empty means no listener. Without TLS it must be of
+	// loopback, such as `127.0.0.1:4317`, unless `insecure` is set. Port 0 means a free port.
 	Address string `json:"address"`
 
-	// Allows an address that is not of loopback without TLS: whoever reaches it can read what is
-	// sent, and send what they like.
+	// Allows an address outside loopback without TLS: everyone who reaches it can send data, and
+	// the network in between can read them.
 	Insecure bool `json:"insecure"`
 
-	// A file with a token that every request must carry, as `Authorization: Bearer TOKEN`; empty
-	// asks for none. It has at least 16 bytes, and is read again when it changes. kube-apiserver
-	// sends one with audit events over TLS only. kube-apiserver, kubelet and etcd send none with
-	// spans: put a Collector in front. Not for `webhook.endpoint`.
+	// A file with a token of at least 16 bytes; empty means no token. Every request must carry it,
+	// as `Authorization: Bearer TOKEN`. A changed file is read again. kube-apiserver sends a token
+	// with audit events over TLS only. kube-apiserver, kubelet and etcd send none with spans: put a
+	// Collector in front. Not for `webhook.endpoint`.
 	TokenFile string `json:"tokenFile"`
 
-	// With which certificate to speak TLS; without one it is plaintext. The files are read again
-	// when they change.
+	// The certificate for TLS; without one the listener is plaintext. Changed files are read again.
 	TLS TLSConfiguration `json:"tls"`
 }
 
 // TLSConfiguration is the section `tls` of an endpoint.
 type TLSConfiguration struct {
-	// The file with the server's certificate and those between it and its authority, in PEM.
+	// The file with the server's certificate and its intermediate certificates, in PEM.
 	CertFile string `json:"certFile"`
 
 	// The file with the certificate's private key, in PEM.
 	KeyFile string `json:"keyFile"`
 
-	// The file with the authorities, in PEM, by one of which a client's certificate must be signed;
-	// empty asks clients for none.
+	// The file with the certificate authorities for client certificates, in PEM; empty means that
+	// clients need no certificate.
 	ClientCAFile string `json:"clientCAFile"`
 }
 
@@ -85,13 +83,13 @@ const (
 
 // JoiningConfiguration is the section `joining`.
 type JoiningConfiguration struct {
-	// What becomes of a span of another component that belongs to a change: `rewrite` puts it into
-	// the trace of the change, under that trace's ID; `link` sends it on as it came, and the span
-	// of the change that it belongs to links to it.
+	// How a span of another component joins the change that it belongs to. `rewrite` moves it into
+	// the change's trace, with that trace's ID. `link` sends it unchanged, and its span in the
+	// change links to it.
 	Mode string `json:"mode"`
 
-	// What becomes of spans that belong to no change: `pass` sends them on as they came, `drop`
-	// drops them. Polls and health checks are always dropped. All are counted.
+	// What to do with spans that belong to no change: `pass` sends them unchanged, `drop` drops
+	// them. Polls and health checks are always dropped. All are counted.
 	Unjoined string `json:"unjoined"`
 
 	// How long a span waits for the change that it belongs to. Components send their spans up to

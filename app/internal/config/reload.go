@@ -70,7 +70,7 @@ func (r *Reloader) Run(ctx context.Context) {
 func (r *Reloader) Reload() {
 	select {
 	case r.asks() <- struct{}{}:
-	default: // asked already
+	default: // a request is pending already
 	}
 }
 
@@ -106,7 +106,9 @@ func (r *Reloader) take(data []byte) error {
 	reload, restart := Diff(r.Current, c)
 	switch {
 	case len(restart) > 0:
-		return fmt.Errorf("%s changes what needs a restart of the server: %s", r.Path, strings.Join(restart, ", "))
+		return fmt.Errorf(
+			"%s changes fields that need a restart of the server: %s", r.Path, strings.Join(restart, ", "),
+		)
 	case len(reload) == 0:
 		return nil
 	}

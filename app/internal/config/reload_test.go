@@ -105,26 +105,32 @@ func TestReload(t *testing.T) {
 		loud := prefix + `/server.yaml:3: log.level: Unsupported value: "loud": supported values: "debug", "info", ` +
 			`"warn", "error"`
 
-		step("nothing new", tick)
-		step("asked, and nothing new", r.Reload)
-		step("a change", func() { dir.put("log: {level: error}"); tick() }, "apply log.level error")
-		step("an invalid one is refused", func() { dir.put("log: {level: loud}"); tick() }, loud)
-		step("and told of once", tick)
-		step("but again if asked for", r.Reload, loud)
-		step("other fields refuse the whole", func() { dir.put("log: {level: debug}\ndataDir: x"); r.Reload() },
-			prefix+"/server.yaml changes what needs a restart of the server: dataDir")
-		step("what is in force has not changed", func() { dir.put("log: {level: error}"); tick() })
-		step("who takes it over may refuse", func() {
+		step("the file is unchanged", tick)
+		step("the file is unchanged after Reload", r.Reload)
+		step("a reloadable change is applied", func() {
+			dir.put("log: {level: error}")
+			tick()
+		}, "apply log.level error")
+		step("an invalid change is reported", func() { dir.put("log: {level: loud}"); tick() }, loud)
+		step("an invalid change is reported only once", tick)
+		step("Reload reports it again", r.Reload, loud)
+		step("with other changed fields nothing is applied", func() {
+			dir.put("log: {level: debug}\ndataDir: x")
+			r.Reload()
+		},
+			prefix+"/server.yaml changes fields that need a restart of the server: dataDir")
+		step("the applied configuration is unchanged", func() { dir.put("log: {level: error}"); tick() })
+		step("an error of Apply is reported", func() {
 			refusing(errors.New("not now"))
 			dir.put("log: {level: info}")
 			tick()
 		},
 			"apply log.level info", prefix+"/server.yaml: cannot change log.level: not now")
-		step("and is asked again by a signal", func() { refusing(nil); r.Reload(); r.Reload() }, "apply log.level info")
-		step("the file is gone", func() { dir.must(os.Remove(dir.file())); tick() },
+		step("Reload calls Apply again", func() { refusing(nil); r.Reload(); r.Reload() }, "apply log.level info")
+		step("a missing file is reported", func() { dir.must(os.Remove(dir.file())); tick() },
 			prefix+"open /server.yaml: no such file or directory")
-		step("told of once", tick)
-		step("and is back", func() {
+		step("a missing file is reported only once", tick)
+		step("a restored file is applied", func() {
 			dir.must(os.WriteFile(dir.file(), []byte(head+"log: {level: warn}"), 0o600))
 			tick()
 		}, "apply log.level warn")

@@ -23,29 +23,27 @@ type ServerConfiguration struct {
 	// Must be `ServerConfiguration`.
 	Kind string `json:"kind"`
 
-	// The directory for what is kept on disk; each cluster has a sub-directory of its own in it,
-	// named by the UID of the cluster. Empty means `$XDG_STATE_HOME/lifeline`, or
-	// `~/.local/state/lifeline`.
+	// The directory for data on disk, with one subdirectory for each cluster, named by the
+	// cluster's UID. Empty means `$XDG_STATE_HOME/lifeline`, or `~/.local/state/lifeline`.
 	DataDir string `json:"dataDir"`
 
-	// The HTTP API that programs read traces from.
+	// The HTTP API for reading traces.
 	API APIConfiguration `json:"api"`
 
-	// What the server says of itself: metrics, health and profiles. This listener carries no
-	// traces.
+	// Metrics, health and profiles of the server. This listener serves no traces.
 	Telemetry TelemetryConfiguration `json:"telemetry"`
 
-	// The log, which is written to stderr.
+	// The log on stderr.
 	Log LogConfiguration `json:"log"`
 
-	// What is watched of the cluster.
+	// The resources to watch in the cluster.
 	Watch WatchConfiguration `json:"watch"`
 
-	// What is received from the components of the cluster, beside what is watched.
+	// The data to receive from the components of the cluster, in addition to the watches.
 	Receivers ReceiversConfiguration `json:"receivers"`
 
-	// The admission webhook, by which the API server asks which context an object is given when it
-	// is written.
+	// The admission webhook. The API server calls it for each write, and it puts a context on the
+	// object.
 	Webhook WebhookConfiguration `json:"webhook"`
 
 	// How traces are built.
@@ -54,11 +52,12 @@ type ServerConfiguration struct {
 	// How the spans of other components are joined to the traces of changes.
 	Joining JoiningConfiguration `json:"joining"`
 
-	// Which finished traces are kept and sent. What is decided depends on the ID of the trace, so
-	// every server decides the same.
+	// Which finished traces are kept and sent. The decision depends on the trace's ID, so every
+	// server makes the same one.
 	Sampling SamplingConfiguration `json:"sampling"`
 
-	// How long finished traces are kept on disk. What comes first decides, age or size.
+	// How long finished traces are kept on disk: until they reach `age`, or all of them exceed
+	// `size`.
 	Retention RetentionConfiguration `json:"retention"`
 
 	// Where spans are sent.

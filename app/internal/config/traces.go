@@ -9,37 +9,36 @@ import (
 
 // WatchConfiguration is the section `watch`.
 type WatchConfiguration struct {
-	// The namespaces that are watched; empty means all, and what has no namespace, too.
+	// The namespaces to watch; empty means all namespaces and cluster-scoped resources.
 	Namespaces []string `json:"namespaces"`
 
 	// The resources that are not watched, each as `resource`, `resource.group` or `*.group` (every
 	// resource of that API group), such as `configmaps`, `leases.example.com`, `*.example.com`.
-	// Secrets are never watched, nor is what changes all the time without being a change of
-	// anybody's: Leases, Endpoints, metrics.
+	// Secrets are never watched, nor are resources that change all the time on their own: Leases,
+	// Endpoints, metrics.
 	Exclude []string `json:"exclude"`
 }
 
 // EngineConfiguration is the section `engine`.
 type EngineConfiguration struct {
-	// How long it must be quiet before a trace counts as finished.
+	// How long a trace must be without changes before it counts as finished.
 	Settle metav1.Duration `json:"settle"`
 
-	// How long a change may take. A trace that has not settled by then ends with what is known of
-	// it.
+	// The longest duration of a change. A trace that has not settled by then ends as it is.
 	Patience metav1.Duration `json:"patience"`
 }
 
 // SamplingConfiguration is the section `sampling`.
 type SamplingConfiguration struct {
-	// How many traces of a million are kept: `1000000` keeps all, `0` none but those that the next
-	// two fields keep.
+	// How many traces of a million are kept: `1000000` keeps all, `0` keeps none, except those of
+	// the next two fields.
 	RatePerMillion int `json:"ratePerMillion"`
 
-	// Whether a trace in which something failed is kept whatever the rate is.
+	// Whether a trace with a failure is kept at any rate.
 	KeepFailed bool `json:"keepFailed"`
 
-	// A trace that took longer than this is kept whatever the rate is. `0s` means that slow traces
-	// are kept by the rate alone.
+	// A trace that took longer than this is kept at any rate. `0s` means that slow traces have no
+	// such exception.
 	KeepSlowerThan metav1.Duration `json:"keepSlowerThan"`
 }
 
@@ -48,28 +47,28 @@ type RetentionConfiguration struct {
 	// How long a finished trace is kept.
 	Age metav1.Duration `json:"age"`
 
-	// How much disk the traces may take before the oldest are removed, at least `64Mi`.
+	// How much disk space the traces may use, at least `64Mi`. Above that the oldest are removed.
 	Size resource.Quantity `json:"size"`
 }
 
 // OTLPConfiguration is the section `otlp`.
 type OTLPConfiguration struct {
-	// Where spans are sent: a URL with http, https, grpc or grpcs, or `host:port`. Port 4317 is
-	// gRPC, any other HTTP, unless the scheme or `OTEL_EXPORTER_OTLP_PROTOCOL` says otherwise.
-	// Credentials belong into `OTEL_EXPORTER_OTLP_HEADERS`. Empty means that the environment
-	// decides (`OTEL_EXPORTER_OTLP_ENDPOINT` and the other standard variables); if that is silent,
-	// too, nothing is sent.
+	// Where spans are sent: a URL with http, https, grpc or grpcs, or `host:port`. Port 4317 means
+	// gRPC, any other HTTP, unless the scheme or `OTEL_EXPORTER_OTLP_PROTOCOL` decides otherwise.
+	// Set credentials in `OTEL_EXPORTER_OTLP_HEADERS`. Empty means the environment
+	// (`OTEL_EXPORTER_OTLP_ENDPOINT` and the other standard variables); without these nothing is
+	// sent.
 	Endpoint string `json:"endpoint"`
 
-	// What waits on disk while the backend cannot be reached.
+	// The queue on disk for spans while the backend is unreachable.
 	Outbox OutboxConfiguration `json:"outbox"`
 }
 
 // OutboxConfiguration is the section `otlp.outbox`.
 type OutboxConfiguration struct {
-	// How long a span waits before it is given up (and counted as lost).
+	// How long a span waits before it is dropped (and counted as lost).
 	MaxAge metav1.Duration `json:"maxAge"`
 
-	// How many spans may wait. When there are more, the oldest are given up (and counted as lost).
+	// How many spans may wait. Above that the oldest are dropped (and counted as lost).
 	MaxSpans int `json:"maxSpans"`
 }

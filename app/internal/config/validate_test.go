@@ -21,7 +21,7 @@ func TestValidate(t *testing.T) {
 	}{
 		"Default": {"", func(*ServerConfiguration) {}, ""},
 		"Zero": {
-			"everything that a value needs is missed", func(c *ServerConfiguration) {
+			"all required fields are missing", func(c *ServerConfiguration) {
 				*c = ServerConfiguration{}
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window " +
@@ -34,20 +34,24 @@ func TestValidate(t *testing.T) {
 			}, "",
 		},
 		"EveryAddress": {
-			"the API has no accounts, so an open address must be asked for", func(c *ServerConfiguration) {
+			"the API has no accounts, so an open address must be explicit", func(c *ServerConfiguration) {
 				c.API.Address = ":7070"
 			}, "api.address",
 		},
 		"OtherAddress": {
-			"it is not of loopback", func(c *ServerConfiguration) { c.API.Address = "192.0.2.1:7070" }, "api.address",
+			"the address is not of loopback", func(c *ServerConfiguration) {
+				c.API.Address = "192.0.2.1:7070"
+			}, "api.address",
 		},
 		"OtherName": {
-			"a name may be any address", func(c *ServerConfiguration) {
+			"a name may resolve to any address", func(c *ServerConfiguration) {
 				c.API.Address = "lifeline.example:7070"
 			}, "api.address",
 		},
 		"Insecure": {
-			"it is asked for", func(c *ServerConfiguration) { c.API.Address, c.API.Insecure = ":7070", true }, "",
+			"an open address is explicit", func(c *ServerConfiguration) {
+				c.API.Address, c.API.Insecure = ":7070", true
+			}, "",
 		},
 		"TLS": {"", func(c *ServerConfiguration) {
 			c.API.Address, c.API.TLS = ":7070", TLSConfiguration{CertFile: "a", KeyFile: "b"}
@@ -59,7 +63,7 @@ func TestValidate(t *testing.T) {
 			"the API is always served", func(c *ServerConfiguration) { c.API.Address = "" }, "api.address",
 		},
 		"SameFreePort": {
-			"port 0 is another each time", func(c *ServerConfiguration) {
+			"port 0 means another port each time", func(c *ServerConfiguration) {
 				c.API.Address, c.Telemetry.Address = "127.0.0.1:0", "127.0.0.1:0"
 			}, "",
 		},
@@ -82,7 +86,7 @@ func TestValidate(t *testing.T) {
 		"Receivers": {"", func(c *ServerConfiguration) {
 			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP.Address = "127.0.0.1:4317", "localhost:4318"
 		}, ""},
-		"ReceiveOpenly": {"it must be asked for", func(c *ServerConfiguration) {
+		"ReceiveOpenly": {"an open address must be explicit", func(c *ServerConfiguration) {
 			c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP = ":4317", EndpointConfiguration{
 				Address: ":4318", Insecure: true,
 			}
@@ -98,10 +102,10 @@ func TestValidate(t *testing.T) {
 			c.Receivers.OTLP.HTTP = EndpointConfiguration{TokenFile: "t"}
 			c.Receivers.Audit.Webhook = EndpointConfiguration{Address: "127.0.0.1:4319", TokenFile: "t"}
 		}, "receivers.otlp.http.address"},
-		"ReceiveTokenOpenly": {"a token does not hide what is sent", func(c *ServerConfiguration) {
+		"ReceiveTokenOpenly": {"a token does not encrypt the connection", func(c *ServerConfiguration) {
 			c.Receivers.OTLP.GRPC = EndpointConfiguration{Address: ":4317", TokenFile: "t"}
 		}, "receivers.otlp.grpc.address"},
-		"WebhookToken": {"only receivers ask for one", func(c *ServerConfiguration) {
+		"WebhookToken": {"only receivers use a token", func(c *ServerConfiguration) {
 			c.Webhook.Endpoint = EndpointConfiguration{Address: "127.0.0.1:9443", TokenFile: "t"}
 		}, "webhook.endpoint.tokenFile"},
 		"Webhook": {"", func(c *ServerConfiguration) {
@@ -111,7 +115,7 @@ func TestValidate(t *testing.T) {
 				Suppliers:  SuppliersGroups, SupplierGroups: []string{"system:masters", "a group"},
 			}
 		}, ""},
-		"Certificate": {"it is TLS without files", func(c *ServerConfiguration) {
+		"Certificate": {"a managed certificate needs no TLS files", func(c *ServerConfiguration) {
 			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed, c.Webhook.Certificate.Names = ":9443", true,
 				[]string{"a.b.svc", "192.0.2.1"}
 		}, ""},
@@ -127,7 +131,7 @@ func TestValidate(t *testing.T) {
 			}, "webhook.certificate.name webhook.certificate.configuration webhook.endpoint.address",
 		},
 		"WebhookOpenly": {
-			"it must be asked for", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" },
+			"an open address must be explicit", func(c *ServerConfiguration) { c.Webhook.Endpoint.Address = ":9443" },
 			"webhook.endpoint.address",
 		},
 		"WebhookTLS": {
@@ -135,7 +139,7 @@ func TestValidate(t *testing.T) {
 			"webhook.endpoint.address webhook.endpoint.tls.keyFile",
 		},
 		"Convention": {
-			"without a place for a claim no context could be told from another's", func(c *ServerConfiguration) {
+			"the convention needs room for a claim", func(c *ServerConfiguration) {
 				c.Webhook.Convention = "jaeger"
 			}, "webhook.convention",
 		},
@@ -143,12 +147,12 @@ func TestValidate(t *testing.T) {
 			"", func(c *ServerConfiguration) { c.Webhook.Suppliers = "everyone" }, "webhook.suppliers",
 		},
 		"SuppliersUnnamed": {
-			"nobody is meant by another word", func(c *ServerConfiguration) {
+			"groups needs at least one group", func(c *ServerConfiguration) {
 				c.Webhook.Suppliers = SuppliersGroups
 			}, "webhook.supplierGroups",
 		},
 		"SuppliersUnused": {
-			"they would have no effect", func(c *ServerConfiguration) {
+			"the groups would have no effect", func(c *ServerConfiguration) {
 				c.Webhook.SupplierGroups = []string{"ci"}
 			}, "webhook.supplierGroups",
 		},
@@ -206,7 +210,7 @@ func TestValidate(t *testing.T) {
 			}, "replicas.leaseDuration",
 		},
 		"Renew": {
-			"as client-go asks", func(c *ServerConfiguration) {
+			"client-go requires a longer renewDeadline", func(c *ServerConfiguration) {
 				c.Replicas.RetryPeriod = duration(9 * time.Second)
 			}, "replicas.renewDeadline",
 		},
@@ -219,7 +223,7 @@ func TestValidate(t *testing.T) {
 			for _, err := range c.validate() {
 				got = append(got, err.Field)
 				if strings.Contains(err.Error(), "secret") {
-					t.Errorf("a message holds a credential: %v", err)
+					t.Errorf("a message contains a credential: %v", err)
 				}
 			}
 			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
@@ -246,13 +250,13 @@ func TestExcluded(t *testing.T) {
 func TestDiff(t *testing.T) {
 	now := Default()
 	if reload, restart := Diff(Default(), now); reload != nil || restart != nil {
-		t.Errorf("nothing has changed: %v, %v", reload, restart)
+		t.Errorf("equal configurations: got %v, %v", reload, restart)
 	}
 	now.Watch.Namespaces = nil
 	now.Engine.Patience = duration(60 * time.Minute)
 	now.Retention.Size = resource.MustParse("10240Mi")
 	if reload, restart := Diff(Default(), now); reload != nil || restart != nil {
-		t.Errorf("the same in other words: %v, %v", reload, restart)
+		t.Errorf("equivalent values: got %v, %v", reload, restart)
 	}
 	now.Watch.Namespaces = []string{"a"}
 	now.Log = LogConfiguration{Level: LevelDebug, Format: FormatJSON}

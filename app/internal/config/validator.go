@@ -72,7 +72,7 @@ func (v *validator) address(path *field.Path, value string) {
 	}
 	if _, err := netip.ParseAddr(host); host != "" && err != nil &&
 		len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0 {
-		v.invalid(path, value, "must have an IP address or a name as its host, or none")
+		v.invalid(path, value, "must have an IP address or a name as its host, or no host")
 	}
 }
 
@@ -117,8 +117,8 @@ func (v *validator) endpoint(path *field.Path, value string) {
 	case u.Hostname() == "":
 		v.invalid(path, "…", "must name a host")
 	case u.User != nil:
-		v.invalid(path, "…", "must hold no credentials, which would not be sent: set OTEL_EXPORTER_OTLP_HEADERS")
+		v.invalid(path, "…", "must not contain credentials, which would not be sent: set OTEL_EXPORTER_OTLP_HEADERS")
 	case u.RawQuery != "" || u.Fragment != "":
-		v.invalid(path, "…", "must hold no query, which would not be sent")
+		v.invalid(path, "…", "must not contain a query or fragment, which would not be sent")
 	}
 }

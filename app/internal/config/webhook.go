@@ -23,47 +23,47 @@ const (
 
 // WebhookConfiguration is the section `webhook`.
 type WebhookConfiguration struct {
-	// Where the API server's calls are answered, at the path `/admission`; without an address they
-	// are not. The API server calls by TLS only. Every server of an installation answers, whether
-	// it leads or not. `lifeline webhook install` has the API server call. `lifeline webhook serve`
-	// answers alone, without a store or a connection to the cluster; of this file it uses
-	// `webhook`, `telemetry`, `log` and `sampling`.
+	// The listener for the API server's calls, at the path `/admission`; without an address the
+	// webhook is off. The API server requires TLS. Every server of an installation responds, leader
+	// or not. `lifeline webhook install` registers the webhook with the API server. `lifeline
+	// webhook serve` serves only the webhook, without a store or a connection to the cluster; it
+	// uses the sections `webhook`, `telemetry`, `log` and `sampling` of this file.
 	Endpoint EndpointConfiguration `json:"endpoint"`
 
 	// The certificate of `endpoint`, if the server manages it itself.
 	Certificate CertificateConfiguration `json:"certificate"`
 
-	// By which convention contexts are put on objects: `default` (`trace.kubernetes.io/context`),
+	// The convention for contexts on objects: `default` (`trace.kubernetes.io/context`),
 	// `kep-5915`, `azure-operatortrace`, `tekton-taskrun`, `tekton-pipelinerun`, `agent-sandbox` or
-	// `w3c`. Use that of the operators in the cluster, for what they supply by another is not found
-	// here.
+	// `w3c`. Use that of the operators in the cluster: the webhook does not find contexts of
+	// another convention.
 	Convention string `json:"convention"`
 
-	// Who may say to which trace a write belongs, by a context on the object or with the request:
-	// `anyone`, `groups` (those of `supplierGroups`) or `nobody`. What anybody else says is
-	// replaced, counted and logged. The components of Kubernetes itself always may, for they copy
-	// what others were admitted with.
+	// Who may choose the trace of a write, by a context on the object or with the request:
+	// `anyone`, `groups` (those in `supplierGroups`) or `nobody`. Contexts of other users are
+	// replaced, counted and logged. The components of Kubernetes itself are always allowed, because
+	// they copy admitted contexts.
 	Suppliers string `json:"suppliers"`
 
-	// The groups of users whose members may if `suppliers` is `groups`, such as `system:masters` or
-	// `system:serviceaccounts:ci`. Name those of operators that copy annotations to other objects,
-	// too: they would write again and again what is replaced each time.
+	// The user groups that are allowed if `suppliers` is `groups`, such as `system:masters` or
+	// `system:serviceaccounts:ci`. Add those of operators that copy annotations to other objects.
+	// Otherwise each of their writes is changed, and they repeat it endlessly.
 	SupplierGroups []string `json:"supplierGroups"`
 }
 
 // CertificateConfiguration is the section `webhook.certificate`.
 type CertificateConfiguration struct {
-	// Whether the server makes the certificate, in place of `endpoint.tls`: it keeps it in a
-	// Secret, renews it without a restart, and writes it into the configuration that `lifeline
-	// webhook install` has made. It takes rights, which `lifeline rbac --config` prints. `lifeline
-	// webhook serve` has no connection to the cluster, and cannot.
+	// Whether the server creates the certificate, instead of `endpoint.tls`. It keeps the
+	// certificate in a Secret, renews it without a restart, and writes it into the configuration
+	// from `lifeline webhook install`. `lifeline rbac --config` prints the required rights.
+	// `lifeline webhook serve` cannot do this, because it has no connection to the cluster.
 	Managed bool `json:"managed"`
 
-	// The name of the Secret in the server's namespace. It is made if it is not there, and shared
-	// by the servers of an installation.
+	// The name of the Secret in the server's namespace. The server creates it if it does not exist.
+	// All servers of an installation share it.
 	Name string `json:"name"`
 
-	// The DNS names and IP addresses by which the API server calls. None means Service
+	// The DNS names and IP addresses that the API server calls. Empty means the Service
 	// `lifeline-webhook` in the server's namespace.
 	Names []string `json:"names"`
 
@@ -138,12 +138,12 @@ const maxGroup = 1024
 
 func (v *validator) webhook(path *field.Path, c WebhookConfiguration) {
 	shown := c.Endpoint
-	shown.Insecure = shown.Insecure || c.Certificate.Managed // it is not plaintext
+	shown.Insecure = shown.Insecure || c.Certificate.Managed // a managed certificate means TLS
 	v.receiver(path.Child("endpoint"), shown)
 	if c.Endpoint.TokenFile != "" {
 		v.wrong = append(v.wrong,
 			field.Forbidden(path.Child("endpoint", "tokenFile"),
-				"must be left out: only receivers ask for a token; let tls.clientCAFile keep others out"))
+				"must be left out: only receivers use a token; set tls.clientCAFile to admit only the API server"))
 	}
 	v.certificate(path.Child("certificate"), c.Certificate, c.Endpoint)
 	var names []string

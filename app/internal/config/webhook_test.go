@@ -18,17 +18,19 @@ func TestSupplies(t *testing.T) {
 		of        []string
 		want      bool
 	}{
-		"anyone":         {"", SuppliersAnyone, nil, true},
-		"nobody":         {"", SuppliersNobody, []string{"ci"}, false},
-		"in":             {"one is enough", SuppliersGroups, []string{"system:authenticated", "ci"}, true},
+		"anyone": {"", SuppliersAnyone, nil, true},
+		"nobody": {"", SuppliersNobody, []string{"ci"}, false},
+		"in": {
+			"one matching group is enough", SuppliersGroups, []string{"system:authenticated", "ci"}, true,
+		},
 		"not in":         {"", SuppliersGroups, []string{"system:authenticated", "CI"}, false},
 		"in no group":    {"", SuppliersGroups, nil, false},
-		"nothing is set": {"what is not said is not allowed", "", []string{"ci"}, false},
+		"nothing is set": {"without a value nothing is allowed", "", []string{"ci"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := WebhookConfiguration{Suppliers: tc.suppliers, SupplierGroups: []string{"ops", "ci"}}
 			if got := c.Supplies(tc.of); got != tc.want {
-				t.Errorf("%s: %v", tc.reason, got)
+				t.Errorf("%s: got %v, want %v", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -41,11 +43,11 @@ func TestConventions(t *testing.T) {
 	for _, c := range suppliable() {
 		said := WebhookConfiguration{Convention: c.String()}
 		if got := said.ContextConvention(); got != c {
-			t.Errorf("%s is %v", c, got)
+			t.Errorf("convention %s is parsed as %v", c, got)
 		}
 		a := lifeline.Annotations(c.Encode(made, baggage.Baggage{}))
 		if claim, holds := lifeline.ClaimOf(lifeline.Extract(&a, c)); !holds || claim.Digest != 2 {
-			t.Errorf("by %s there is %+v, %v", c, claim, holds)
+			t.Errorf("by %s got claim %+v, %v", c, claim, holds)
 		}
 	}
 }

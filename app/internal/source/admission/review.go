@@ -22,7 +22,7 @@ import (
 
 var background = context.Background()
 
-// review is an AdmissionReview of which only that is read which is used.
+// review has the used fields of an AdmissionReview.
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *struct {
@@ -39,26 +39,26 @@ type review struct {
 	} `json:"request"`
 }
 
-// call is one review.
+// call is one decoded review.
 type call struct {
 	uid types.UID
-	// request is nil if there is nothing to decide.
+	// request is nil if no decision is needed.
 	request *admission.Request
-	// annotations are those of the object, nil if it has none.
+	// annotations are the object's annotations; nil if it has none.
 	annotations map[string]string
 }
 
-// parse reads a review. What is to be no object is left as it is.
+// parse decodes a review. For an operation or object that cannot get a context, request stays nil.
 func parse(body []byte) (*call, error) {
 	var r review
 	if err := utiljson.Unmarshal(body, &r); err != nil {
-		return nil, &problem{http.StatusBadRequest, "the body is no JSON of an AdmissionReview"}
+		return nil, &problem{http.StatusBadRequest, "the body is not an AdmissionReview in JSON"}
 	}
 	if r.Kind != "AdmissionReview" || r.APIVersion != admissionv1.SchemeGroupVersion.String() || r.Request == nil ||
 		r.Request.UID == "" {
 		return nil, &problem{
 			http.StatusBadRequest,
-			"the body is no AdmissionReview of admission.k8s.io/v1 with a request that has a uid",
+			"the body is not an AdmissionReview of admission.k8s.io/v1 with a request and its uid",
 		}
 	}
 	c := &call{uid: r.Request.UID}
@@ -70,7 +70,7 @@ func parse(body []byte) (*call, error) {
 	case admissionv1.Update:
 		whole = whole && known
 	case admissionv1.Delete:
-		object, before, whole = nil, nil, true // it cannot be patched
+		object, before, whole = nil, nil, true // a deleted object cannot be patched
 	default:
 		return c, nil
 	}
@@ -97,7 +97,7 @@ func parse(body []byte) (*call, error) {
 	return c, nil
 }
 
-// values are those of a JSON object; false if it is none.
+// values returns the members of a JSON object without nulls; false if the value is not an object.
 func values(object any) (map[string]any, bool) {
 	m, ok := object.(map[string]any)
 	supply.DropNulls(m)
@@ -117,7 +117,7 @@ func annotations(object map[string]any) map[string]string {
 	return out
 }
 
-// Keys of audit annotations; the API server puts the webhook's name before them.
+// Keys of audit annotations. The API server adds the webhook's name as a prefix.
 const (
 	auditContext  = "context"
 	auditEvidence = "evidence"
@@ -126,7 +126,7 @@ const (
 	auditServer   = "server"
 )
 
-// reply is the review that answers c.
+// reply returns the AdmissionReview with the response to c.
 func (c *call) reply(a admission.Answer) ([]byte, error) {
 	response := &admissionv1.AdmissionResponse{UID: c.uid, Allowed: true}
 	if a.Annotations != nil {
@@ -158,7 +158,7 @@ func (c *call) reply(a admission.Answer) ([]byte, error) {
 	})
 }
 
-// traceparent is a context as W3C text; empty for an invalid one.
+// traceparent returns a span context as W3C text; "" if it is invalid.
 func traceparent(sc trace.SpanContext) string {
 	if !sc.IsValid() {
 		return ""

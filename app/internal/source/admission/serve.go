@@ -13,25 +13,24 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
-// What one listener takes. The API server gives up after a second, and then ends
-// the connection: nobody has to be waited for much longer.
+// Limits of one listener. The API server closes the connection after a timeout of one second, so
+// longer waits are useless.
 const (
-	// maxConnections is more than a few API servers use, each of which has as
-	// many as it has writes under way.
+	// maxConnections is more than a few API servers use. Each has one connection per write in
+	// progress.
 	maxConnections = 1024
 	readTimeout    = 5 * time.Second
 	writeTimeout   = 10 * time.Second
-	// idleTimeout is longer than that of the API server, so that it does not
-	// send to a connection that is just being closed.
+	// idleTimeout is longer than the API server's, so that the API server does not send on a
+	// closing connection.
 	idleTimeout = 2 * time.Minute
-	// grace is how long requests under way may take when all is to end.
+	// grace limits the time for requests in progress to finish during shutdown.
 	grace = 2 * time.Second
 )
 
-// Listen begins to listen, for Serve. One connection too many is closed at once,
-// which refused is told: a write that goes on without a context is better than one
-// that waits for it. The API server speaks HTTP/1.1 to webhooks, so that its calls
-// are spread over their replicas; nothing else is spoken.
+// Listen returns a listener for Serve. A connection above the limit is closed at once, and refused
+// is called: a write without a context is better than a waiting write. Only HTTP/1.1 is served, so
+// that the API server's calls spread over the webhook's replicas. log may be nil.
 func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger, refused func()) (net.Listener, error) {
 	return e.Listen(ctx, listen.Purpose{
 		Name:           "admission reviews",
@@ -42,10 +41,9 @@ func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger, refused fu
 	})
 }
 
-// Serve answers reviews on ln until ctx ends. Then it accepts no more, answers what
-// is under way, and returns nil once everything that it started has ended; sooner,
-// with an error, if ln fails. It closes ln. The log is told of clients that do not
-// shake hands, and the like.
+// Serve responds to reviews on ln until ctx ends. It then finishes the requests in progress and
+// returns nil after all its goroutines have ended. If ln fails, it returns early with an error. It
+// closes ln. log receives connection errors such as failed TLS handshakes.
 func (w *Webhook) Serve(ctx context.Context, ln net.Listener, log *log.Logger) error {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

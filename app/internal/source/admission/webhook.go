@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission answers the API server's calls of a mutating admission webhook:
-// it reads reviews, has decided what objects are to carry, and says so as a patch of
-// annotations. It admits everything, whatever happens: a fault of its own costs a
-// context, and never a write.
+// Package admission serves a mutating admission webhook. It decodes reviews, lets Options.Decide
+// choose the object's context, and returns it as a patch of annotations. It admits every write:
+// after an error of the webhook the write has no context but still succeeds.
 package admission
 
 import (
@@ -25,50 +24,48 @@ import (
 )
 
 const (
-	// Path is where reviews are answered.
+	// Path is the URL path for reviews.
 	Path = "/admission"
 
-	// maxBody is how large a review may be: two objects, of which the API server
-	// takes no larger ones than 3 MiB, and what comes with them.
+	// maxBody limits a review, in bytes. It contains up to two objects, and the API server accepts
+	// at most 3 MiB for each.
 	maxBody = 8 << 20
-	// smallBody is how large most are. Larger ones are read and decided by a few
-	// turns, for each of which one waits no longer than turnPatience: the API
-	// server has only a second for all of it.
+	// smallBody is the size of most reviews, in bytes. Larger ones wait up to turnPatience for one
+	// of the turns, because the API server's timeout is one second.
 	smallBody    = 64 << 10
 	turns        = 8
 	turnPatience = 200 * time.Millisecond
-	// member is the baggage member in which a caller's context reaches admission,
-	// whom the API server may not trust.
+	// member is the baggage member with the caller's context. It reaches admission even if the API
+	// server does not trust the caller's traceparent.
 	member = "lifeline"
 )
 
-// Options are those of a Webhook. Decide and Now are required.
+// Options configures a Webhook. Decide and Now are required.
 type Options struct {
-	// Decide says what an object is to carry; it is called by one request at a time.
+	// Decide returns the context for an object. Calls are serialized.
 	Decide func(*admission.Request, time.Time) admission.Answer
 	Now    func() time.Time
-	// Answered is told of what was decided, before that is sent; nil for nobody.
-	// It is called by many requests at a time.
+	// Answered is called with each decision, before the response is sent; may be nil. Calls may be
+	// concurrent.
 	Answered func(*admission.Request, admission.Answer)
-	// Took is told how long a review took, from its header until it was answered;
-	// nil for nobody. It is called as Answered is.
+	// Took is called with the time from the header of a review to its response; may be nil. Calls
+	// may be concurrent.
 	Took func(time.Duration)
-	// Failed is told of what went wrong while a review was answered, which was a
-	// fault of this program, and where; nil for nobody. It is called as Answered is.
+	// Failed is called with a panic during a review and its stack; may be nil. Calls may be
+	// concurrent.
 	Failed func(fault any, stack []byte)
 }
 
 // Stats counts reviews.
 type Stats struct {
-	// Reviews were answered; Given of them with a new context, and Refused for a
-	// context that its writer may not supply.
+	// Reviews counts responses. Given counts those with a new context, and Refused those with a
+	// context that the writer was not allowed to set.
 	Reviews, Given, Refused uint64
-	// Malformed were no reviews, Busy came when there were too many large ones,
-	// Failed could not be decided.
+	// Malformed counts invalid reviews, Busy large reviews that got no turn, Failed panics.
 	Malformed, Busy, Failed uint64
 }
 
-// Webhook is an http.Handler.
+// Webhook is an http.Handler for admission reviews.
 type Webhook struct {
 	opts  Options
 	large chan struct{}
@@ -77,7 +74,7 @@ type Webhook struct {
 	stats Stats
 }
 
-// New returns a Webhook that has answered nothing.
+// New returns a Webhook with zero Stats.
 func New(o Options) *Webhook {
 	if o.Answered == nil {
 		o.Answered = func(*admission.Request, admission.Answer) {}
@@ -91,14 +88,14 @@ func New(o Options) *Webhook {
 	return &Webhook{opts: o, large: make(chan struct{}, turns)}
 }
 
-// Stats returns what was answered so far.
+// Stats returns the counts so far.
 func (w *Webhook) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stats
 }
 
-// problem is a request that is no review, and why.
+// problem is the error response to an invalid request.
 type problem struct {
 	code int
 	text string
@@ -107,18 +104,18 @@ type problem struct {
 // Error implements error.
 func (p *problem) Error() string { return p.text }
 
-// ServeHTTP answers one review with 200, and what is none with what is wrong: the
-// API server then goes on without, as its configuration says.
+// ServeHTTP responds to one review with status 200, and to an invalid request with an error. After
+// an error the API server continues without the webhook if its failurePolicy is Ignore.
 func (w *Webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	defer func() {
 		if v := recover(); v != nil {
 			w.fail(v, debug.Stack())
-			refuse(out, &problem{http.StatusInternalServerError, "a fault of this program: its log says more"})
+			refuse(out, &problem{http.StatusInternalServerError, "the webhook met a bug; its log has the details"})
 		}
 	}()
 	if r.URL.Path != Path {
-		refuse(out, &problem{http.StatusNotFound, "admission reviews are answered at " + Path})
+		refuse(out, &problem{http.StatusNotFound, "unknown path: send admission reviews to " + Path})
 		return
 	}
 	call, leave, err := w.read(out, r)
@@ -137,7 +134,7 @@ func (w *Webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text, err := call.reply(w.decide(call))
-	if err != nil { // texts always can be written
+	if err != nil { // strings can always be encoded
 		panic(err)
 	}
 	out.Header().Set("Content-Type", "application/json")
@@ -145,17 +142,17 @@ func (w *Webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.opts.Took(time.Since(began))
 }
 
-// refuse answers what is not answered otherwise.
+// refuse writes an error response.
 func refuse(out http.ResponseWriter, p *problem) {
 	if p.code == http.StatusMethodNotAllowed {
 		out.Header().Set("Allow", http.MethodPost)
 	}
-	out.Header().Set("Connection", "close") // what was not read stays unread
+	out.Header().Set("Connection", "close") // the rest of the body stays unread
 	http.Error(out, p.text, p.code)
 }
 
-// decide has one review decided; a panic decides nothing. Whoever is told of it is
-// told when the next may be decided.
+// decide returns the decision for one review; after a panic an empty one. Failed and Answered are
+// called after the lock is released.
 func (w *Webhook) decide(c *call) admission.Answer {
 	answer, fault, stack := w.decided(c)
 	switch {
@@ -200,14 +197,14 @@ func (w *Webhook) count(add func(*Stats)) {
 	add(&w.stats)
 }
 
-// read reads a call. What it returns is to be called when that is answered.
+// read reads and decodes a call. The caller must call leave after the response.
 func (w *Webhook) read(out http.ResponseWriter, r *http.Request) (c *call, leave func(), err error) {
 	leave = func() {}
 	if r.Method != http.MethodPost {
-		return nil, leave, &problem{http.StatusMethodNotAllowed, "admission reviews are sent by POST"}
+		return nil, leave, &problem{http.StatusMethodNotAllowed, "send admission reviews with POST"}
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, leave, &problem{http.StatusUnsupportedMediaType, "admission reviews are application/json"}
+		return nil, leave, &problem{http.StatusUnsupportedMediaType, "send admission reviews as application/json"}
 	}
 	if r.ContentLength > maxBody {
 		return nil, leave, errTooLarge
@@ -227,7 +224,7 @@ func (w *Webhook) read(out http.ResponseWriter, r *http.Request) (c *call, leave
 	case errors.As(err, &tooLarge):
 		return nil, leave, errTooLarge
 	case err != nil:
-		return nil, leave, &problem{http.StatusBadRequest, "cannot read the review to its end"}
+		return nil, leave, &problem{http.StatusBadRequest, "the review is incomplete or was sent too slowly"}
 	}
 	if c, err = parse(text.Bytes()); err != nil {
 		return nil, leave, err
@@ -238,9 +235,9 @@ func (w *Webhook) read(out http.ResponseWriter, r *http.Request) (c *call, leave
 	return c, leave, nil
 }
 
-var errTooLarge = &problem{http.StatusRequestEntityTooLarge, "the review is larger than any that the API server sends"}
+var errTooLarge = &problem{http.StatusRequestEntityTooLarge, "the review is larger than the API server's limits allow"}
 
-// turn waits for a large review's turn, which ends by what it returns.
+// turn waits for the turn of a large review. The caller calls leave to end it.
 func (w *Webhook) turn(ctx context.Context) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
@@ -248,14 +245,14 @@ func (w *Webhook) turn(ctx context.Context) (leave func(), err error) {
 	case w.large <- struct{}{}:
 		return func() { <-w.large }, nil
 	case <-ctx.Done():
-		return func() {}, &problem{http.StatusServiceUnavailable, "too many large reviews are being answered"}
+		return func() {}, &problem{http.StatusServiceUnavailable, "too many large reviews are in progress"}
 	}
 }
 
-// headers reads what a request carries.
+// headers extracts traceparent, tracestate and baggage.
 var headers = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
-// contexts are those that a call carries, as baggage and as its own.
+// contexts returns the context in the baggage of a call and its own traceparent's.
 func contexts(h http.Header) (carried, own trace.SpanContext) {
 	ctx := headers.Extract(background, propagation.HeaderCarrier(h))
 	own = trace.SpanContextFromContext(ctx)

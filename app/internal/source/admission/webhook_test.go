@@ -28,12 +28,14 @@ const (
 	server = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-01"
 )
 
-// body is a review of a write of a Service.
+// body returns a review of a write of a Service.
 func body(operation, annotations string, more ...string) string {
 	return fmt.Sprintf(
 		`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call-1", "operation": %q,
-		"kind": {"group": "", "version": "v1", "kind": "Service"}, "name": "web", "namespace": "demo", "userInfo": {"username": "ann"},
-		"object": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"%s}, "spec": {"ports": [{"port": 80}]}}%s}}`,
+		"kind": {"group": "", "version": "v1", "kind": "Service"}, "name": "web", "namespace": "demo",
+		"userInfo": {"username": "ann"},
+		"object": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"%s},
+		"spec": {"ports": [{"port": 80}]}}%s}}`,
 		operation,
 		annotations,
 		strings.Join(more, ""),
@@ -44,7 +46,7 @@ func decider() *admission.Decider {
 	return admission.New(admission.Options{Trusts: func(u admission.User) bool { return u.Name != "mallory" }})
 }
 
-// post sends a body as the API server does.
+// post sends a body like the API server.
 func post(t testing.TB, w http.Handler, text string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(text))
@@ -57,7 +59,7 @@ func post(t testing.TB, w http.Handler, text string, header ...string) *httptest
 	return out
 }
 
-// answered reads what the API server would.
+// answered decodes the response like the API server.
 func answered(t testing.TB, out *httptest.ResponseRecorder) *admissionv1.AdmissionResponse {
 	t.Helper()
 	var review admissionv1.AdmissionReview
@@ -68,19 +70,19 @@ func answered(t testing.TB, out *httptest.ResponseRecorder) *admissionv1.Admissi
 	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" || r == nil ||
 		r.UID != "call-1" ||
 		!r.Allowed {
-		t.Fatalf("the answer is %s", out.Body)
+		t.Fatalf("the response is not a valid AdmissionReview: %s", out.Body)
 	}
 	return r
 }
 
-// paths are what a patch does to what.
+// paths returns the operations and paths of a patch with their values.
 func paths(t testing.TB, r *admissionv1.AdmissionResponse) map[string]string {
 	t.Helper()
 	if r.Patch == nil {
 		return nil
 	}
 	if r.PatchType == nil || *r.PatchType != admissionv1.PatchTypeJSONPatch {
-		t.Errorf("the patch is of type %v", r.PatchType)
+		t.Errorf("the patch has type %v, want JSONPatch", r.PatchType)
 	}
 	var ops []map[string]any
 	if err := json.Unmarshal(r.Patch, &ops); err != nil {
@@ -90,7 +92,7 @@ func paths(t testing.TB, r *admissionv1.AdmissionResponse) map[string]string {
 	for _, o := range ops {
 		value, said := o["value"]
 		if said == (o["op"] == "remove") {
-			t.Errorf("operation %v", o)
+			t.Errorf("operation %v: want a value unless it is remove", o)
 		}
 		out[fmt.Sprint(o["op"], " ", o["path"])] = fmt.Sprint(value)
 	}
@@ -103,33 +105,74 @@ const (
 )
 
 func TestReviews(t *testing.T) {
-	was := `, "oldObject": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "uid": "u", "generation": 1}, "spec": {"ports": [{"port": 80}]}}`
+	was := `, "oldObject": {"apiVersion": "v1", "kind": "Service", ` +
+		`"metadata": {"name": "web", "uid": "u", "generation": 1}, "spec": {"ports": [{"port": 80}]}}`
 	for name, c := range map[string]struct {
 		body   string
 		header []string
-		// given: a new context; trace is its trace, and evidence how it is known.
+		// given is whether the object gets a new context; trace is its trace, evidence its
+		// evidence.
 		given    bool
 		trace    string
 		evidence span.Evidence
-		// bare: the object has no annotations yet.
+		// bare is whether the object has no annotations yet.
 		bare bool
-		// request and server are what the audit log is to tell of the request itself.
+		// request and server are the expected audit annotations for the request itself.
 		request, server string
 	}{
-		"create":                   {body: body("CREATE", ""), given: true, bare: true},
-		"create, annotated":        {body: body("CREATE", `, "annotations": {"a": "b"}`), given: true},
-		"baggage":                  {body: body("CREATE", ""), header: []string{"Baggage", "x=y,lifeline=" + caller, "Traceparent", server}, given: true, bare: true, trace: caller[3:35], evidence: span.ByRequest, request: caller, server: server},
-		"header":                   {body: body("CREATE", ""), header: []string{"Traceparent", server}, given: true, bare: true, trace: server[3:35], evidence: span.ByRequest, request: server},
-		"header, malformed":        {body: body("CREATE", ""), header: []string{"Traceparent", "00-xx", "Baggage", "lifeline=zz,,"}, given: true, bare: true},
-		"update of nothing":        {body: body("UPDATE", "", was)},
-		"update":                   {body: strings.Replace(body("UPDATE", "", was), `"port": 80`, `"port": 81`, 1), given: true, bare: true},
-		"update, nothing before":   {body: body("UPDATE", "")},
-		"delete":                   {body: body("DELETE", "", was)},
-		"delete, traced":           {body: body("DELETE", "", was), header: []string{"Baggage", "lifeline=" + caller}, request: caller},
-		"delete, both traced":      {body: body("DELETE", "", was), header: []string{"Baggage", "lifeline=" + caller, "Traceparent", server}, request: caller, server: server},
-		"connect":                  {body: body("CONNECT", "")},
-		"dry run":                  {body: body("CREATE", "", `, "dryRun": true`)},
-		"an object that is a list": {body: strings.Replace(body("CREATE", ""), `{"apiVersion": "v1", "kind": "Service"`, `[1], "else": {"x": "y"`, 1)},
+		"create":            {body: body("CREATE", ""), given: true, bare: true},
+		"create, annotated": {body: body("CREATE", `, "annotations": {"a": "b"}`), given: true},
+		"baggage": {
+			body:     body("CREATE", ""),
+			header:   []string{"Baggage", "x=y,lifeline=" + caller, "Traceparent", server},
+			given:    true,
+			bare:     true,
+			trace:    caller[3:35],
+			evidence: span.ByRequest,
+			request:  caller,
+			server:   server,
+		},
+		"header": {
+			body:     body("CREATE", ""),
+			header:   []string{"Traceparent", server},
+			given:    true,
+			bare:     true,
+			trace:    server[3:35],
+			evidence: span.ByRequest,
+			request:  server,
+		},
+		"header, malformed": {
+			body:   body("CREATE", ""),
+			header: []string{"Traceparent", "00-xx", "Baggage", "lifeline=zz,,"},
+			given:  true,
+			bare:   true,
+		},
+		"update of nothing": {body: body("UPDATE", "", was)},
+		"update": {
+			body:  strings.Replace(body("UPDATE", "", was), `"port": 80`, `"port": 81`, 1),
+			given: true,
+			bare:  true,
+		},
+		"update, nothing before": {body: body("UPDATE", "")},
+		"delete":                 {body: body("DELETE", "", was)},
+		"delete, traced": {
+			body:    body("DELETE", "", was),
+			header:  []string{"Baggage", "lifeline=" + caller},
+			request: caller,
+		},
+		"delete, both traced": {
+			body:    body("DELETE", "", was),
+			header:  []string{"Baggage", "lifeline=" + caller, "Traceparent", server},
+			request: caller,
+			server:  server,
+		},
+		"connect": {body: body("CONNECT", "")},
+		"dry run": {body: body("CREATE", "", `, "dryRun": true`)},
+		"an object that is a list": {
+			body: strings.Replace(
+				body("CREATE", ""), `{"apiVersion": "v1", "kind": "Service"`, `[1], "else": {"x": "y"`, 1,
+			),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
@@ -154,7 +197,7 @@ func TestReviews(t *testing.T) {
 				t.Fatalf("patch %v", ops)
 			}
 			if c.trace != "" && ops[contextPath][3:35] != c.trace {
-				t.Errorf("it is given %s, want one of trace %s", ops[contextPath], c.trace)
+				t.Errorf("the new context is %s, want one in trace %s", ops[contextPath], c.trace)
 			}
 			want := map[string]string{auditContext: ops[contextPath]}
 			if c.evidence != "" {
@@ -170,14 +213,14 @@ func TestReviews(t *testing.T) {
 				t.Errorf("audit annotations: -want +got:\n%s", diff)
 			}
 			if st := w.Stats(); st != (Stats{Reviews: 1, Given: 1}) {
-				t.Errorf("it counts %+v", st)
+				t.Errorf("Stats is %+v", st)
 			}
 		})
 	}
 }
 
-// TestRefusedContext: who may not supply a context gets another, and the audit log
-// tells which it was.
+// TestRefusedContext: an untrusted writer's context is replaced, and the audit annotations have the
+// refused one.
 func TestRefusedContext(t *testing.T) {
 	w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
 	text := strings.Replace(
@@ -195,26 +238,43 @@ func TestRefusedContext(t *testing.T) {
 		t.Errorf("patch %v, audit annotations %v", ops, r.AuditAnnotations)
 	}
 	if st := w.Stats(); st != (Stats{Reviews: 1, Given: 1, Refused: 1}) {
-		t.Errorf("it counts %+v", st)
+		t.Errorf("Stats is %+v", st)
 	}
 }
 
-// TestNoReview: what is none is told so, and harms nothing.
+// TestNoReview: an invalid request gets an error and changes nothing.
 func TestNoReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string
 		header []string
 		code   int
 	}{
-		"nothing":         {body: "", code: http.StatusBadRequest},
-		"no JSON":         {body: "<xml>", code: http.StatusBadRequest},
-		"another kind":    {body: `{"apiVersion": "v1", "kind": "Pod"}`, code: http.StatusBadRequest},
-		"another version": {body: strings.Replace(body("CREATE", ""), "k8s.io/v1", "k8s.io/v1beta1", 1), code: http.StatusBadRequest},
-		"no request":      {body: `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`, code: http.StatusBadRequest},
-		"no uid":          {body: strings.Replace(body("CREATE", ""), "call-1", "", 1), code: http.StatusBadRequest},
-		"too large":       {body: body("CREATE", "", `, "x": "`+strings.Repeat("x", maxBody)+`"`), code: http.StatusRequestEntityTooLarge},
-		"a form":          {body: "a=b", header: []string{"Content-Type", "application/x-www-form-urlencoded"}, code: http.StatusUnsupportedMediaType},
-		"no type":         {body: body("CREATE", ""), header: []string{"Content-Type", ""}, code: http.StatusUnsupportedMediaType},
+		"nothing":      {body: "", code: http.StatusBadRequest},
+		"no JSON":      {body: "<xml>", code: http.StatusBadRequest},
+		"another kind": {body: `{"apiVersion": "v1", "kind": "Pod"}`, code: http.StatusBadRequest},
+		"another version": {
+			body: strings.Replace(body("CREATE", ""), "k8s.io/v1", "k8s.io/v1beta1", 1),
+			code: http.StatusBadRequest,
+		},
+		"no request": {
+			body: `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`,
+			code: http.StatusBadRequest,
+		},
+		"no uid": {body: strings.Replace(body("CREATE", ""), "call-1", "", 1), code: http.StatusBadRequest},
+		"too large": {
+			body: body("CREATE", "", `, "x": "`+strings.Repeat("x", maxBody)+`"`),
+			code: http.StatusRequestEntityTooLarge,
+		},
+		"a form": {
+			body:   "a=b",
+			header: []string{"Content-Type", "application/x-www-form-urlencoded"},
+			code:   http.StatusUnsupportedMediaType,
+		},
+		"no type": {
+			body:   body("CREATE", ""),
+			header: []string{"Content-Type", ""},
+			code:   http.StatusUnsupportedMediaType,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
@@ -223,7 +283,7 @@ func TestNoReview(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", out.Code, c.code, out.Body)
 			}
 			if st := w.Stats(); st != (Stats{Malformed: 1}) {
-				t.Errorf("it counts %+v", st)
+				t.Errorf("Stats is %+v", st)
 			}
 		})
 	}
@@ -235,7 +295,7 @@ func TestNoReview(t *testing.T) {
 	}
 }
 
-// TestFaultOfItsOwn: a bug costs a context, and no write.
+// TestFaultOfItsOwn: after a panic the write is admitted without a context.
 func TestFaultOfItsOwn(t *testing.T) {
 	var told []any
 	w := New(Options{
@@ -243,18 +303,18 @@ func TestFaultOfItsOwn(t *testing.T) {
 		Now:    func() time.Time { return now },
 		Failed: func(v any, stack []byte) { told = append(told, v, string(stack)) },
 	})
-	for range 2 { // and goes on
+	for range 2 { // the webhook continues after a panic
 		if r := answered(t, post(t, w, body("CREATE", ""))); r.Patch != nil {
 			t.Errorf("patch %s", r.Patch)
 		}
 	}
 	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(told) != 4 || told[0] != "a bug" ||
 		!strings.Contains(fmt.Sprint(told[1]), "TestFaultOfItsOwn") {
-		t.Errorf("it counts %+v, and tells %v", st, told)
+		t.Errorf("Stats is %+v, Failed got %v", st, told)
 	}
 }
 
-// TestManyAtOnce: calls come together.
+// TestManyAtOnce: concurrent calls all get a context.
 func TestManyAtOnce(t *testing.T) {
 	w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
 	var all sync.WaitGroup
@@ -267,17 +327,18 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	if st := w.Stats(); st.Given != 20 {
-		t.Errorf("it counts %+v", st)
+		t.Errorf("Stats is %+v", st)
 	}
 }
 
-// FuzzReview sends arbitrary reviews: each is admitted, or told what it is not.
+// FuzzReview sends arbitrary reviews: each is admitted or refused with a reason.
 func FuzzReview(f *testing.F) {
 	f.Add([]byte(body("CREATE", `, "annotations": {"a": "b"}`)), caller, "lifeline="+caller)
 	f.Add([]byte(body("UPDATE", "", `, "oldObject": {"metadata": {"annotations": {"a/b~c": "d"}}}`)), "", "")
 	f.Add(
 		[]byte(
-			`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": {"metadata": {"annotations": null}}}}`,
+			`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": `+
+				`{"uid": "u", "operation": "CREATE", "object": {"metadata": {"annotations": null}}}}`,
 		),
 		"",
 		"",
@@ -293,7 +354,7 @@ func FuzzReview(f *testing.F) {
 		)
 		out := post(t, w, string(text), "Traceparent", traceparent, "Baggage", bag)
 		if failed {
-			t.Error("it failed")
+			t.Error("the review caused a panic")
 		}
 		said, err := io.ReadAll(out.Body)
 		if err != nil {
@@ -316,7 +377,7 @@ func FuzzReview(f *testing.F) {
 	})
 }
 
-// BenchmarkReview is one review of a Deployment's creation, decided and answered.
+// BenchmarkReview measures one review of a Service's creation, with decision and response.
 func BenchmarkReview(b *testing.B) {
 	w := New(Options{Decide: decider().Decide, Now: func() time.Time { return now }})
 	text := body("CREATE", `, "annotations": {"a": "`+strings.Repeat("x", 2000)+`"}`)

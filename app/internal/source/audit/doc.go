@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit turns what the API server's audit log tells into observations
-// of writes: who wrote what, when exactly, and with what answer. The log comes
-// as batches of the API server's audit webhook (ServeHTTP) or as a file that it
-// writes (Follow). Which stored write each is, and what caused it, is for
-// package lifecycle to say.
+// Package audit converts the API server's audit log to observations of writes: the user, the exact
+// time, and the response. Events arrive as batches from the API server's audit webhook (ServeHTTP)
+// or from a log file (Follow). Package lifecycle matches each write to a stored version and to its
+// effects.
 //
-// Only requests that may have stored something, or were refused, become
-// observations, once they have been answered; Stats counts what was passed over
-// and why. Bodies are used where the audit level gives them, and never needed.
-// Of a body only names, versions and owners are read. Those of Secrets are not
-// looked at, and no text of a body is kept: buffers are wiped when they have
-// been read.
+// An answered request becomes an observation if it may have stored something or was refused. Stats
+// counts the skipped events by reason. Bodies are optional: they are used if the audit level has
+// them. From a body only names, versions and owners are read; bodies of Secrets are ignored. No
+// text of a body is kept, and buffers are wiped after use.
 //
-// Nothing is ever lost silently. What the receiver does not take is refused
-// with a status that makes the API server send it again, or waited with. What
-// was sent twice is handed on twice: an event names itself by its audit ID.
+// No loss is silent. A batch that cannot be accepted is refused with a status that makes the API
+// server send it again; Follow waits instead. A batch that arrives twice is passed on twice: the
+// audit ID identifies each event.
 package audit

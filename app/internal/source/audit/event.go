@@ -15,33 +15,31 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// These end the keys of the annotations in which Lifeline's own admission webhooks
-// tell which context a request carried, and which is the API server's own span of it:
-// the API server puts the webhook's name before it, and who may name a webhook so may
-// do anything.
+// Suffixes of the audit annotations that Lifeline's admission webhooks add: the request's trace
+// context, and the context of the API server's own span. The API server adds the webhook's name as
+// a prefix. Permission to create a webhook with such a name implies wider rights anyway.
 const (
 	requestContext = ".webhook.lifeline.dev/request"
 	serverContext  = ".webhook.lifeline.dev/server"
 )
 
-// event is the part of an audit.k8s.io/v1 Event that is read.
+// event has the used fields of an audit.k8s.io/v1 Event.
 type event struct {
 	auditID, stage, uri, verb, agent string
 	user, impersonated               string
 	ref                              *objectRef
 	status                           status
 	received, answered               time.Time
-	// context is the W3C context that the request carried, as admission has seen
-	// it; empty if that is not known.
+	// context is the request's traceparent as seen by admission; "" means unknown.
 	context string
-	// server is that of the API server's own span, if it is of another trace.
+	// server is the traceparent of the API server's own span, if that is in another trace.
 	server string
-	// request and answer are the bodies, as far as they were logged: parts of
-	// the text that was read, valid as long as that.
+	// request and answer are the logged bodies. They are slices of the text that was read, and
+	// valid only as long as it is.
 	request, answer []byte
 }
 
-// objectRef is what the request was for.
+// objectRef identifies the object of the request.
 type objectRef struct {
 	schema.GroupVersionResource
 	subresource, namespace, name string
@@ -52,16 +50,16 @@ type objectRef struct {
 // secret reports whether the bodies are confidential.
 func (r *objectRef) secret() bool { return r.Group == "" && r.Resource == "secrets" }
 
-// status is the responseStatus: its code, and its reason, message and details.
+// status is the responseStatus: code, reason, message and details.
 type status struct {
 	code int64
 	request.Body
 }
 
-// errShape is the error of text that is JSON and no audit event.
-var errShape = errors.New("it is no audit.k8s.io/v1 Event")
+// errShape is the error for JSON that is not an audit event.
+var errShape = errors.New("it is not an Event of audit.k8s.io/v1")
 
-// decode reads one event. An error says that the text is none.
+// decode decodes one event. An error means that text is not an audit event.
 func decode(text []byte) (*event, error) {
 	d := decoder{jsonwalk.New(text)}
 	e, err := d.event()
@@ -74,13 +72,12 @@ func decode(text []byte) (*event, error) {
 	return e, nil
 }
 
-// decodeList reads a batch and calls visit for each event in it, in order, or
-// with nil for an element that is none. An error says that the text is no
-// batch; visit may have been called before that is known.
+// decodeList decodes a batch and calls visit for each event in order, with nil for an invalid
+// element. An error means that text is not a batch; visit may have been called before.
 func decodeList(text []byte, visit func(*event)) error {
 	d := decoder{jsonwalk.New(text)}
 	if !d.IsObject() {
-		return errors.New("cannot read an audit batch: it is no JSON object")
+		return errors.New("cannot read an audit batch: it is not a JSON object")
 	}
 	var version, kind string
 	err := d.Object(func(name []byte) error {
@@ -112,7 +109,7 @@ func decodeList(text []byte, visit func(*event)) error {
 	if err == nil && (version != "audit.k8s.io/v1" || kind != "EventList") {
 		err = fmt.Errorf("it is %.80q of %.80q, not an EventList of audit.k8s.io/v1", kind, version)
 	} else if err == nil && !d.Ended() {
-		err = errors.New("it goes on after its end")
+		err = errors.New("it has more text after its end")
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read an audit batch: %w", err)
@@ -120,7 +117,7 @@ func decodeList(text []byte, visit func(*event)) error {
 	return nil
 }
 
-// decoder reads the parts of an event.
+// decoder decodes the parts of an event.
 type decoder struct{ jsonwalk.Walker }
 
 func (d decoder) event() (*event, error) {
@@ -170,7 +167,7 @@ func (d decoder) event() (*event, error) {
 	return e, err
 }
 
-// annotations reads those that are known; another webhook's are of no interest.
+// annotations reads the known annotations and skips others.
 func (d decoder) annotations(e *event) error {
 	return d.Object(func(key []byte) error {
 		switch {
@@ -221,7 +218,7 @@ func (d decoder) ref(e *event) error {
 	})
 }
 
-// time reads a timestamp; one that is none makes the event none.
+// time decodes a timestamp. An invalid one sets good to false, which makes the event invalid.
 func (d decoder) time(t *time.Time, good *bool) error {
 	var text string
 	err := d.Text(&text)

@@ -18,22 +18,19 @@ import (
 )
 
 const (
-	// lookEvery is how often a file is looked at that has no more.
+	// lookEvery is the interval between checks of a file without new lines.
 	lookEvery = 200 * time.Millisecond
-	// maxBatch is how many lines are handed on at once.
+	// maxBatch limits the lines of one batch.
 	maxBatch = 500
 )
 
-// Follow hands on what the audit log at path tells, one event a line, from a
-// position on, and then what is added to it, until ctx ends; it returns nil
-// then. From the zero Position it begins with all that the file holds.
+// Follow passes on the events of the audit log at path, one a line, from a position on. It then
+// follows the file until ctx ends and returns nil. The zero Position is the start of the file.
 //
-// It goes on when the log is rotated, by another name for the full file or by
-// cutting it off in place, and after a restart also with what was rotated
-// meanwhile, as long as it lies beside path, uncompressed. A file that is not
-// there, or may not be read, is waited for and warned of. A last line without
-// an end waits for its end. What is no event is counted and passed over. An
-// error says that path cannot be that of a file.
+// It follows rotations, both renaming and truncation in place. After a restart it also reads the
+// files rotated in between, if they are beside path and not compressed. If the file is missing or
+// unreadable, Follow warns and waits. It waits for the end of an incomplete last line. Invalid
+// lines are counted and skipped. An error means that path is empty.
 func (s *Source) Follow(ctx context.Context, path string, from Position) error {
 	if path == "" {
 		return errors.New("cannot follow an audit log: its path is empty")
@@ -45,7 +42,7 @@ func (s *Source) Follow(ctx context.Context, path string, from Position) error {
 	}
 	for {
 		if own, err := f.file.Stat(); err == nil {
-			f.cut(own.Size()) // before anything of it is read as what follows
+			f.cut(own.Size()) // before new content is read as a continuation
 		}
 		if !f.drain(ctx) {
 			return nil
@@ -60,8 +57,8 @@ func (s *Source) Follow(ctx context.Context, path string, from Position) error {
 	}
 }
 
-// End returns the position behind all that the file at path holds; the zero
-// Position if it is not there or empty.
+// End returns the position at the end of the file at path. It is the zero Position if the file is
+// missing or empty.
 func End(path string) (Position, error) {
 	f, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,22 +75,22 @@ func End(path string) (Position, error) {
 	return at(f, info.Size()), nil
 }
 
-// follower is what reads one log.
+// follower is the state of Follow for one log.
 type follower struct {
 	s    *Source
 	path string
 	file *os.File
 	lines
-	// older are rotated files that are still to be read, oldest first.
+	// older are rotated files that are not read yet, oldest first.
 	older []string
-	// reached is how far it was handed on.
+	// reached is the position up to which events were passed on.
 	reached Position
-	// told: what is the matter with the file was warned of.
+	// told is the last warning about the file.
 	told string
 }
 
-// begin opens the file that from is a position in, or the first that is there;
-// false when ctx has ended.
+// begin opens the file of the position, or else the file at path. It returns false if ctx has
+// ended.
 func (f *follower) begin(ctx context.Context, from Position) bool {
 	if !from.IsZero() {
 		if f.resume(from) {
@@ -106,14 +103,14 @@ func (f *follower) begin(ctx context.Context, from Position) bool {
 	if !from.IsZero() {
 		f.s.counters.gaps.Add(1)
 		f.s.Warn(
-			"the audit log %s is not the one that was followed before: what was written meanwhile to others is missing",
+			"the audit log %s is not the file of the last position: events between the two may be missing",
 			f.path,
 		)
 	}
 	return true
 }
 
-// resume opens the file that from is a position in; false if it is not there.
+// resume opens the file of the position. It returns false if that file does not exist.
 func (f *follower) resume(from Position) bool {
 	rotated := siblings(f.path)
 	if f.known(f.path, from) {
@@ -129,7 +126,7 @@ func (f *follower) resume(from Position) bool {
 	return false
 }
 
-// known opens a file if from is a position in it, and reports whether it is.
+// known opens a file if it is the one of the position, and reports whether it is.
 func (f *follower) known(name string, from Position) bool {
 	file, err := open(name)
 	if err != nil {
@@ -145,7 +142,7 @@ func (f *follower) known(name string, from Position) bool {
 	return true
 }
 
-// await waits for the file to be there and opens it; false when ctx has ended.
+// await waits until the file exists, and opens it. It returns false if ctx has ended.
 func (f *follower) await(ctx context.Context) bool {
 	for {
 		file, err := open(f.path)
@@ -161,11 +158,11 @@ func (f *follower) await(ctx context.Context) bool {
 	}
 }
 
-// tell warns of what keeps the file from being read, once.
+// tell warns about an error with the file, once for each text.
 func (f *follower) tell(err error) {
 	text := fmt.Sprintf("cannot read the audit log %s: %v; waiting for it", f.path, err)
 	if errors.Is(err, fs.ErrNotExist) {
-		text = fmt.Sprintf("the audit log %s is not there; waiting for it", f.path)
+		text = fmt.Sprintf("the audit log %s does not exist; waiting for it", f.path)
 	}
 	if text != f.told {
 		f.told = text
@@ -174,12 +171,12 @@ func (f *follower) tell(err error) {
 }
 
 func open(path string) (*os.File, error) {
-	info, err := os.Stat(path) // a pipe would be waited for in vain
+	info, err := os.Stat(path) // opening a pipe would block
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	return os.Open(path)
 }
@@ -200,7 +197,7 @@ func (f *follower) close() {
 	f.wipe()
 }
 
-// drain hands on all that the file has; false when ctx has ended.
+// drain passes on all events in the file. It returns false if ctx has ended.
 func (f *follower) drain(ctx context.Context) bool {
 	for {
 		batch, some, err := f.batch()
@@ -218,8 +215,7 @@ func (f *follower) drain(ctx context.Context) bool {
 	}
 }
 
-// batch makes observations of the next lines; some reports whether there were
-// some.
+// batch returns the observations of the next lines. some reports whether there were any lines.
 func (f *follower) batch() (batch []*observation.Observation, some bool, err error) {
 	var t tally
 	defer f.s.count(&t)
@@ -238,7 +234,7 @@ func (f *follower) batch() (batch []*observation.Observation, some bool, err err
 	return batch, some, nil
 }
 
-// line appends what one line tells of.
+// line appends the observations of one line and wipes it.
 func (f *follower) line(batch []*observation.Observation, line []byte, t *tally) []*observation.Observation {
 	f.s.counters.bytes.Add(uint64(len(line) + 1))
 	if blank(line) {
@@ -262,7 +258,8 @@ func blank(line []byte) bool {
 	return true
 }
 
-// deliver hands a batch on, as often as it takes; false when ctx has ended.
+// deliver passes a batch to the sink and retries until it succeeds. It returns false if ctx has
+// ended.
 func (f *follower) deliver(ctx context.Context, batch []*observation.Observation) bool {
 	for {
 		err := f.s.hand(ctx, batch)
@@ -275,9 +272,8 @@ func (f *follower) deliver(ctx context.Context, batch []*observation.Observation
 	}
 }
 
-// move goes on to the next file, if the one that was read to its end is not the
-// newest any more, or to its beginning, if it was cut off. It reports whether
-// there is something to read, and false when ctx has ended.
+// move continues with the next file after a rotation, or with the start of a truncated file. moved
+// reports whether there is something to read. ok is false if ctx has ended.
 func (f *follower) move(ctx context.Context) (moved, ok bool) {
 	if len(f.older) > 0 {
 		return true, f.next(ctx)
@@ -288,7 +284,7 @@ func (f *follower) move(ctx context.Context) (moved, ok bool) {
 		own, err = f.file.Stat()
 	}
 	if err != nil {
-		// It was rotated, and the new one is not there yet; or taken away.
+		// The file was rotated and the new one does not exist yet, or it was removed.
 		f.s.counters.missing.Store(true)
 		f.tell(err)
 		return false, true
@@ -299,13 +295,13 @@ func (f *follower) move(ctx context.Context) (moved, ok bool) {
 	}
 	f.s.counters.rotations.Add(1)
 	f.older = f.since(own)
-	if !f.drain(ctx) { // what came before it was rotated
+	if !f.drain(ctx) { // lines written just before the rotation
 		return false, false
 	}
 	return true, f.next(ctx)
 }
 
-// next ends the file and opens the one that follows; false when ctx has ended.
+// next finishes the current file and opens the one after it. It returns false if ctx has ended.
 func (f *follower) next(ctx context.Context) bool {
 	if !f.end(ctx) {
 		return false
@@ -324,7 +320,7 @@ func (f *follower) next(ctx context.Context) bool {
 	return f.await(ctx)
 }
 
-// end hands on a last line without an end, which will not get one any more.
+// end passes on an incomplete last line, which a rotated file will not complete.
 func (f *follower) end(ctx context.Context) bool {
 	rest := f.rest()
 	if len(rest) == 0 {
@@ -336,8 +332,8 @@ func (f *follower) end(ctx context.Context) bool {
 	return f.deliver(ctx, batch)
 }
 
-// cut begins anew with a file that was cut off in place, and reports whether it
-// was: it is shorter, or begins otherwise.
+// cut restarts at the beginning of a truncated file and reports whether it was truncated. Such a
+// file is shorter or has another beginning.
 func (f *follower) cut(size int64) bool {
 	if size >= f.lines.read && f.reached.of(f.file, size) {
 		return false
@@ -349,8 +345,7 @@ func (f *follower) cut(size int64) bool {
 	return true
 }
 
-// since are the rotated files that came after the one that was open, oldest
-// first.
+// since returns the files rotated after the open one, oldest first.
 func (f *follower) since(own os.FileInfo) []string {
 	names := siblings(f.path)
 	for i, name := range names {
@@ -361,12 +356,11 @@ func (f *follower) since(own os.FileInfo) []string {
 	return nil
 }
 
-// maxSiblings bounds how many rotated files are looked at, the newest.
+// maxSiblings limits the rotated files to the newest ones.
 const maxSiblings = 100
 
-// siblings are the files that path may have been rotated to, oldest first:
-// "audit-2026-01-02T03-04-05.000.log", as the API server names them, and
-// "audit.log.1", as logrotate does. Compressed ones cannot be read.
+// siblings returns the rotated files of path, oldest first. The API server names them
+// "audit-2026-01-02T03-04-05.000.log", logrotate "audit.log.1". Compressed files are left out.
 func siblings(path string) []string {
 	dir, base := filepath.Split(path)
 	ext := filepath.Ext(base)

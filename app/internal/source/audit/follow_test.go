@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// following is a Source that follows a file and looks at it when it is told to.
+// following is a Source that follows a file and checks it only on look.
 type following struct {
 	t      *testing.T
 	s      *Source
@@ -26,8 +26,8 @@ type following struct {
 	ended  chan error
 }
 
-// follow begins to follow and returns when all that is there has been read, or
-// is waited for.
+// follow starts to follow path. It returns when all existing content has been read, or when the
+// file is missing.
 func follow(t *testing.T, s *Source, path string, from Position) *following {
 	t.Helper()
 	f := &following{
@@ -60,13 +60,13 @@ func follow(t *testing.T, s *Source, path string, from Position) *following {
 	return f
 }
 
-// look lets the file be looked at, and returns when all that it shows was read.
+// look triggers one check of the file and returns after its new content has been read.
 func (f *following) look() {
 	f.looks <- struct{}{}
 	<-f.idle
 }
 
-// reads fails the test unless that many events were read so far.
+// reads fails the test unless n events have been read so far.
 func (f *following) reads(n uint64) {
 	f.t.Helper()
 	if got := f.s.Stats().Events; got != n {
@@ -74,7 +74,7 @@ func (f *following) reads(n uint64) {
 	}
 }
 
-// stop ends it and returns how far it had come.
+// stop ends the following and returns its last position.
 func (f *following) stop() (last Position) {
 	f.t.Helper()
 	if f.cancel == nil {
@@ -91,7 +91,7 @@ func (f *following) stop() (last Position) {
 	return last
 }
 
-// line is an event that is one write, with that audit ID.
+// line returns an event of one write with this audit ID.
 func line(id string) string { return told("auditID", `"`+id+`"`) + "\n" }
 
 func lined(from, to int) string {
@@ -126,31 +126,31 @@ func rename(t *testing.T, from, to string) {
 func TestFollow(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// do changes the log at path; look lets it be looked at.
+		// do changes the log at path. look triggers a check of it.
 		do    func(t *testing.T, path string, look func())
 		want  string
 		stats Stats
 	}{
-		"Grows": {"what is added is read", func(t *testing.T, path string, look func()) {
+		"Grows": {"added lines are read", func(t *testing.T, path string, look func()) {
 			write(t, path, lined(1, 3))
 			look()
 			write(t, path, line("3"))
 		}, "0 1 2 3", Stats{}},
-		"Partial": {"a line without an end waits for it", func(t *testing.T, path string, look func()) {
+		"Partial": {"an incomplete line waits for its end", func(t *testing.T, path string, look func()) {
 			text := line("1")
 			write(t, path, text[:40])
 			look()
 			write(t, path, text[40:])
 		}, "0 1", Stats{}},
-		"Damaged": {"what is no event is counted", func(t *testing.T, path string, _ func()) {
+		"Damaged": {"invalid lines are counted", func(t *testing.T, path string, _ func()) {
 			write(t, path, "{\n\n"+line("1")+"[]\n\x00\x00\n"+line("2"))
 		}, "0 1 2", Stats{Damaged: 3}},
-		"Overlong": {"and so is what is too long, whole or in parts", func(t *testing.T, path string, look func()) {
+		"Overlong": {"too long lines are counted, whole or in parts", func(t *testing.T, path string, look func()) {
 			write(t, path, strings.Repeat("x", 3<<20)+"\n"+line("1")+strings.Repeat("y", 2<<20))
 			look()
 			write(t, path, strings.Repeat("y", 1<<20)+"\n"+line("2"))
 		}, "0 1 2", Stats{Overlong: 2}},
-		"Renamed": {"the file is read to its end, and then the next", func(t *testing.T, path string, look func()) {
+		"Renamed": {"the old file is read to its end, then the new one", func(t *testing.T, path string, look func()) {
 			write(t, path, line("1"))
 			rename(t, path, path+".1")
 			write(t, path+".1", line("2"))
@@ -163,13 +163,13 @@ func TestFollow(t *testing.T) {
 			look()
 			write(t, path, line("2"))
 		}, "0 1 2", Stats{Rotations: 1}},
-		"RenamedTwice": {"between two looks", func(t *testing.T, path string, _ func()) {
+		"RenamedTwice": {"two rotations happen between two checks", func(t *testing.T, path string, _ func()) {
 			dir, ext := filepath.Dir(path), ".log"
 			rename(t, path, filepath.Join(dir, "audit-2026-05-04T03-02-01.000"+ext))
 			write(t, path, line("1"))
 			second := filepath.Join(dir, "audit-2026-05-04T03-02-02.000"+ext)
 			rename(t, path, second)
-			// Files of one moment are in the order of their names.
+			// Files with the same time are in the order of their names.
 			now := time.Now().Add(time.Hour)
 			if err := os.Chtimes(second, now, now); err != nil {
 				t.Fatal(err)
@@ -177,7 +177,7 @@ func TestFollow(t *testing.T) {
 			write(t, path, line("2"))
 		}, "0 1 2", Stats{Rotations: 2}},
 		"LastWords": {
-			"a file that was rotated gets no end of a line any more",
+			"the incomplete last line of a rotated file is read",
 			func(t *testing.T, path string, _ func()) {
 				write(t, path, strings.TrimSuffix(line("1"), "\n"))
 				rename(t, path, path+".1")
@@ -186,7 +186,9 @@ func TestFollow(t *testing.T) {
 			"0 1 2",
 			Stats{Rotations: 1},
 		},
-		"Truncated": {"in place, as copytruncate does", func(t *testing.T, path string, look func()) {
+		"Truncated": {"the file is truncated in place, as copytruncate does", func(
+			t *testing.T, path string, look func(),
+		) {
 			write(t, path, lined(1, 4))
 			look()
 			if err := os.Truncate(path, 0); err != nil {
@@ -195,7 +197,9 @@ func TestFollow(t *testing.T) {
 			look()
 			write(t, path, line("4"))
 		}, "0 1 2 3 4", Stats{Truncations: 1}},
-		"Regrown": {"and grown beyond where it was, between two looks", func(t *testing.T, path string, _ func()) {
+		"Regrown": {"a truncated file is longer than before at the next check", func(
+			t *testing.T, path string, _ func(),
+		) {
 			if err := os.Truncate(path, 0); err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +214,7 @@ func TestFollow(t *testing.T) {
 			write(t, path, line("0"))
 			f := follow(t, s, path, Position{})
 			tc.do(t, path, f.look)
-			for range 4 { // a look may show that there is another file to look at
+			for range 4 { // a check may find another file that needs a check
 				f.look()
 			}
 			f.stop()
@@ -234,8 +238,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestResume ends at every line and goes on from the position, kept as text:
-// nothing is lost and nothing comes twice, whatever was rotated meanwhile.
+// TestResume stops, and continues from the position in its text form. No event is lost or repeated,
+// with any rotation in between.
 func TestResume(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -252,13 +256,13 @@ func TestResume(t *testing.T) {
 			0,
 		},
 		"Another": {
-			"what was followed is not there any more",
+			"the followed file does not exist any more",
 			func(t *testing.T, path string) { rename(t, path, path+".gz"); write(t, path, line("5")) },
 			"0 1 2 5",
 			1,
 		},
 		"Replaced": {
-			"a file of the same length is not the same",
+			"another file of the same length is not the same file",
 			func(t *testing.T, path string) { rename(t, path, path+".gz"); write(t, path, lined(5, 10)) },
 			"0 1 2 5 6 7 8 9",
 			1,
@@ -292,7 +296,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestFollowWaits for a sink that takes nothing, and then gives it the same.
+// TestFollowWaits: a refused batch is sent again when the sink has room.
 func TestFollowWaits(t *testing.T) {
 	to := newSink()
 	to.fail(ErrFull)
@@ -302,7 +306,7 @@ func TestFollowWaits(t *testing.T) {
 	f := follow(t, s, path, Position{})
 	f.look()
 	if len(to.ids()) != 0 || len(f.reach) != 0 {
-		t.Fatal("something was told that nobody has taken")
+		t.Fatal("the position advanced although the sink refused the batch")
 	}
 	to.fail(nil)
 	f.look()
@@ -320,8 +324,8 @@ func TestFollowMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	f := follow(t, s, path, Position{})
 	f.look()
-	if !s.Stats().Missing || len(warned) != 1 || !strings.Contains(warned[0], "is not there") {
-		t.Errorf("missing: %v, warned %q: want it told once", s.Stats().Missing, warned)
+	if !s.Stats().Missing || len(warned) != 1 || !strings.Contains(warned[0], "does not exist") {
+		t.Errorf("missing: %v, warned %q: want one warning", s.Stats().Missing, warned)
 	}
 	write(t, path, line("0"))
 	f.look()
@@ -330,14 +334,14 @@ func TestFollowMissing(t *testing.T) {
 	}
 	f.stop()
 	if err := s.Follow(t.Context(), "", Position{}); err == nil {
-		t.Error("an empty path is accepted")
+		t.Error("Follow accepts an empty path")
 	}
 }
 
 func TestParsePosition(t *testing.T) {
 	for _, text := range []string{"", "1/2", "5/6/00", "-1/0/0", "9/9999/0", "a/b/c", "1/1/xyz"} {
 		if p, err := ParsePosition(text); err == nil {
-			t.Errorf("%q is read as %v", text, p)
+			t.Errorf("%q is parsed as %v, want an error", text, p)
 		}
 	}
 	f, err := os.Open("position.go")
@@ -347,9 +351,9 @@ func TestParsePosition(t *testing.T) {
 	defer f.Close()
 	p := at(f, 700)
 	if again, err := ParsePosition(p.String()); err != nil || again != p {
-		t.Errorf("%v is read as %v, %v", p, again, err)
+		t.Errorf("%v is parsed as %v, %v", p, again, err)
 	}
 	if _, err := New(Config{}); err == nil || errors.Is(err, ErrFull) {
-		t.Error("a source without a sink is accepted")
+		t.Error("New accepts a Config without a Sink")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzBatch reads anything as a batch, and as a line: nothing may panic, what
-// comes out is bounded, and it says which object it is about.
+// FuzzBatch reads any text as a batch and as a line. There must be no panic, and each write must be
+// bounded and name its object.
 func FuzzBatch(f *testing.F) {
 	f.Add(eventList(told()))
 	f.Add(secretBody())
@@ -22,14 +22,14 @@ func FuzzBatch(f *testing.F) {
 			}
 			writes, why := s.writes(e)
 			if (len(writes) > 0) != (why == taken) {
-				t.Errorf("%d writes, passed over as %q", len(writes), reasonNames[why])
+				t.Errorf("%d writes with reason %q: want writes or a reason", len(writes), reasonNames[why])
 			}
 			for _, w := range writes {
 				if w.UID == "" && w.Name == "" && w.Controller == "" && !w.Failed() || w.End.Before(w.Start) {
-					t.Errorf("a write says too little: %+v", w)
+					t.Errorf("a write has no object or ends before it starts: %+v", w)
 				}
 				if doc, err := json.Marshal(w); err == nil && len(doc) > 32<<10*6 {
-					t.Errorf("a write takes %d bytes", len(doc))
+					t.Errorf("a write has %d bytes in JSON, too many", len(doc))
 				}
 			}
 		}

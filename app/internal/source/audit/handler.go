@@ -20,18 +20,16 @@ import (
 )
 
 const (
-	// bodyPatience bounds the reading of one batch.
+	// bodyPatience limits the time to read one batch.
 	bodyPatience = 30 * time.Second
-	// sinkPatience bounds the wait for the sink. It is well below the 30 s after
-	// which the API server gives a request up.
+	// sinkPatience limits the wait for the sink. It is well below the API server's timeout of 30 s.
 	sinkPatience = 10 * time.Second
-	// retryAfter is when the API server may send again what was refused, in
-	// seconds. It sends a refused batch 10 more times within those 30 s, so this
-	// lets each of its attempts last that long.
+	// retryAfter is the Retry-After of a refused batch, in seconds. The API server retries up to 10
+	// times within its timeout of 30 s, so this spreads the retries over that time.
 	retryAfter = 3
 )
 
-// problem is a request that is refused, and why.
+// problem is the error response to a refused request.
 type problem struct {
 	code int
 	text string
@@ -40,10 +38,10 @@ type problem struct {
 // Error implements error.
 func (p *problem) Error() string { return p.text }
 
-// ServeHTTP takes a batch of the API server's audit webhook: an EventList in
-// JSON, which may be packed with gzip. It answers 200 once the sink has taken
-// all of it, 401 to a request without the token, 429 or 503 with Retry-After while it
-// cannot, and otherwise what is wrong with the request; then nothing was taken.
+// ServeHTTP accepts a batch of the API server's audit webhook: an EventList in JSON, optionally
+// compressed with gzip. The status is 200 once the sink has accepted the whole batch. It is 401
+// without a valid token, and 429 or 503 with Retry-After if the sink cannot accept the batch. Other
+// statuses describe the fault of the request. With any status but 200 nothing was accepted.
 func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := s.take(w, r)
 	if err == nil {
@@ -55,7 +53,7 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.As(err, &p):
 	case errors.Is(err, ErrFull):
-		p = &problem{http.StatusTooManyRequests, ErrFull.Error()} // the reason may name paths of this machine
+		p = &problem{http.StatusTooManyRequests, ErrFull.Error()} // the full text may contain local paths
 	default:
 		p = &problem{http.StatusServiceUnavailable, err.Error()}
 	}
@@ -72,7 +70,7 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Accept-Encoding", "gzip")
 	}
 	if p.code != http.StatusTooManyRequests && p.code != http.StatusServiceUnavailable {
-		h.Set("Connection", "close") // what was not read stays unread
+		h.Set("Connection", "close") // the rest of the body stays unread
 	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -80,7 +78,7 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, p.text+"\n")
 }
 
-// take reads a batch and hands it to the sink.
+// take reads a batch and passes it to the sink.
 func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
 	if !s.Token.Admits(r) {
 		return &problem{
@@ -95,7 +93,7 @@ func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > s.MaxBody {
 		return s.tooLarge()
 	}
-	// What has no deadline is a test's recorder.
+	// A test's recorder has no deadlines.
 	_ = http.NewResponseController(w).SetReadDeadline(s.deadline())
 	body := http.MaxBytesReader(w, r.Body, s.MaxBody)
 	head, err := s.beginning(body)
@@ -128,20 +126,19 @@ func (s *Source) take(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// errSlowSink is why a batch is refused that the sink took too long over.
+// errSlowSink is the error for a batch that the sink did not accept in time.
 var errSlowSink = errors.New("the batch was not stored in time")
 
-// deadline is by the machine's clock, as those of connections are.
+// deadline uses the system clock, as deadlines of connections do.
 func (s *Source) deadline() time.Time { return time.Now().Add(s.patience) }
 
-// acceptable says what is wrong with a request before its body is read, and
-// whether the body is packed.
+// acceptable checks a request before its body is read. It reports whether the body is compressed.
 func acceptable(r *http.Request) (packed bool, err error) {
 	if r.Method != http.MethodPost {
-		return false, &problem{http.StatusMethodNotAllowed, "audit batches are sent by POST"}
+		return false, &problem{http.StatusMethodNotAllowed, "send audit batches with POST"}
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return false, &problem{http.StatusUnsupportedMediaType, "audit batches are application/json"}
+		return false, &problem{http.StatusUnsupportedMediaType, "send audit batches as application/json"}
 	}
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
@@ -149,20 +146,21 @@ func acceptable(r *http.Request) (packed bool, err error) {
 	case "gzip":
 		return true, nil
 	}
-	return false, &problem{http.StatusUnsupportedMediaType, "audit batches may be packed with gzip and nothing else"}
+	return false, &problem{http.StatusUnsupportedMediaType, "compress audit batches with gzip or not at all"}
 }
 
 func (s *Source) tooLarge() error {
 	return &problem{http.StatusRequestEntityTooLarge, "the batch is larger than " + strconv.FormatInt(s.MaxBody, 10) +
-		" bytes: let the API server send smaller ones (--audit-webhook-batch-max-size, --audit-webhook-truncate-enabled)"}
+		" bytes: let the API server send smaller ones " +
+		"(--audit-webhook-batch-max-size, --audit-webhook-truncate-enabled)"}
 }
 
-// headSize is how much of a body is read before it has its turn: who sends a byte
-// now and then must not take the turn of an API server.
+// headSize is the part of a body that is read before the request takes its turn. So a slow sender
+// does not take the turn of an API server.
 const headSize = 64 << 10
 
-// beginning reads the first headSize bytes of a body. It is the caller's to wipe,
-// also with an error.
+// beginning reads the first headSize bytes of a body. The caller must wipe the result, also with an
+// error.
 func (s *Source) beginning(body io.Reader) ([]byte, error) {
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(body, head)
@@ -172,8 +170,8 @@ func (s *Source) beginning(body io.Reader) ([]byte, error) {
 	return head[:n], nil
 }
 
-// read reads a body whole, unpacked and bounded. The text is the caller's to
-// wipe, also with an error.
+// read reads and decompresses a whole body, up to MaxBody. The caller must wipe the result, also
+// with an error.
 func (s *Source) read(body io.Reader, packed bool, length int64) ([]byte, error) {
 	in := body
 	if packed {
@@ -186,7 +184,7 @@ func (s *Source) read(body io.Reader, packed bool, length int64) ([]byte, error)
 	var text bytes.Buffer
 	text.Grow(int(min(max(length, 64<<10), 1<<20)) + bytes.MinRead)
 	for {
-		if text.Available() < bytes.MinRead { // grow by hand: what is left behind is wiped
+		if text.Available() < bytes.MinRead { // grow by hand to wipe the old buffer
 			grown := bytes.NewBuffer(make([]byte, 0, 2*text.Cap()))
 			grown.Write(text.Bytes())
 			wipe(text.Bytes())
@@ -205,39 +203,39 @@ func (s *Source) read(body io.Reader, packed bool, length int64) ([]byte, error)
 	}
 }
 
-// unreadable says why a body could not be read.
+// unreadable converts an error from reading a body.
 func (s *Source) unreadable(err error) error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return s.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &problem{http.StatusRequestTimeout, "the batch did not come in time"}
+		return &problem{http.StatusRequestTimeout, "the batch did not arrive in time"}
 	}
 	return &problem{http.StatusBadRequest, "the batch cannot be read: it is cut off or damaged"}
 }
 
-// batch makes observations of a batch. What is damaged as a whole is refused; of
-// single events that are none the tally tells, which is to be counted once the sink
-// has taken the batch.
+// batch returns the observations of a batch. A batch that is not valid JSON or no EventList is
+// refused as a whole. The tally counts single invalid events; it is added to Stats after the sink
+// has accepted the batch.
 func (s *Source) batch(text []byte) ([]*observation.Observation, *tally, error) {
 	var out []*observation.Observation
 	t := new(tally)
 	err := decodeList(text, func(e *event) { out = s.add(out, e, t) })
 	if err != nil {
 		s.counters.damaged.Add(1)
-		return nil, nil, &problem{http.StatusBadRequest, "the batch is no EventList of audit.k8s.io/v1 in JSON"}
+		return nil, nil, &problem{http.StatusBadRequest, "the batch is not an EventList of audit.k8s.io/v1 in JSON"}
 	}
 	return out, t, nil
 }
 
-// tally is what became of some events.
+// tally counts events by result.
 type tally struct {
 	events, writes, damaged, impossible uint64
 	passed                              [reasons]uint64
 }
 
-// add appends what an event tells of; nil is one that is damaged.
+// add appends the observations of an event; a nil event counts as damaged.
 func (s *Source) add(out []*observation.Observation, e *event, t *tally) []*observation.Observation {
 	if e == nil {
 		t.damaged++
@@ -272,7 +270,7 @@ func (s *Source) count(t *tally) {
 	}
 }
 
-// hand hands on what there is.
+// hand passes a batch to the sink, unless it is empty.
 func (s *Source) hand(ctx context.Context, batch []*observation.Observation) error {
 	if len(batch) == 0 {
 		return nil
@@ -280,5 +278,5 @@ func (s *Source) hand(ctx context.Context, batch []*observation.Observation) err
 	return s.Sink(ctx, batch)
 }
 
-// wipe overwrites a text that may hold what nobody may read.
+// wipe overwrites a text that may contain secrets.
 func wipe(text []byte) { clear(text[:cap(text)]) }

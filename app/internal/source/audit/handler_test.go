@@ -43,23 +43,23 @@ func TestServeHTTP(t *testing.T) {
 		header [2]string
 	}{
 		"Good": {
-			reason: "what is no event is counted and does not hold up the rest",
+			reason: "invalid events are counted, and the others are accepted",
 			body:   good,
 			code:   200,
 			taken:  1,
 		},
 		"Zipped":  {reason: "", packed: "gzip", body: zipped(t, good), code: 200, taken: 1},
 		"Charset": {reason: "", media: "application/json; charset=utf-8", body: good, code: 200, taken: 1},
-		"Empty":   {reason: "a batch may hold nothing", body: eventList(), code: 200},
+		"Empty":   {reason: "a batch may be empty", body: eventList(), code: 200},
 		"Full": {
-			reason: "it is sent again",
+			reason: "the API server retries after 429",
 			body:   good,
 			refuse: ErrFull,
 			code:   429,
 			header: [2]string{"Retry-After", "3"},
 		},
 		"Broken": {
-			reason: "and so is this",
+			reason: "the API server retries after 503",
 			body:   good,
 			refuse: errors.New("no"),
 			code:   503,
@@ -72,7 +72,7 @@ func TestServeHTTP(t *testing.T) {
 		"NotZipped":  {reason: "", packed: "gzip", body: good, code: 400},
 		"CutZip":     {reason: "", packed: "gzip", body: zipped(t, good)[:50], code: 400},
 		"NoJSON":     {reason: "", body: []byte("hello"), code: 400},
-		"Cut":        {reason: "half a batch is none", body: good[:len(good)-5], code: 400},
+		"Cut":        {reason: "an incomplete batch is not valid", body: good[:len(good)-5], code: 400},
 		"TwoBatches": {reason: "", body: append(append([]byte{}, good...), good...), code: 400},
 		"OtherKind":  {reason: "", body: []byte(`{"kind":"Pod","apiVersion":"v1"}`), code: 400},
 		"OldVersion": {
@@ -87,7 +87,7 @@ func TestServeHTTP(t *testing.T) {
 		},
 		"TooLarge": {reason: "", body: bomb, code: 413},
 		"ZippedLarge": {
-			reason: "what unpacks to too much is not unpacked",
+			reason: "decompression stops at the limit",
 			packed: "gzip",
 			body:   zipped(t, bomb),
 			code:   413,
@@ -134,7 +134,7 @@ func TestServeHTTP(t *testing.T) {
 			if st := s.Stats(); st.Writes != uint64(tc.taken) ||
 				tc.taken == 0 && (st.Events != 0 || st.Batches != 0 && tc.code != 200) {
 				t.Errorf(
-					"%s: %d events and %d writes of %d batches are counted, and %d were taken",
+					"%s: %d events and %d writes of %d batches are counted, want %d writes",
 					tc.reason,
 					st.Events,
 					st.Writes,
@@ -146,8 +146,7 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestInFlight holds one batch and sends another: memory is bounded by what may
-// be read at once.
+// TestInFlight: while one batch is in progress, a second one is refused with MaxInFlight 1.
 func TestInFlight(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	s, err := New(Config{MaxInFlight: 1, Sink: func(context.Context, []*observation.Observation) error {
@@ -173,12 +172,12 @@ func TestInFlight(t *testing.T) {
 	}
 	close(leave)
 	if code := <-first; code != http.StatusOK {
-		t.Errorf("the first got %d", code)
+		t.Errorf("the first batch got %d, want 200", code)
 	}
 }
 
-// TestSlowSink: a batch that the sink takes too long over is refused well before the
-// API server gives up, and counts as not taken.
+// TestSlowSink: a batch that the sink does not accept in time is refused and not counted. That
+// happens well before the API server's timeout.
 func TestSlowSink(t *testing.T) {
 	s, err := New(Config{Sink: func(ctx context.Context, _ []*observation.Observation) error {
 		<-ctx.Done()
@@ -188,7 +187,7 @@ func TestSlowSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.sinkPatience > 10*time.Second {
-		t.Errorf("the sink is waited for %v, and the API server waits for 30 s", s.sinkPatience)
+		t.Errorf("sinkPatience is %v, want at most 10 s: the API server times out after 30 s", s.sinkPatience)
 	}
 	s.sinkPatience = time.Millisecond
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(eventList(told())))

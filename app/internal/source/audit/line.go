@@ -8,35 +8,35 @@ import (
 	"io"
 )
 
-// readSize is how much of a file is read at once.
+// readSize is the number of bytes per read.
 const readSize = 256 << 10
 
-// lines reads a file line by line from an offset. What it has read it wipes.
+// lines reads a file line by line from an offset. It wipes its buffer.
 type lines struct {
 	in io.ReaderAt
-	// read is up to where the file was read; buf[from:to] is what of that has
-	// not been told: the beginning of a line, as long as that has no end.
+	// read is the offset up to which the file was read. buf[from:to] is the part not returned yet,
+	// usually the beginning of an incomplete line.
 	read     int64
 	buf      []byte
 	from, to int
 	max      int
-	// skipping: the line was too long, and its end is looked for.
+	// skipping means that the line is too long and its end was not found yet.
 	skipping bool
 }
 
-// What next found.
+// The results of next.
 type found int
 
 const (
-	nothing found = iota // no whole line, for now
+	nothing found = iota // no complete line yet
 	aLine
 	tooLong
 )
 
-// offset is where the next line begins.
+// offset returns the file offset of the next line.
 func (l *lines) offset() int64 { return l.read - int64(l.to-l.from) }
 
-// next returns the next whole line without its end, valid until the next call.
+// next returns the next complete line without its newline. The line is valid until the next call.
 func (l *lines) next() ([]byte, found, error) {
 	looked := 0
 	for {
@@ -63,7 +63,7 @@ func (l *lines) next() ([]byte, found, error) {
 	}
 }
 
-// fill reads more of the file; 0 is the end, for now.
+// fill reads more of the file. 0 means the current end of the file.
 func (l *lines) fill() (int, error) {
 	kept := l.to - l.from
 	if len(l.buf)-kept < readSize {
@@ -85,7 +85,7 @@ func (l *lines) fill() (int, error) {
 	return n, err
 }
 
-// rest returns what the file ends with that is no whole line.
+// rest returns the incomplete line at the end of the file.
 func (l *lines) rest() []byte {
 	if l.skipping {
 		return nil

@@ -17,12 +17,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
-// sink keeps what it is given, and can refuse it.
+// sink collects observations, or refuses them with an error.
 type sink struct {
 	mu     sync.Mutex
 	taken  []*observation.Observation
 	refuse error
-	// came is told of each batch that was taken.
+	// came receives the size of each accepted batch.
 	came chan int
 }
 
@@ -45,7 +45,7 @@ func (s *sink) fail(err error) {
 	s.refuse = err
 }
 
-// ids are the audit IDs of what was taken, in order.
+// ids returns the audit IDs of the accepted writes, in order.
 func (s *sink) ids() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *sink) ids() []string {
 	return out
 }
 
-// newSource is one that hands on to s, with a clock that stands.
+// newSource returns a Source for s with a fixed clock.
 func newSource(tb testing.TB, s *sink, change func(*Config)) *Source {
 	tb.Helper()
 	c := Config{Sink: s.take, Now: func() time.Time { return start }}

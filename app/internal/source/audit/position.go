@@ -11,31 +11,30 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Position says how far a file has been followed. It is small, and knows the
-// file by how it begins, not by its name: a rotated file keeps its position.
-// Follow goes on from it, in the same process or a later one. The zero value is
-// no position.
+// Position is an offset in a file, with a digest of the file's beginning. So it identifies a file
+// even after a rename. Follow continues from it, in the same process or a later one. The zero value
+// means no position.
 type Position struct {
-	// offset is where the first line begins that has not been handed on.
+	// offset is the start of the first line that was not passed on.
 	offset int64
 	// head is a digest of the file's first length bytes.
 	length int64
 	head   uint64
 }
 
-// maxHead is how much of its beginning tells a file from others: audit IDs are
-// in the first line.
+// maxHead limits the digested beginning. It distinguishes files because the first line has an audit
+// ID.
 const maxHead = 1024
 
-// IsZero reports whether it is no position.
+// IsZero reports whether p is the zero value.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// String is the position in a stable text form, which ParsePosition reads.
+// String returns the position in a stable text form for ParsePosition.
 func (p Position) String() string {
 	return fmt.Sprintf("%d/%d/%016x", p.offset, p.length, p.head)
 }
 
-// ParsePosition reads what String wrote. An error names the text.
+// ParsePosition parses the result of String. An error quotes the text.
 func ParsePosition(text string) (Position, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 3 {
@@ -49,8 +48,8 @@ func ParsePosition(text string) (Position, error) {
 	return Position{}, fmt.Errorf("cannot read %.100q as the position of an audit log", text)
 }
 
-// of reports whether the file is the one that p is a position in: it begins so,
-// and is not shorter.
+// of reports whether p is a position in the file: the file has the same beginning and is long
+// enough.
 func (p Position) of(f io.ReaderAt, size int64) bool {
 	if size < p.offset || p.length == 0 {
 		return size >= p.offset
@@ -59,7 +58,7 @@ func (p Position) of(f io.ReaderAt, size int64) bool {
 	return ok && head == p.head
 }
 
-// at is the position at an offset of a file.
+// at returns the position at an offset of a file.
 func at(f io.ReaderAt, offset int64) Position {
 	p := Position{offset: offset, length: min(offset, maxHead)}
 	p.head, _ = digest(f, p.length)

@@ -23,11 +23,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// levels are the audit levels at which the same changes were recorded.
+// levels are the audit levels of the recordings; all have the same changes.
 var levels = []string{"metadata", "request", "response"}
 
-// recorded reads what lifeline saw of some changes, and what the audit log
-// tells of them; e2e/audit makes both.
+// recorded returns the observations of the watches and those of the audit log. e2e/audit makes the
+// recordings.
 func recorded(tb testing.TB, level string) (seen, audited []*observation.Observation) {
 	tb.Helper()
 	r, err := observation.Open("testdata/" + level + ".observations.jsonl.gz")
@@ -57,12 +57,12 @@ func recorded(tb testing.TB, level string) (seen, audited []*observation.Observa
 		}
 	}
 	if len(audited) == 0 {
-		tb.Fatal("the audit log tells of nothing")
+		tb.Fatal("the audit log gives no observations")
 	}
 	return seen, audited
 }
 
-// logOf are the lines of a recorded audit log.
+// logOf returns the lines of a recorded audit log.
 func logOf(tb testing.TB, level string) [][]byte {
 	tb.Helper()
 	packed, err := os.ReadFile("testdata/" + level + ".audit.jsonl.gz")
@@ -107,8 +107,8 @@ func attr(s []attribute.KeyValue, key attribute.Key) string {
 	return ""
 }
 
-// shape draws the traces without what the audit log adds to them: IDs, names,
-// edges, outcomes and links of everything but writes.
+// shape prints the traces without the additions of the audit log: IDs, names, edges, outcomes and
+// links of all spans but writes.
 func shape(traces []*span.Trace) string {
 	var out []string
 	for _, t := range traces {
@@ -134,7 +134,7 @@ func shape(traces []*span.Trace) string {
 	return strings.Join(out, "\n")
 }
 
-// outline draws all of them.
+// outline prints all spans of the traces.
 func outline(traces []*span.Trace) string {
 	var b strings.Builder
 	for _, t := range traces {
@@ -159,8 +159,8 @@ func outline(traces []*span.Trace) string {
 	return b.String()
 }
 
-// TestTracesStayTheSame with an audit log and without: only writes become spans,
-// and times better.
+// TestTracesStayTheSame: an audit log changes no trace, except that writes become spans and times
+// become more exact.
 func TestTracesStayTheSame(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
@@ -173,8 +173,7 @@ func TestTracesStayTheSame(t *testing.T) {
 	}
 }
 
-// TestAnyOrder feeds both in other orders, some of it twice: the traces are the
-// same.
+// TestAnyOrder: the order and the repetition of observations do not change the traces.
 func TestAnyOrder(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
@@ -196,8 +195,8 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
-// TestEveryWriteHasItsSpan holds the traces against the log: each write that was
-// stored, of objects that are told of, is a span with the times of its request.
+// TestEveryWriteHasItsSpan: each stored write of a traced object is a span with the times of its
+// request.
 func TestEveryWriteHasItsSpan(t *testing.T) {
 	for level, least := range map[string]float64{"metadata": 0.95, "request": 0.95, "response": 1} {
 		t.Run(level, func(t *testing.T) {
@@ -233,10 +232,10 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 					w := requests[id]
 					if w == nil || !s.Start.Equal(w.Start) || !s.End.Equal(w.End) || s.Start.Source != span.TimeAudit ||
 						s.End.Source != span.TimeAudit {
-						t.Errorf("%s of %s (audit ID %q) has not the times of its request", s.Name, s.Object, id)
+						t.Errorf("%s of %s (audit ID %q) does not have the times of its request", s.Name, s.Object, id)
 					}
-					if found[id] && w.Verb != "delete" { // which may store that it goes at once, too
-						t.Errorf("request %s made two writes", id)
+					if found[id] && w.Verb != "delete" { // a delete may store two versions
+						t.Errorf("request %s has two write spans", id)
 					}
 					found[id] = true
 					if attr(s.Attributes, span.KeyActorUser) != "" {
@@ -255,7 +254,7 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 			for id, w := range requests {
 				if !w.Failed() && w.ResourceVersion > 0 && traced[string(w.UID)] && !found[id] {
 					t.Errorf(
-						"%s %s %s by %s stored resourceVersion %d and is no span",
+						"%s %s %s by %s stored resourceVersion %d and has no span",
 						w.Verb,
 						w.Ref,
 						w.Subresource,
@@ -268,8 +267,8 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 	}
 }
 
-// TestJoinedAsTheAnswersSay takes the answers away from a log that has them:
-// what is joined then, by identity and order, is what the answers say.
+// TestJoinedAsTheAnswersSay removes the responses from a log that has them. Joining by identity and
+// order must give the same versions as the responses.
 func TestJoinedAsTheAnswersSay(t *testing.T) {
 	seen, audited := recorded(t, "response")
 	versions := func(audited []*observation.Observation) map[string]string {
@@ -303,16 +302,16 @@ func TestJoinedAsTheAnswersSay(t *testing.T) {
 	got := versions(poor)
 	for id, rv := range got {
 		if want[id] != rv {
-			t.Errorf("request %s made %q, found was %q", id, want[id], rv)
+			t.Errorf("request %s stored %q, but was joined with %q", id, want[id], rv)
 		}
 	}
 	if len(got) < len(want)*9/10 {
-		t.Errorf("%d requests were joined of %d", len(got), len(want))
+		t.Errorf("%d of %d requests were joined, want 90 %%", len(got), len(want))
 	}
 }
 
-// TestRefusedWritesAreKept with their reason: on what was open, or as traces of
-// their own.
+// TestRefusedWritesAreKept: refused writes are kept with their reason, below an open span or as
+// their own traces.
 func TestRefusedWritesAreKept(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
@@ -326,28 +325,29 @@ func TestRefusedWritesAreKept(t *testing.T) {
 						if s.Parent.IsValid() {
 							where = "below"
 						} else if tr.Outcome != span.Failed || tr.Reason == "" {
-							t.Errorf("a change in vain ended %q: %q", tr.Outcome, tr.Reason)
+							t.Errorf("the trace of a refused write has outcome %q, reason %q", tr.Outcome, tr.Reason)
 						}
 						got[fmt.Sprintf("%s %s %s %s", where, s.Name, attr(s.Attributes, span.KeyActorUser), reason)]++
 					}
 				}
 			}
 			for _, want := range []string{
-				"update Deployment admin Conflict", "update Deployment admin Invalid", "create Deployment nobody Forbidden", "create Pod admin Forbidden",
+				"update Deployment admin Conflict", "update Deployment admin Invalid",
+				"create Deployment nobody Forbidden", "create Pod admin Forbidden",
 			} {
 				if got["alone "+want]+got["below "+want] == 0 {
 					t.Errorf("missing: %s; got %v", want, got)
 				}
 			}
-			if by := "below create Pod system:serviceaccount:kube-system:replicaset-controller Forbidden"; level != "metadata" &&
-				got[by] == 0 {
-				t.Errorf("the Pod that the quota refused is not on its ReplicaSet; got %v", got)
+			by := "below create Pod system:serviceaccount:kube-system:replicaset-controller Forbidden"
+			if level != "metadata" && got[by] == 0 {
+				t.Errorf("the Pod that the quota refused is not below its ReplicaSet; got %v", got)
 			}
 		})
 	}
 }
 
-// BenchmarkWrites is the whole way of a line to observations.
+// BenchmarkWrites measures decoding a line and making its observations.
 func BenchmarkWrites(b *testing.B) {
 	for _, level := range levels {
 		b.Run(level, func(b *testing.B) {

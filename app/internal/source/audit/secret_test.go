@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// pattern is what a Secret holds in these tests. It is put together when it is
-// needed, so that it stands nowhere else.
+// pattern is the content of a Secret in these tests. It is computed when needed, so that no other
+// copy exists in memory.
 func pattern() []byte {
 	out := make([]byte, 40)
 	for i := range out {
@@ -25,14 +25,15 @@ func pattern() []byte {
 	return out
 }
 
-// secretBody is a batch of a Secret, a ConfigMap and an object that has a
-// Secret's data in an annotation, with the pattern wherever it could be.
+// secretBody returns a batch with a Secret, a ConfigMap and a Pod. All of them have the pattern in
+// several places.
 func secretBody() []byte {
 	var items []string
 	for _, resource := range []string{"secrets", "configmaps", "pods"} {
 		body := fmt.Sprintf(
 			`{"kind":"X","apiVersion":"v1","data":{"a":"%s"},"stringData":{"b":"%[1]s"},"spec":{"c":"%[1]s"},
-			"metadata":{"name":"n","uid":"u","resourceVersion":"3","annotations":{"last-applied":"%[1]s"},"labels":{"l":"%[1]s"}}}`,
+			"metadata":{"name":"n","uid":"u","resourceVersion":"3",`+
+				`"annotations":{"last-applied":"%[1]s"},"labels":{"l":"%[1]s"}}}`,
 			pattern(),
 		)
 		status := `{"code":200}`
@@ -73,12 +74,11 @@ func eventList(items ...string) []byte {
 	return out.Bytes()
 }
 
-// TestNothingSecretIsKept looks through the whole heap for what stood in bodies,
-// after a batch and a file with them were read and while all that was made of
-// them is still there.
+// TestNothingSecretIsKept searches the whole heap for the content of bodies. It has read a batch
+// and a file with them, and their observations are still in memory.
 func TestNothingSecretIsKept(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("looks at a heap dump, which only some systems can write")
+		t.Skip("the test needs a heap dump, which Windows cannot write")
 	}
 	to := newSink()
 	s := newSource(t, to, nil)
@@ -105,15 +105,15 @@ func TestNothingSecretIsKept(t *testing.T) {
 	f := follow(t, s, path, Position{})
 	f.reads(6)
 	if n := len(to.ids()); n != 6 {
-		t.Fatalf("%d writes were read, want 6: nothing is proved", n)
+		t.Fatalf("%d writes were read, want 6: the test proves nothing", n)
 	}
 	if n := occurrences(t); n != 0 {
-		t.Errorf("the heap holds what stood in bodies, %d times", n)
+		t.Errorf("the heap has the content of bodies %d times, want 0", n)
 	}
 	runtime.KeepAlive(to)
 	kept := pattern()
 	if occurrences(t) == 0 {
-		t.Error("what is kept is not found: nothing is proved")
+		t.Error("a kept pattern is not found in the heap: the test proves nothing")
 	}
 	runtime.KeepAlive(kept)
 }
@@ -138,7 +138,7 @@ func occurrences(t *testing.T) int {
 	for {
 		n, err := f.Read(buf)
 		for _, c := range buf[:n] {
-			// No copy of the pattern is made to compare with.
+			// Compare without a copy of the pattern.
 			if c != "fghijklmno"[matched%10]^1 {
 				matched = 0
 			}

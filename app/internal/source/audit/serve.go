@@ -11,18 +11,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
-// What one listener takes.
+// Limits of one listener.
 const (
-	maxConnections = 64 // API servers are few
+	maxConnections = 64 // a cluster has few API servers
 	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
-	// grace is how long requests under way may take when all is to end.
+	// grace limits the time for requests in progress to finish during shutdown.
 	grace = 10 * time.Second
 )
 
-// Listen begins to listen, for Serve. The API server speaks plaintext or TLS to
-// it, as the webhook's kubeconfig says. The log, which may be nil, is told of
-// certificates that cannot be renewed.
+// Listen returns a listener for Serve. The endpoint decides between plaintext and TLS; the
+// webhook's kubeconfig must match. log receives failures to renew certificates; nil means no log.
 func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger) (net.Listener, error) {
 	return e.Listen(
 		ctx,
@@ -35,9 +34,9 @@ func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger) (net.Liste
 	)
 }
 
-// Serve takes batches on ln until ctx ends. Then it accepts no more, lets what is
-// under way finish for a few seconds, and returns nil once everything that it
-// started has ended; sooner, with an error, if ln fails. It closes ln.
+// Serve accepts batches on ln until ctx ends. It then lets requests in progress finish for a few
+// seconds, and returns nil after all its goroutines have ended. If ln fails, it returns early with
+// an error. It closes ln.
 func (s *Source) Serve(ctx context.Context, ln net.Listener) error {
 	return listen.HTTP{
 		Doing: "take audit batches", Handler: s,

@@ -21,8 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
 )
 
-// served runs s on a free port of loopback until the test ends or the function
-// is called.
+// served runs s on a free port of loopback until the test ends or stop is called.
 func served(t *testing.T, s *Source, files listen.TLS) (address string, stop func()) {
 	t.Helper()
 	ln, err := Listen(t.Context(), listen.Endpoint{Address: "127.0.0.1:0", TLS: files}, nil)
@@ -42,8 +41,8 @@ func served(t *testing.T, s *Source, files listen.TLS) (address string, stop fun
 	return ln.Addr().String(), stop
 }
 
-// post sends a body as the API server would, and returns the status; 0 if the
-// connection was closed before all was sent.
+// post sends a body like the API server and returns the status; 0 if the connection was closed
+// before the body was sent.
 func post(t *testing.T, url string, body io.Reader, config *tls.Config) (code int, err error) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config}
@@ -74,15 +73,16 @@ func TestServe(t *testing.T) {
 		nil,
 	); err == nil || !strings.Contains(err.Error(), "cannot listen for audit batches") ||
 		!strings.Contains(err.Error(), address) {
-		t.Errorf("an address in use gives %v", err)
+		t.Errorf("for an address in use got %v", err)
 	}
 	stop()
 	if code, err := post(t, "http://"+address, bytes.NewReader(eventList(told())), nil); err == nil {
-		t.Errorf("after its end it answers %d", code)
+		t.Errorf("after stop a request got %d", code)
 	}
 }
 
-// TestMutualTLS: who may forge what an audit log tells decides what traces say.
+// TestMutualTLS: only clients with a trusted certificate may send events, because events decide the
+// content of traces.
 func TestMutualTLS(t *testing.T) {
 	server, clients, stranger := listentest.New(t), listentest.New(t), listentest.New(t)
 	to := newSink()
@@ -93,10 +93,12 @@ func TestMutualTLS(t *testing.T) {
 		client *tls.Config
 		in     bool
 	}{
-		"API server": {"it has the certificate of the webhook's kubeconfig", "https://", clients.Client(t, server), true},
-		"stranger":   {"anybody can make certificates", "https://", stranger.Client(t, server), false},
-		"nobody":     {"a client must show one", "https://", server.Trusting(), false},
-		"plaintext":  {"it is no way around", "http://", nil, false},
+		"API server": {
+			"it has the certificate of the webhook's kubeconfig", "https://", clients.Client(t, server), true,
+		},
+		"stranger":  {"another authority's certificate is not trusted", "https://", stranger.Client(t, server), false},
+		"nobody":    {"a client needs a certificate", "https://", server.Trusting(), false},
+		"plaintext": {"plaintext does not avoid the check", "http://", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(to.ids())
@@ -108,8 +110,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// spaces is a body of so many spaces, of which the reader counts what is taken. Who
-// reads it may go on after the answer.
+// spaces is a body of spaces; left is the number of unread ones. Its reader may still run after the
+// response, so left is atomic.
 type spaces struct{ left atomic.Int64 }
 
 func (s *spaces) Read(p []byte) (int, error) {
@@ -122,16 +124,16 @@ func (s *spaces) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestHugeBody: of 100 MB no more is read than a batch may have, whatever it says
-// of its size, and the next batch is taken.
+// TestHugeBody: a body of 100 MB is read only up to the limit, with any announced size. The next
+// batch is accepted.
 func TestHugeBody(t *testing.T) {
 	const size = 100 << 20
 	for name, tc := range map[string]struct {
 		reason string
 		length int64
 	}{
-		"unknown":   {"it is read up to the limit", -1},
-		"announced": {"it is refused before it is read", size},
+		"unknown":   {"a body of unknown size is read up to the limit", -1},
+		"announced": {"an announced size above the limit is refused before reading", size},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := newSink()
@@ -148,27 +150,27 @@ func TestHugeBody(t *testing.T) {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
 			resp, err := transport.RoundTrip(req)
-			if err == nil { // else the connection was closed before all was written
+			if err == nil { // else the connection was closed before the body was written
 				resp.Body.Close()
 				if resp.StatusCode != http.StatusRequestEntityTooLarge {
 					t.Errorf("%s: got %s", tc.reason, resp.Status)
 				}
 			}
-			if read := size - body.left.Load(); read > size/2 { // the limit, and what the sockets hold
-				t.Errorf("%s: %d bytes were taken", tc.reason, read)
+			if read := size - body.left.Load(); read > size/2 { // the limit and the socket buffers
+				t.Errorf("%s: %d bytes were read", tc.reason, read)
 			}
 			if code, err := post(t, "http://"+address, bytes.NewReader(eventList(told())), nil); code != http.StatusOK {
-				t.Errorf("after it: %d, %v", code, err)
+				t.Errorf("the next batch got %d, %v", code, err)
 			}
 			stop()
 			if got := s.Stats().Refused[http.StatusRequestEntityTooLarge]; got != 1 || len(to.ids()) != 1 {
-				t.Errorf("%d were too large, and %d writes taken", got, len(to.ids()))
+				t.Errorf("%d batches were too large and %d writes accepted, want 1 and 1", got, len(to.ids()))
 			}
 		})
 	}
 }
 
-// TestSlowBody: who sends a byte and no more is cut off.
+// TestSlowBody: a request that stalls after one byte times out.
 func TestSlowBody(t *testing.T) {
 	to := newSink()
 	s := newSource(t, to, func(c *Config) { c.MaxInFlight = 1 })
@@ -188,9 +190,9 @@ func TestSlowBody(t *testing.T) {
 		t.Fatalf("got %v, %v", answer, err)
 	}
 	if got := s.Stats().Refused[http.StatusRequestTimeout]; got != 1 {
-		t.Errorf("%d were slow", got)
+		t.Errorf("%d requests timed out, want 1", got)
 	}
-	for len(to.ids()) == 0 && t.Context().Err() == nil { // the machine may be slow, too
+	for len(to.ids()) == 0 && t.Context().Err() == nil { // on a slow machine these may also time out
 		code, err := post(t, "http://"+address, bytes.NewReader(eventList(told())), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -199,8 +201,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestSlowHoldsNoTurn: while a sender that has begun a batch does not end it, the
-// API server's is read.
+// TestSlowHoldsNoTurn: an unfinished batch does not take the turn of another.
 func TestSlowHoldsNoTurn(t *testing.T) {
 	to := newSink()
 	address, _ := served(t, newSource(t, to, func(c *Config) { c.MaxInFlight = 1 }), listen.TLS{})
@@ -211,9 +212,10 @@ func TestSlowHoldsNoTurn(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprint(
 		conn,
-		"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"+
+			"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
 	)
-	// It is asked for its body: so it is being read.
+	// The status 100 means that the source reads the body.
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("got %q, %v", line, err)
 	}
@@ -229,10 +231,10 @@ func TestSlowHoldsNoTurn(t *testing.T) {
 	_ = conn.Close()
 }
 
-// TestSlowHeader: a client that never ends its header is cut off.
+// TestSlowHeader: the connection of a client that never ends its header is closed.
 func TestSlowHeader(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes as long as a header may")
+		t.Skip("it waits for the header timeout")
 	}
 	t.Parallel()
 	s := newSource(t, newSink(), nil)
@@ -243,10 +245,10 @@ func TestSlowHeader(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nX-")
-	if _, err := io.ReadAll(conn); err != nil { // it ends
+	if _, err := io.ReadAll(conn); err != nil { // returns when the server closes the connection
 		t.Fatal(err)
 	}
 	if got := s.Stats().Events; got != 0 {
-		t.Errorf("%d events were taken", got)
+		t.Errorf("%d events were accepted, want 0", got)
 	}
 }

@@ -14,44 +14,42 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// ErrFull is what a Sink returns, or wraps, that can take no more for now.
+// ErrFull is the error, possibly wrapped, of a Sink without room.
 var ErrFull = errors.New("the receiver is full")
 
-// Sink takes observations, in the order in which the log told them: all or, with
-// an error, none. Then it is given the same again later. It may be called from
-// several goroutines at once.
+// Sink accepts observations in the order of the log. It accepts all or, with an error, none; the
+// same batch is then sent again. Calls may be concurrent.
 type Sink func(ctx context.Context, batch []*observation.Observation) error
 
-// Config says what a Source hands on, and where to.
+// Config configures a Source.
 type Config struct {
-	// Sink must be set.
+	// Sink receives the observations; required.
 	Sink Sink
-	// Exclude names resources whose writes are passed over, beside Leases and
-	// Events. An empty Resource stands for the whole group.
+	// Exclude has further resources whose writes are skipped, beside Leases and Events. An empty
+	// Resource means the whole group.
 	Exclude []schema.GroupResource
-	// Token is what requests of the webhook must carry; nil admits all.
+	// Token authenticates webhook requests; nil accepts all.
 	Token *listen.Token
-	// Unauthenticated says that anyone who reaches the source can send events.
+	// Unauthenticated means that any client that reaches the source can send events.
 	Unauthenticated bool
-	// Anonymous leaves out who asked, and refused writes. It is for an unauthenticated source beside
-	// an authenticated one.
+	// Anonymous omits users and refused writes. It is for an unauthenticated source beside an
+	// authenticated one.
 	Anonymous bool
-	// Kind names the kind of a resource that is not Kubernetes' own, empty if
-	// it is not known; nil knows none. Where bodies are logged they tell it, too.
+	// Kind returns the kind of a custom resource, or "" if unknown; nil means that all are unknown.
+	// Kinds in logged bodies are used too.
 	Kind func(schema.GroupVersionResource) string
-	// Now is the observer's clock; time.Now if nil.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
-	// MaxBody bounds a batch of the webhook, in bytes, packed and unpacked;
-	// default 32 MiB. MaxInFlight bounds how many are read at once, and so the
-	// memory that they take; default 4.
+	// MaxBody limits a webhook batch in bytes, compressed and decompressed; default 32 MiB.
+	// MaxInFlight limits the concurrent batches, and so their memory; default 4.
 	MaxBody     int64
 	MaxInFlight int
-	// MaxLine bounds a line of a file, in bytes; default 8 MiB.
+	// MaxLine limits a line of a file in bytes; default 8 MiB.
 	MaxLine int
-	// Reached is told how far Follow has come, after the Sink has taken all up
-	// to there. Nil ignores it.
+	// Reached is called with Follow's position after the Sink has accepted everything before it;
+	// nil means no call.
 	Reached func(Position)
-	// Warn is told what a user can do something about; nil ignores it.
+	// Warn is called with problems that the user can fix; nil means no call.
 	Warn func(format string, args ...any)
 }
 
@@ -62,26 +60,26 @@ type Source struct {
 	kinds    *request.Kinds
 	reading  chan struct{}
 	counters counters
-	// patience bounds the reading of one batch, sinkPatience the wait for the sink.
+	// patience limits the time to read a batch, sinkPatience the wait for the sink.
 	patience, sinkPatience time.Duration
-	// wait waits before a file is looked at again; false when ctx has ended.
+	// wait pauses before the next check of a file. It returns false if ctx has ended.
 	wait func(ctx context.Context, pause time.Duration) bool
 }
 
-// always are the resources whose writes tell of no change.
+// always are the excluded resources of every Source.
 var always = []schema.GroupResource{
 	{Resource: "events"},
 	{Group: "events.k8s.io"},
 	{Group: "coordination.k8s.io", Resource: "leases"},
 }
 
-// New returns a Source that reads what it is given by ServeHTTP and Follow.
+// New returns a Source for ServeHTTP and Follow.
 func New(c Config) (*Source, error) {
 	if c.Sink == nil {
-		return nil, errors.New("cannot read an audit log: there is no sink to hand it to")
+		return nil, errors.New("cannot read an audit log: Sink is nil")
 	}
 	if c.MaxBody < 0 || c.MaxInFlight < 0 || c.MaxLine < 0 {
-		return nil, errors.New("cannot read an audit log: a limit is negative")
+		return nil, errors.New("cannot read an audit log: MaxBody, MaxInFlight or MaxLine is negative")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -117,7 +115,7 @@ func (s *Source) excludes(gr schema.GroupResource) bool {
 	return s.exclude[gr] || s.exclude[schema.GroupResource{Group: gr.Group}]
 }
 
-// kindOf names the kind of a resource's objects, empty if it is not known.
+// kindOf returns the kind of a resource, or "" if unknown.
 func (s *Source) kindOf(gvr schema.GroupVersionResource) string {
 	if kind := s.kinds.Of(gvr); kind != "" || s.Kind == nil {
 		return kind

@@ -4,10 +4,10 @@ package audit
 
 import "sync/atomic"
 
-// reason says why an event became no observation.
+// reason is the reason of a skipped event.
 type reason int
 
-// The reasons; their names are those of Passed.
+// The reasons; reasonNames has the keys of Stats.Passed.
 const (
 	taken reason = iota
 	passedStage
@@ -35,39 +35,41 @@ var reasonNames = [reasons]string{
 	"unauthenticated",
 }
 
-// Stats says what came in and what became of it. It is a snapshot.
+// Stats counts events by result. It is a snapshot.
 type Stats struct {
-	// Events is how many were read; Writes how many observations they became. A
-	// batch of the webhook counts once the sink has taken it.
+	// Events counts the events that were read, Writes the resulting observations. A webhook batch
+	// counts once the sink has accepted it.
 	Events, Writes uint64
-	// Passed counts events that became none, by reason: one of Reasons.
+	// Passed counts skipped events by reason; see Reasons.
 	Passed map[string]uint64
-	// Damaged counts what is no audit event: batches, events of one, and lines;
-	// Overlong counts lines that were too long to be read.
+	// Damaged counts invalid batches, events and lines. Overlong counts lines above MaxLine.
 	Damaged, Overlong uint64
-	// Impossible counts the events that became writes with other times, as their
-	// own were impossible.
+	// Impossible counts writes whose times were impossible and were replaced.
 	Impossible uint64
-	// Batches counts those of the webhook that were taken, Bytes what was read
-	// of batches and files, unpacked; Refused counts requests by status.
+	// Batches counts accepted webhook batches. Bytes counts the bytes read from batches and files,
+	// decompressed. Refused counts refused requests by HTTP status.
 	Batches, Bytes uint64
 	Refused        map[int]uint64
-	// Missing says that a file to follow is not there.
+	// Missing means that a followed file does not exist.
 	Missing bool
-	// Rotations counts new files that were followed, Truncations those that
-	// began anew in place. Gaps counts those of either with which something may
-	// have been lost: what had not been read was not there any more.
+	// Rotations counts new files after a rotation, Truncations the files truncated in place. Gaps
+	// counts the times that unread events may have been lost.
 	Rotations, Truncations, Gaps uint64
 }
 
-// Reasons returns the reasons that Stats counts for which an event became no
-// observation: of a stage before the answer; a read; of what is excluded; of
-// what is not stored; a dry run; a write that changed nothing; one that does
-// not name its object; one whose resource is of an unknown kind; and a refused one from
-// an unauthenticated source beside an authenticated one.
+// Reasons returns the reasons for which Stats counts a skipped event:
+//   - stage: a stage before the response
+//   - read: not a write
+//   - excluded: an excluded resource
+//   - not stored: a request that stores nothing
+//   - dry run
+//   - unchanged: a write without a change
+//   - unnamed: the object's name is not known
+//   - unknown kind: the kind of the resource is not known
+//   - unauthenticated: a refused write from an unauthenticated source beside an authenticated one
 func Reasons() []string { return append([]string(nil), reasonNames[taken+1:]...) }
 
-// statuses are those with which a request may be refused.
+// statuses are the HTTP statuses of refused requests.
 var statuses = [...]int{400, 401, 405, 408, 413, 415, 429, 503}
 
 type counters struct {
@@ -86,7 +88,7 @@ func (c *counters) refuse(code int) {
 	}
 }
 
-// Stats returns a snapshot. It is cheap, and safe to call at any time.
+// Stats returns a snapshot. It is cheap and safe for concurrent use.
 func (s *Source) Stats() Stats {
 	c := &s.counters
 	out := Stats{

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
 )
 
-// TestToken: with a token file, a process without the token cannot send events.
+// TestToken: with a token file, requests without the token are refused.
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	listentest.Write(t, file, []byte("0123456789abcdef"))
@@ -21,7 +21,11 @@ func TestToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for authorization, code := range map[string]int{"": 401, "Bearer fedcba9876543210": 401, "Bearer 0123456789abcdef": 200} {
+	for authorization, code := range map[string]int{
+		"":                        401,
+		"Bearer fedcba9876543210": 401,
+		"Bearer 0123456789abcdef": 200,
+	} {
 		sink := newSink()
 		source := newSource(t, sink, func(c *Config) { c.Token = token })
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(eventList(told())))
@@ -38,8 +42,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestUnauthenticated: beside an authenticated source, an unauthenticated one gives times and no
-// names.
+// TestUnauthenticated: beside an authenticated source, an unauthenticated one gives times but no
+// users.
 func TestUnauthenticated(t *testing.T) {
 	refused := told("responseStatus", `{"metadata":{},"code":403}`)
 	for name, tc := range map[string]struct {
@@ -71,7 +75,7 @@ func TestUnauthenticated(t *testing.T) {
 				t.Errorf("got %+v", w)
 			}
 			if n := source.Stats().Passed["unauthenticated"]; (n == 1) != tc.anonymous {
-				t.Errorf("%d were passed over", n)
+				t.Errorf("%d events were skipped as unauthenticated", n)
 			}
 		})
 	}

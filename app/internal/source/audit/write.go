@@ -21,17 +21,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// Stages at which a request has been answered.
+// Stages with a response.
 const (
 	stageComplete = "ResponseComplete"
 	stagePanic    = "Panic"
 )
 
-// maxItems bounds how many objects of one deletion of a collection are told.
+// maxItems limits the writes of one deletecollection.
 const maxItems = 10_000
 
-// writes gives the writes that an event tells of, or why it tells of none. What
-// they hold is their own: nothing of them is part of the text that was read.
+// writes returns the writes of an event, or the reason for none. The writes share no memory with
+// the text that was read.
 func (s *Source) writes(e *event) ([]*observation.Write, reason) {
 	if why := s.passes(e); why != taken {
 		return nil, why
@@ -55,13 +55,13 @@ func (s *Source) writes(e *event) ([]*observation.Write, reason) {
 		return nil, passedUnknownKind
 	}
 	if w.UID == "" && w.Name == "" && w.Controller == "" && !w.Failed() {
-		return nil, passedUnnamed // one that is refused may never have had a name
+		return nil, passedUnnamed // a refused write may have no name
 	}
 	return []*observation.Write{w.Write}, taken
 }
 
-// passes says why the event is of no interest, by what every level of the log
-// tells.
+// passes checks the fields that every audit level has. It returns the reason to skip the event, or
+// taken.
 func (s *Source) passes(e *event) reason {
 	switch e.verb {
 	case request.Create, request.Update, request.Patch, request.Delete, request.DeleteCollection:
@@ -72,21 +72,21 @@ func (s *Source) passes(e *event) reason {
 	case e.stage != stageComplete && e.stage != stagePanic:
 		return passedStage
 	case e.ref == nil || e.ref.Resource == "":
-		return passedNotStored // no API object's
+		return passedNotStored // not a request for an API object
 	case s.excludes(e.ref.GroupResource()):
 		return passedExcluded
 	case !request.Stores(e.ref.GroupResource(), e.ref.subresource):
 		return passedNotStored
 	case e.status.code == http.StatusUnauthorized:
-		return passedNotStored // nobody asked
+		return passedNotStored // there is no authenticated user
 	case asksDry(e.uri):
 		return passedDryRun
 	}
 	return taken
 }
 
-// bodies reads what was logged of the bodies, and learns kinds from them: but not
-// from what was refused, in which anything may stand.
+// bodies decodes the logged bodies. It learns kinds from them, but not from refused requests, which
+// may contain anything.
 func (e *event) bodies(s *Source) (sent, answer *request.Body) {
 	sent, answer = body(e.request), body(e.answer)
 	if e.status.code >= http.StatusBadRequest || e.stage == stagePanic {
@@ -104,7 +104,8 @@ func (e *event) bodies(s *Source) (sent, answer *request.Body) {
 	return sent, answer
 }
 
-// body reads a body, nil if there is none: a JSON patch is an array.
+// body decodes a body. It returns nil if there is none or it is not an object, such as a JSON
+// patch.
 func body(text []byte) *request.Body {
 	if len(text) == 0 {
 		return nil
@@ -116,10 +117,10 @@ func body(text []byte) *request.Body {
 	return b
 }
 
-// draft is a write that is being filled in.
+// draft is a partly filled write.
 type draft struct{ *observation.Write }
 
-// write fills in what every level of the log tells.
+// write returns a write with the fields that every audit level has.
 func (s *Source) write(e *event) draft {
 	r := e.ref
 	w := &observation.Write{
@@ -171,7 +172,7 @@ func (s *Source) write(e *event) draft {
 	return draft{w}
 }
 
-// traceParent is s if it is a W3C context, and else empty.
+// traceParent returns s if it is a valid traceparent, otherwise "".
 func traceParent(s string) string {
 	if s == "" {
 		return ""
@@ -183,7 +184,7 @@ func traceParent(s string) string {
 	return strings.Clone(object.Bound(s))
 }
 
-// name finds the object's name and, of one that was not stored, its owner.
+// name sets the object's name and, for a failed create, the controller.
 func (w draft) name(e *event, sent, answer *request.Body) {
 	if d := e.status.Details; d != nil && w.Name == "" && w.Failed() {
 		w.Name = object.Bound(d.Name)
@@ -198,11 +199,12 @@ func (w draft) name(e *event, sent, answer *request.Body) {
 	}
 }
 
-// tell fills in which object it was, and which version was stored.
+// tell sets the object's UID, the stored version and the precondition. It returns the reason to
+// skip the write, or taken.
 func (w draft) tell(e *event, sent, answer *request.Body) reason {
 	creates := w.Verb == request.Create && w.Subresource == ""
 	if !creates {
-		w.UID = uid(e.ref.uid) // the API server refuses what names another
+		w.UID = uid(e.ref.uid) // the API server refuses another UID
 		if w.UID == "" && sent != nil && w.Verb == request.Patch {
 			w.UID = uid(sent.Metadata.UID)
 		}
@@ -247,8 +249,8 @@ func (w draft) tell(e *event, sent, answer *request.Body) reason {
 	return taken
 }
 
-// collection gives a write for each object that the deletion of a collection
-// removed; the answer shows them as they were before.
+// collection returns a write for each object that a deletecollection removed. The response has the
+// objects before the deletion.
 func collection(w draft, answer *request.Body) ([]*observation.Write, reason) {
 	if answer == nil || len(answer.Items) == 0 {
 		return nil, passedUnnamed
@@ -270,7 +272,7 @@ func collection(w draft, answer *request.Body) ([]*observation.Write, reason) {
 	return out, taken
 }
 
-// uid bounds what a client may have sent.
+// uid limits the length of a UID, which clients may choose.
 func uid(u types.UID) types.UID { return types.UID(object.Bound(string(u))) }
 
 // asksDry reports whether the request's URI asks for a dry run.
@@ -279,7 +281,7 @@ func asksDry(uri string) bool {
 		return false
 	}
 	_, query, _ := strings.Cut(uri, "?")
-	values, _ := url.ParseQuery(query) // what is malformed is left out, as the API server does
+	values, _ := url.ParseQuery(query) // malformed pairs are dropped, as in the API server
 	for _, v := range values["dryRun"] {
 		if v == metav1.DryRunAll {
 			return true
@@ -288,11 +290,11 @@ func asksDry(uri string) bool {
 	return false
 }
 
-// maxManager is how long the API server lets a field manager's name be.
+// maxManager is the API server's limit for the name of a field manager.
 const maxManager = 128
 
-// manager is the field manager that a write counts as: the one that it asks
-// for, or else, as the API server has it, the user agent's first part.
+// manager returns the field manager of a write: the fieldManager parameter or, as in the API
+// server, the first part of the user agent.
 func manager(uri, agent string) string {
 	if strings.Contains(uri, "fieldManager") {
 		_, query, _ := strings.Cut(uri, "?")

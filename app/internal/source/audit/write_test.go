@@ -15,19 +15,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// told is an audit event with the parts that a test changes.
+// told returns an audit event with some members replaced.
 func told(parts ...string) string {
 	members := map[string]string{
-		"kind":                     `"Event"`,
-		"apiVersion":               `"audit.k8s.io/v1"`,
-		"level":                    `"RequestResponse"`,
-		"auditID":                  `"id"`,
-		"stage":                    `"ResponseComplete"`,
-		"verb":                     `"update"`,
-		"requestURI":               `"/apis/apps/v1/namespaces/shop/deployments/web"`,
-		"userAgent":                `"kubectl/v1.36.3 (linux/amd64)"`,
-		"user":                     `{"username":"jane","groups":["dev"]}`,
-		"objectRef":                `{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1"}`,
+		"kind":       `"Event"`,
+		"apiVersion": `"audit.k8s.io/v1"`,
+		"level":      `"RequestResponse"`,
+		"auditID":    `"id"`,
+		"stage":      `"ResponseComplete"`,
+		"verb":       `"update"`,
+		"requestURI": `"/apis/apps/v1/namespaces/shop/deployments/web"`,
+		"userAgent":  `"kubectl/v1.36.3 (linux/amd64)"`,
+		"user":       `{"username":"jane","groups":["dev"]}`,
+		"objectRef": `{"resource":"deployments","namespace":"shop","name":"web",` +
+			`"apiGroup":"apps","apiVersion":"v1"}`,
 		"responseStatus":           `{"metadata":{},"code":200}`,
 		"requestReceivedTimestamp": `"2026-05-04T03:02:01.000123Z"`,
 		"stageTimestamp":           `"2026-05-04T03:02:01.004567Z"`,
@@ -37,8 +38,10 @@ func told(parts ...string) string {
 	}
 	var out []string
 	for _, name := range []string{
-		"kind", "apiVersion", "level", "auditID", "stage", "requestURI", "verb", "user", "impersonatedUser", "userAgent", "objectRef",
-		"responseStatus", "requestObject", "responseObject", "requestReceivedTimestamp", "stageTimestamp", "annotations",
+		"kind", "apiVersion", "level", "auditID", "stage", "requestURI", "verb", "user", "impersonatedUser",
+		"userAgent", "objectRef",
+		"responseStatus", "requestObject", "responseObject", "requestReceivedTimestamp", "stageTimestamp",
+		"annotations",
 	} {
 		if v := members[name]; v != "" {
 			out = append(out, fmt.Sprintf("%q:%s", name, v))
@@ -67,7 +70,8 @@ func TestWrites(t *testing.T) {
 		change(w)
 		return []*observation.Write{w}
 	}
-	web := `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","uid":"u1","resourceVersion":"42","generation":3%s},"spec":{"replicas":1}}`
+	web := `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop",` +
+		`"uid":"u1","resourceVersion":"42","generation":3%s},"spec":{"replicas":1}}`
 	cases := map[string]struct {
 		reason string
 		event  string
@@ -75,18 +79,19 @@ func TestWrites(t *testing.T) {
 		passed string
 	}{
 		"Metadata": {
-			"without bodies there is what the reference tells",
+			"without bodies only objectRef identifies the object",
 			told(
 				"objectRef",
-				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1","resourceVersion":"41"}`,
+				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps",`+
+					`"apiVersion":"v1","uid":"u1","resourceVersion":"41"}`,
 			),
 			base(func(w *observation.Write) { w.UID, w.Precondition = "u1", 41 }),
 			"",
 		},
-		"Answered": {"the answer tells what was stored", told("responseObject", fmt.Sprintf(web, "")),
+		"Answered": {"the response has the stored version", told("responseObject", fmt.Sprintf(web, "")),
 			base(func(w *observation.Write) { w.UID, w.ResourceVersion, w.Generation = "u1", 42, 3 }), ""},
 		"CreatedUnnamed": {
-			"a generated name is in the answer",
+			"the response has the generated name",
 			told(
 				"verb",
 				`"create"`,
@@ -104,24 +109,28 @@ func TestWrites(t *testing.T) {
 			}),
 			"",
 		},
-		"UnnamedMetadata": {"and nowhere at a lower level: which object it was is not guessed",
+		"UnnamedMetadata": {"without bodies a generated name is unknown, and no object is guessed",
 			told("verb", `"create"`, "objectRef", ref("pods", ""), "responseStatus", `{"code":201}`), nil, "unnamed"},
 		"FieldManager": {
-			"what the request calls itself",
+			"the fieldManager parameter is used",
 			told(
 				"requestURI",
-				`"/apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubectl-client-side-apply&fieldValidation=Strict"`,
+				`"/apis/apps/v1/namespaces/shop/deployments/web?fieldManager=kubectl-client-side-apply&`+
+					`fieldValidation=Strict"`,
 			),
 			base(func(w *observation.Write) { w.Manager = "kubectl-client-side-apply" }),
 			"",
 		},
-		"Impersonated": {"who counted, and who really asked", told("impersonatedUser", `{"username":"nobody"}`),
+		"Impersonated": {"User is the impersonated user, Impersonator the real one", told(
+			"impersonatedUser", `{"username":"nobody"}`,
+		),
 			base(func(w *observation.Write) { w.User, w.Impersonator = "nobody", "jane" }), ""},
 		"Conflict": {
 			"a refused write has its reason",
 			told(
 				"responseStatus",
-				`{"metadata":{},"status":"Failure","message":"deployments.apps \"web\" already exists","reason":"Conflict","details":{"name":"web"},"code":409}`,
+				`{"metadata":{},"status":"Failure","message":"deployments.apps \"web\" already exists",`+
+					`"reason":"Conflict","details":{"name":"web"},"code":409}`,
 			),
 			base(func(w *observation.Write) {
 				w.Code, w.Reason, w.Message = 409, "Conflict", `deployments.apps "web" already exists`
@@ -129,24 +138,30 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"RefusedByQuota": {
-			"what was not created is known by its owner",
+			"an object that was not created has its owner as controller",
 			told(
 				"verb",
 				`"create"`,
 				"objectRef",
 				ref("pods", ""),
 				"responseStatus",
-				`{"message":"pods \"web-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1","reason":"Forbidden","details":{"name":"web-x","kind":"pods"},"code":403}`,
+				`{"message":"pods \"web-x\" is forbidden: exceeded quota: q, `+
+					`requested: pods=1, used: pods=1, limited: pods=1","reason":"Forbidden",`+
+					`"details":{"name":"web-x","kind":"pods"},"code":403}`,
 				"requestObject",
-				`{"kind":"Pod","metadata":{"generateName":"web-","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"ur","controller":true}]}}`,
+				`{"kind":"Pod","metadata":{"generateName":"web-","ownerReferences":[{"apiVersion":"apps/v1",`+
+					`"kind":"ReplicaSet","name":"web","uid":"ur","controller":true}]}}`,
 			),
 			base(func(w *observation.Write) {
-				w.Ref, w.Name, w.Resource, w.Verb, w.Code, w.Reason, w.Message, w.Controller = pod, "web-x", "pods", "create", 403, "Forbidden", `pods "web-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`, "ur"
+				w.Ref, w.Name, w.Resource, w.Verb, w.Controller = pod, "web-x", "pods", "create", "ur"
+				w.Code, w.Reason = 403, "Forbidden"
+				w.Message = `pods "web-x" is forbidden: exceeded quota: q, ` +
+					`requested: pods=1, used: pods=1, limited: pods=1`
 			}),
 			"",
 		},
 		"Unchanged": {
-			"the version stayed: nothing was stored",
+			"the version is the same: nothing was stored",
 			told("requestObject", fmt.Sprintf(web, ""), "responseObject", fmt.Sprintf(web, "")),
 			nil,
 			"unchanged",
@@ -158,13 +173,13 @@ func TestWrites(t *testing.T) {
 			"dry run",
 		},
 		"DryDeletion": {
-			"a deletion asks for it in its body",
+			"a deletion may request a dry run in its body",
 			told("verb", `"delete"`, "requestObject", `{"kind":"DeleteOptions","dryRun":["All"]}`),
 			nil,
 			"dry run",
 		},
 		"Binding": {
-			"the object is the Pod, whose version the answer does not tell",
+			"the object is the Pod; the response lacks its version",
 			told(
 				"verb",
 				`"create"`,
@@ -181,12 +196,17 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"Admitted": {
-			"admission tells which context the request carried",
+			"the annotations of admission have the request's trace context",
 			told(
 				"objectRef",
-				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
+				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps",`+
+					`"apiVersion":"v1","uid":"u1"}`,
 				"annotations",
-				`{"authorization.k8s.io/decision":"allow","observed.webhook.lifeline.dev/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1,"observed.webhook.lifeline.dev/server":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`,
+				`{"authorization.k8s.io/decision":"allow",`+
+					`"observed.webhook.lifeline.dev/request":`+
+					`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","x":1,`+
+					`"observed.webhook.lifeline.dev/server":`+
+					`"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`,
 			),
 			base(func(w *observation.Write) {
 				w.UID, w.TraceParent = "u1", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -195,18 +215,20 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"AdmittedBroken": {
-			"what is no context is left out",
+			"an invalid context is dropped",
 			told(
 				"objectRef",
-				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","uid":"u1"}`,
+				`{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps",`+
+					`"apiVersion":"v1","uid":"u1"}`,
 				"annotations",
-				`{"observed.webhook.lifeline.dev/request":"00-zz-01","other.example.com/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`,
+				`{"observed.webhook.lifeline.dev/request":"00-zz-01",`+
+					`"other.example.com/request":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`,
 			),
 			base(func(w *observation.Write) { w.UID = "u1" }),
 			"",
 		},
 		"Eviction": {
-			"is a deletion",
+			"an eviction is a deletion",
 			told(
 				"verb",
 				`"create"`,
@@ -221,14 +243,15 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"DeletionStarts": {
-			"with a finalizer the object is stored once more",
+			"with a finalizer the object is stored again",
 			told(
 				"verb",
 				`"delete"`,
 				"responseObject",
 				fmt.Sprintf(
 					web,
-					`,"deletionTimestamp":"2026-05-04T03:02:01Z","deletionGracePeriodSeconds":0,"finalizers":["foregroundDeletion"]`,
+					`,"deletionTimestamp":"2026-05-04T03:02:01Z","deletionGracePeriodSeconds":0,`+
+						`"finalizers":["foregroundDeletion"]`,
 				),
 			),
 			base(func(w *observation.Write) {
@@ -237,7 +260,7 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"Deleted": {
-			"a Status says that it is gone",
+			"a Status means that the object is gone",
 			told(
 				"verb",
 				`"delete"`,
@@ -248,7 +271,7 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"Finalized": {
-			"the last finalizer goes, and with it the object",
+			"removing the last finalizer removes the object",
 			told(
 				"verb",
 				`"patch"`,
@@ -259,50 +282,50 @@ func TestWrites(t *testing.T) {
 			"",
 		},
 		"PatchUID": {
-			"a kubelet's patch names the Pod's UID",
+			"a kubelet's patch has the Pod's UID",
 			told("verb", `"patch"`, "requestObject", `{"metadata":{"uid":"u1"},"status":{}}`),
 			base(func(w *observation.Write) { w.Verb, w.UID = "patch", "u1" }),
 			"",
 		},
 		"JSONPatch": {
-			"a list of operations is no object",
+			"a list of operations is not an object",
 			told("verb", `"patch"`, "requestObject", `[{"op":"add","path":"/a","value":1}]`),
 			base(func(w *observation.Write) { w.Verb = "patch" }),
 			"",
 		},
-		"Panic": {"a request that met a bug has failed", told("stage", `"Panic"`, "responseStatus", `{"code":0}`),
+		"Panic": {"a request that panicked has failed", told("stage", `"Panic"`, "responseStatus", `{"code":0}`),
 			base(func(w *observation.Write) { w.Code, w.Reason = 500, "Panic" }), ""},
-		"Received": {"the answer tells more", told("stage", `"RequestReceived"`), nil, "stage"},
+		"Received": {"only the stage with the response is used", told("stage", `"RequestReceived"`), nil, "stage"},
 		"Started":  {"", told("stage", `"ResponseStarted"`), nil, "stage"},
 		"Read":     {"", told("verb", `"list"`), nil, "read"},
 		"Lease": {
-			"a sign of life",
+			"a Lease is only a heartbeat",
 			told("objectRef", `{"resource":"leases","apiGroup":"coordination.k8s.io","apiVersion":"v1","name":"l"}`),
 			nil,
 			"excluded",
 		},
-		"Event": {"watched in its own way", told("objectRef", ref("events", `,"name":"e"`)), nil, "excluded"},
+		"Event": {"Events are watched separately", told("objectRef", ref("events", `,"name":"e"`)), nil, "excluded"},
 		"Configured": {
-			"a whole group",
+			"Exclude has the whole group",
 			told("objectRef", `{"resource":"heads","apiGroup":"x.io","apiVersion":"v1","name":"h"}`),
 			nil,
 			"excluded",
 		},
 		"Review": {
-			"answered and forgotten",
+			"a review is not stored",
 			told("objectRef", `{"resource":"tokenreviews","apiGroup":"authentication.k8s.io","apiVersion":"v1"}`),
 			nil,
 			"not stored",
 		},
 		"Exec": {
-			"a connection",
+			"an exec is not stored",
 			told("verb", `"create"`, "objectRef", ref("pods", `,"name":"p","subresource":"exec"`)),
 			nil,
 			"not stored",
 		},
 		"NoObject": {"", told("objectRef", "null"), nil, "not stored"},
 		"UnknownKind": {
-			"which object it was cannot be told",
+			"without a kind the object is unknown",
 			told("objectRef", `{"resource":"things","apiGroup":"y.io","apiVersion":"v1","name":"h"}`),
 			nil,
 			"unknown kind",
@@ -318,7 +341,7 @@ func TestWrites(t *testing.T) {
 			got, why := s.writes(e)
 			if diff := cmp.Diff(tc.want, got); diff != "" || reasonNames[why] != tc.passed {
 				t.Errorf(
-					"%s: passed over as %q, want %q; -want +got:\n%s",
+					"%s: skipped as %q, want %q; -want +got:\n%s",
 					tc.reason,
 					reasonNames[why],
 					tc.passed,
@@ -337,7 +360,8 @@ func TestDeletionOfACollection(t *testing.T) {
 	e, err := decode(
 		[]byte(
 			event(
-				`{"kind":"PodList","items":[{"metadata":{"name":"a","namespace":"shop","uid":"ua","resourceVersion":"1"}},{"metadata":{"name":"b","uid":"ub"}},{"metadata":{}}]}`,
+				`{"kind":"PodList","items":[{"metadata":{"name":"a","namespace":"shop","uid":"ua",` +
+					`"resourceVersion":"1"}},{"metadata":{"name":"b","uid":"ub"}},{"metadata":{}}]}`,
 			),
 		),
 	)
@@ -350,17 +374,17 @@ func TestDeletionOfACollection(t *testing.T) {
 		names = append(names, fmt.Sprintf("%s %s %s %d", w.Ref, w.UID, w.AuditID, w.ResourceVersion))
 	}
 	if diff := cmp.Diff([]string{"Pod shop/a ua id 0", "Pod shop/b ub id 0"}, names); diff != "" {
-		t.Errorf("a write for each object, -want +got:\n%s", diff)
+		t.Errorf("writes -want +got:\n%s", diff)
 	}
 	if e, err = decode([]byte(event(""))); err != nil {
 		t.Fatal(err)
 	}
 	if _, why := s.writes(e); why != passedUnnamed {
-		t.Errorf("without an answer it is not known which: got %q", reasonNames[why])
+		t.Errorf("without a response: skipped as %q, want %q", reasonNames[why], reasonNames[passedUnnamed])
 	}
 }
 
-// A kind that nobody has told of is learned from a body, or asked for.
+// TestKinds: an unknown kind is learned from a body or returned by Config.Kind.
 func TestKinds(t *testing.T) {
 	custom := `{"resource":"things","apiGroup":"y.io","apiVersion":"v1","name":"h"}`
 	asked := newSource(t, newSink(), func(c *Config) {
@@ -372,8 +396,23 @@ func TestKinds(t *testing.T) {
 		event, want string
 	}{
 		{asked, told("objectRef", custom), "THINGS"},
-		{learns, told("objectRef", custom, "requestObject", `{"kind":"Lie","apiVersion":"y.io/v1","metadata":{"name":"h"}}`, "verb", `"patch"`, "responseStatus", `{"code":400}`), ""},
-		{learns, told("objectRef", custom, "requestObject", `{"kind":"Thing","apiVersion":"y.io/v1","metadata":{"name":"h"}}`), ""},
+		{
+			learns,
+			told(
+				"objectRef", custom, "requestObject",
+				`{"kind":"Lie","apiVersion":"y.io/v1","metadata":{"name":"h"}}`, "verb", `"patch"`,
+				"responseStatus", `{"code":400}`,
+			),
+			"",
+		},
+		{
+			learns,
+			told(
+				"objectRef", custom, "requestObject",
+				`{"kind":"Thing","apiVersion":"y.io/v1","metadata":{"name":"h"}}`,
+			),
+			"",
+		},
 		{learns, told("objectRef", custom), "Thing"},
 	} {
 		e, err := decode([]byte(tc.event))
@@ -389,9 +428,12 @@ func TestKinds(t *testing.T) {
 
 func TestManager(t *testing.T) {
 	cases := map[string]struct{ reason, uri, agent, want string }{
-		"Agent":   {"as the API server has it, up to the first slash", "/x", "kubelet/v1 (linux)", "kubelet"},
+		"Agent": {
+			"the user agent up to the first slash, as in the API server", "/x", "kubelet/v1 (linux)",
+			"kubelet",
+		},
 		"Asked":   {"", "/x?fieldManager=a+b", "kubectl/v1", "a b"},
-		"Control": {"what cannot be printed is left out", "/x", "a\x07b/1", "ab"},
+		"Control": {"unprintable characters are removed", "/x", "a\x07b/1", "ab"},
 		"Long":    {"", "/x", strings.Repeat("é", 99), strings.Repeat("é", 64)},
 		"None":    {"", "", "", ""},
 	}

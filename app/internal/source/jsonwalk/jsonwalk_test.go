@@ -68,66 +68,78 @@ func TestWalk(t *testing.T) {
 		want   read
 	}{
 		"all": {
-			reason: "each method reads its shape",
-			text:   ` {"text":"a","number":7,"truth":true,"list":["x","y"],"inner":{"text":"b","more":1},"raw":{"k":[1, 2]}} `,
+			reason: "each method reads its type",
+			text: ` {"text":"a","number":7,"truth":true,"list":["x","y"],"inner":{"text":"b","more":1},` +
+				`"raw":{"k":[1, 2]}} `,
 			want: read{Text: "a", Number: 7, Truth: true, List: []string{
 				"x", "y",
 			}, Inner: "b", Raw: `{"k":[1, 2]}`, Ended: true},
 		},
-		"nothing":   {"what is not there stays what it was", `{}`, read{Ended: true}},
-		"no object": {"it is another value", `["text","a"]`, read{Ended: true}},
+		"nothing":   {"an absent member stays unchanged", `{}`, read{Ended: true}},
+		"no object": {"an array is skipped", `["text","a"]`, read{Ended: true}},
 		"unwanted": {
-			"nothing is made of it, however large",
+			"other members are skipped at any size",
 			`{"data":{"text":"a","list":[[[{}]]]},"text":"b","spec":{"inner":{"text":"c"}}}`,
 			read{Text: "b", Ended: true},
 		},
 		"other shapes": {
-			"a member of the name is not always the one",
+			"a member of another type is skipped",
 			`{"text":1,"number":"7","truth":"true","list":{"a":1},"inner":[1],"raw":"a"}`,
 			read{Raw: `"a"`, Ended: true},
 		},
 		"nulls": {
-			"nothing is said",
+			"null leaves the value unchanged",
 			`{"text":"a","number":7,"truth":true,"text":null,"number":null,"truth":null,"list":null,"inner":null}`,
 			read{Text: "a", Number: 7, Truth: true, Ended: true},
 		},
 		"twice": {
-			"the last of two members counts, as for Kubernetes",
+			"the last of two members wins, as in Kubernetes",
 			`{"text":"a","truth":true,"text":"b","truth":false}`, read{Text: "b", Ended: true},
 		},
-		"twice, other": {"if it has the shape", `{"text":"a","truth":true,"text":[],"truth":0}`, read{
-			Text: "a", Truth: true, Ended: true,
-		}},
-		"mixed list": {"each element is read, whatever it is", `{"list":["a",1,null,{"x":[]},"b"]}`, read{
+		"twice, other": {
+			"a later member of another type is skipped", `{"text":"a","truth":true,"text":[],"truth":0}`,
+			read{Text: "a", Truth: true, Ended: true},
+		},
+		"mixed list": {"elements of other types are skipped", `{"list":["a",1,null,{"x":[]},"b"]}`, read{
 			List: []string{"a", "?", "?", "?", "b"}, Ended: true,
 		}},
 		"escapes": {
-			"a text is what it means", `{"text":"\"\\\/\n\u00fc\ud83d\ude00"}`, read{Text: "\"\\/\nü😀", Ended: true},
+			"escapes in a text are decoded",
+			`{"text":"\"\\\/\n\u00fc\ud83d\ude00"}`,
+			read{Text: "\"\\/\nü😀", Ended: true},
 		},
 		"escaped name": {
-			"a name, too, whoever wrote it", `{"te\u0078t":"a","\u0074ext\u0020":"b"}`, read{Text: "a", Ended: true},
+			"escapes in a name are decoded", `{"te\u0078t":"a","\u0074ext\u0020":"b"}`, read{Text: "a", Ended: true},
 		},
 		"half a name": {
-			"what is no character is replaced", `{"text\ud800":"a","text":"b"}`, read{Text: "b", Ended: true},
+			"half a surrogate pair is replaced", `{"text\ud800":"a","text":"b"}`, read{Text: "b", Ended: true},
 		},
-		"other case": {"names are what they are", `{"Text":"a","TEXT":"b"}`, read{Ended: true}},
-		"no UTF-8": {"Kubernetes reads on", "{\"text\":\"a\xffb\",\"\xff\":1,\"number\":7}", read{
-			Text: "a\uFFFDb", Number: 7, Ended: true,
-		}},
+		"other case": {"names are case-sensitive", `{"Text":"a","TEXT":"b"}`, read{Ended: true}},
+		"no UTF-8": {
+			"invalid UTF-8 is replaced, as in Kubernetes", "{\"text\":\"a\xffb\",\"\xff\":1,\"number\":7}",
+			read{Text: "a\uFFFDb", Number: 7, Ended: true},
+		},
 		"large": {
-			"what is too large is the largest", `{"number":1e99}`, read{Number: math.MaxInt64, Ended: true},
+			"a too large number becomes the largest", `{"number":1e99}`, read{Number: math.MaxInt64, Ended: true},
 		},
 		"small": {
-			"or the smallest", `{"number":-99999999999999999999}`, read{Number: math.MinInt64, Ended: true},
+			"a too small number becomes the smallest", `{"number":-99999999999999999999}`, read{
+				Number: math.MinInt64,
+				Ended:  true,
+			},
 		},
-		"exact": {"a generation may have all of its bits", `{"number":9007199254740993}`, read{
+		"exact": {"all bits of an int64 are exact", `{"number":9007199254740993}`, read{
 			Number: 9007199254740993, Ended: true,
 		}},
-		"fraction":      {"of which the whole counts", `{"number":-1.9}`, read{Number: -1, Ended: true}},
-		"goes on":       {"who cares asks", `{"text":"a"}{"text":"b"}`, read{Text: "a"}},
-		"goes on badly": {"it is no end either", `{"text":"a"}]`, read{Text: "a"}},
-		"only space":    {"it is an end", "{\"text\":\"a\"}\n\t ", read{Text: "a", Ended: true}},
-		"deep, unwanted": {"it is passed over", `{"x":` + strings.Repeat(
+		"fraction": {"fractions are truncated", `{"number":-1.9}`, read{Number: -1, Ended: true}},
+		"goes on": {
+			"more text is an error only for callers of Ended", `{"text":"a"}{"text":"b"}`, read{Text: "a"},
+		},
+		"goes on badly": {"invalid text after the value is not an end", `{"text":"a"}]`, read{Text: "a"}},
+		"only space": {
+			"white space after the value is an end", "{\"text\":\"a\"}\n\t ", read{Text: "a", Ended: true},
+		},
+		"deep, unwanted": {"deep nesting is skipped", `{"x":` + strings.Repeat(
 			"[", 500,
 		) + strings.Repeat("]", 500) + `,"text":"a"}`, read{Text: "a", Ended: true}},
 	}
@@ -150,7 +162,7 @@ func TestNoJSON(t *testing.T) {
 	whole := `{"text":"a","number":7,"truth":true,"list":["x"],"inner":{"text":"b"},"raw":[1]}`
 	for cut := range len(whole) {
 		if _, err := walk(whole[:cut]); err == nil {
-			t.Errorf("%s is read", whole[:cut])
+			t.Errorf("%s: want an error", whole[:cut])
 		}
 	}
 	for name, text := range map[string]string{
@@ -168,7 +180,7 @@ func TestNoJSON(t *testing.T) {
 		"too deep":      strings.Repeat(`{"x":`, 20_000) + `1` + strings.Repeat(`}`, 20_000),
 	} {
 		if got, err := walk(text); err == nil {
-			t.Errorf("%s: read as %+v", name, got)
+			t.Errorf("%s: got %+v, want an error", name, got)
 		}
 	}
 }
@@ -200,15 +212,15 @@ func FuzzWalk(f *testing.F) {
 			return
 		}
 		if s, ok := want["text"].(string); ok && s != got.Text {
-			t.Errorf("the text is %q, want %q", got.Text, s)
+			t.Errorf("text is %q, want %q", got.Text, s)
 		}
 		if b, ok := want["truth"].(bool); ok && b != got.Truth {
-			t.Errorf("the truth is %t, want %t", got.Truth, b)
+			t.Errorf("truth is %t, want %t", got.Truth, b)
 		}
 		if list, ok := want["list"].([]any); ok && !slices.ContainsFunc(
 			list, func(v any) bool { _, isText := v.(string); return !isText },
 		) {
-			if n := len(got.List); n < len(list) { // of two lists, both are read
+			if n := len(got.List); n < len(list) { // both of two lists are read
 				t.Errorf("%d elements, want %d", n, len(list))
 			}
 		}

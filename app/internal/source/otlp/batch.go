@@ -12,56 +12,52 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// What a span may have. OpenTelemetry's SDKs have 128 as their default of the
-// first three.
+// Limits of one span. The first three are the defaults of OpenTelemetry's SDKs.
 const (
-	maxAttributes = 128 // of a span, an event, a link, a resource; items of a list
+	maxAttributes = 128 // per span, event, link and resource, and items per list
 	maxEvents     = 128
 	maxLinks      = 128
-	// maxValues is how many values a span has in all: attributes, also of its
-	// events and links, and what is nested in them.
+	// maxValues limits all values of a span: its attributes, those of its events and links, and the
+	// values nested in them.
 	maxValues = 1024
-	// maxDepth is how deep a value is nested; what is deeper is empty.
+	// maxDepth limits the nesting of a value. Deeper values become empty.
 	maxDepth = 8
 )
 
-// unknownService is what SDKs call a service that nobody named. For span.Span
-// that is the empty string.
+// unknownService is the SDKs' name of a service without one. In span.Span it is the empty string.
 const unknownService = "unknown_service"
 
-// batch is the spans of one request, as they are decoded. Both encodings tell it
-// what they read, in whatever order it comes, through the same methods; the
-// bounds and checks are here and nowhere else.
+// batch collects the spans of one request during decoding. Both encodings use the same methods, and
+// fields may arrive in any order. Only batch applies the bounds and checks.
 //
 // An encoding begins a resource and a scope, drafts spans, and ends them:
 //
 //	resource … scope … draft … end, draft … end, endScope … endResource
 type batch struct {
-	// clock tells what times are absurd.
+	// clock returns the current time, for the check of span times.
 	clock func() time.Time
 	texts texts
-	// memory is about what the spans take; more than limit is refused.
+	// memory is the approximate size of the spans in bytes. A request above limit is refused.
 	memory, limit int
 
 	spans    []*span.Span
 	rejected [rejections]int
-	// complaint is what is wrong with the first span that was rejected.
+	// complaint describes the fault of the first rejected span.
 	complaint string
 	cut       [cuts]int
 
 	draft    draft
 	resource resource
 	scope    scope
-	// left is how many values the span, or the resource, may still have that is
-	// being read.
+	// left is the number of values that the current span or resource may still have.
 	left int
-	// kvs and values are stacks of what is being read; a list is copied when
-	// it is complete. events and links are those of the draft.
+	// kvs and values are stacks for the attributes and values that are being read. A complete list
+	// is copied from them. events and links belong to the draft.
 	kvs    []attribute.KeyValue
 	values []attribute.Value
 	events []span.Event
 	links  []span.Link
-	// contents remembers what keys of attributes say of their values.
+	// contents caches the content for each attribute key.
 	contents map[string]content
 }
 
@@ -71,15 +67,15 @@ func newBatch(clock func() time.Time, limit int) *batch {
 	return b
 }
 
-// resource is what the spans since first share.
+// resource is the resource of the spans from index first on.
 type resource struct {
 	*span.Resource
 	first int
-	// left is how many values it may still have.
+	// left is the number of values that the resource may still have.
 	left int
 }
 
-// scope is what made the spans since first.
+// scope is the instrumentation scope of the spans from index first on.
 type scope struct {
 	span.Scope
 	first int
@@ -89,9 +85,9 @@ func (b *batch) beginResource() {
 	b.resource = resource{Resource: &span.Resource{}, first: len(b.spans), left: maxValues}
 }
 
-// beginPart begins a part of the resource, which may come in several and between
-// its spans: the bounds are those of all parts together. The list of its attributes
-// begins at mark.
+// beginPart begins one part of the resource. A resource may have several parts, also between its
+// spans. The bounds apply to all parts together. The result is the mark where its attribute list
+// begins; it is negative because earlier parts count too.
 func (b *batch) beginPart() (mark int) {
 	b.kvs, b.left = b.kvs[:0], b.resource.left
 	return -len(b.resource.Attributes)
@@ -102,7 +98,7 @@ func (b *batch) endPart() {
 	b.resource.left = b.left
 }
 
-// endResource gives the spans their service: the resource may come after them.
+// endResource sets the spans' service. It runs last because the resource may follow its spans.
 func (b *batch) endResource() error {
 	b.resource.Attributes = b.allowed(b.resource.Attributes, false)
 	var service string
@@ -120,8 +116,8 @@ func (b *batch) endResource() error {
 
 func (b *batch) beginScope() { b.scope = scope{first: len(b.spans)} }
 
-// endScope gives the spans their scope, and takes from them what it may not say: the
-// scope, too, may come after them.
+// endScope sets the spans' scope and removes attributes that the scope may not set. It runs last
+// because the scope may follow its spans.
 func (b *batch) endScope() {
 	for _, s := range b.spans[b.scope.first:] {
 		s.Origin.Scope = b.scope.Scope
@@ -129,7 +125,8 @@ func (b *batch) endScope() {
 	b.clean(b.scope.first, b.scope.Name)
 }
 
-// charge counts what was allocated, with the texts since the last call.
+// charge adds bytes, and the texts since the last call, to the memory. It returns errTooMuch above
+// the limit.
 func (b *batch) charge(bytes int) error {
 	b.memory += bytes + b.texts.allocated
 	b.texts.allocated = 0
@@ -139,7 +136,7 @@ func (b *batch) charge(bytes int) error {
 	return nil
 }
 
-// room reports whether one more value fits, in a list of n, and counts it.
+// room reports whether a list of n values has room for one more, and counts that value.
 func (b *batch) room(n int) bool {
 	if n >= maxAttributes || b.left <= 0 {
 		b.cut[cutAttribute]++
@@ -149,8 +146,7 @@ func (b *batch) room(n int) bool {
 	return true
 }
 
-// attributes returns those on the stack above mark, appended to before, and takes
-// them off.
+// attributes pops the attributes above mark from the stack and returns before with them appended.
 func (b *batch) attributes(before []attribute.KeyValue, mark int) []attribute.KeyValue {
 	if added := b.kvs[mark:]; len(added) > 0 {
 		before = append(slices.Grow(before, len(added)), added...)
@@ -160,7 +156,7 @@ func (b *batch) attributes(before []attribute.KeyValue, mark int) []attribute.Ke
 	return before
 }
 
-// list returns the values on the stack above mark as one, and takes them off.
+// list pops the values above mark from the stack and returns them as one list value.
 func (b *batch) list(mark int) attribute.Value {
 	items := b.values[mark:]
 	b.values = b.values[:mark]
@@ -168,8 +164,7 @@ func (b *batch) list(mark int) attribute.Value {
 	return span.ListValue(items)
 }
 
-// table returns the attributes on the stack above mark as one value, and takes
-// them off.
+// table pops the attributes above mark from the stack and returns them as one map value.
 func (b *batch) table(mark int) attribute.Value {
 	kvs := b.kvs[mark:]
 	b.kvs = b.kvs[:mark]

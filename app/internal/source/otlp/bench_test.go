@@ -15,14 +15,15 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// requests are spans as kube-apiserver sends them: with ten attributes, three
-// events and a link, in batches of 512.
+// requests returns a request of n spans like those of kube-apiserver: each has ten attributes,
+// three events and a link.
 func requests(n int) ptraceotlp.ExportRequest {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
 	rs.SetSchemaUrl("https://opentelemetry.io/schemas/1.39.0")
 	for k, v := range map[string]string{
-		"service.name": "apiserver", "service.instance.id": "0f6a8c6e-7ac5-4a67-9f3d-9f7d3b3e8f00", "telemetry.sdk.name": "opentelemetry",
+		"service.name": "apiserver", "service.instance.id": "0f6a8c6e-7ac5-4a67-9f3d-9f7d3b3e8f00",
+		"telemetry.sdk.name":     "opentelemetry",
 		"telemetry.sdk.language": "go", "telemetry.sdk.version": "1.47.0",
 	} {
 		rs.Resource().Attributes().PutStr(k, v)

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// maxHead is how much of a body is read before the request has its turn. Who
-	// sends a byte now and then does not get there.
+	// maxHead is the part of a body that is read before the request takes its turn. Senders of a
+	// few bytes now and then do not get that far.
 	maxHead = 64 << 10
-	// maxKept is how large a buffer may be to be used again.
+	// maxKept is the largest buffer that returns to the pool.
 	maxKept = 1 << 20
 )
 
-// buffer is a body, or its beginning. free gives it back.
+// buffer holds a body or its beginning. free returns it to the pool.
 type buffer struct{ bytes.Buffer }
 
 var (
@@ -39,12 +39,12 @@ func (b *buffer) free() {
 	}
 }
 
-// opening returns the message in a body, and whether it is compressed.
+// opening returns the message in a body and whether it is compressed.
 type opening func(body io.Reader) (message io.Reader, packed bool, err error)
 
-// read reads a request within its time, and takes it. It waits for its turn when
-// the beginning of the body is there, or all of a small one: a turn is not for
-// those who do not send.
+// read reads a request within Options.Timeout and passes it to take. It waits for a turn only after
+// the first maxHead bytes, or all of a smaller body, have arrived. So a sender that stalls takes no
+// turn.
 func (r *Receiver) read(
 	w http.ResponseWriter,
 	req *http.Request,
@@ -100,7 +100,7 @@ func (r *Receiver) unpacked(in io.Reader, packed bool) (*buffer, error) {
 	case err != nil:
 		err = bodyError(err)
 	case n > limit:
-		err = fmt.Errorf("%w: it has more than %d bytes", errTooLarge, limit)
+		err = fmt.Errorf("%w: the limit is %d bytes", errTooLarge, limit)
 	default:
 		return b, nil
 	}
@@ -108,12 +108,12 @@ func (r *Receiver) unpacked(in io.Reader, packed bool) (*buffer, error) {
 	return nil, err
 }
 
-// bodyError says what an error of reading a body means.
+// bodyError converts an error from reading a body.
 func bodyError(err error) error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return fmt.Errorf("%w: it has more than %d bytes", errTooLarge, large.Limit)
+		return fmt.Errorf("%w: the limit is %d bytes", errTooLarge, large.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errTooSlow
 	}

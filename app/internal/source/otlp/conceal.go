@@ -12,13 +12,12 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// redacted stands for a value that is not to be shown, as OpenTelemetry's
-// semantic conventions for URLs have it.
+// redacted replaces a secret value, as in OpenTelemetry's semantic conventions for URLs.
 const redacted = "REDACTED"
 
-// parameters are the query parameters of the Kubernetes API whose values are shown.
-// Others may be part of a command, a token, or a request to a Service behind the
-// API server's proxy.
+// parameters are the query parameters of the Kubernetes API whose values are safe to show. Other
+// values may be part of a command, a token, or a request through the API server's proxy to a
+// Service.
 var parameters = map[string]bool{
 	"allowWatchBookmarks":  true,
 	"container":            true,
@@ -53,8 +52,8 @@ var parameters = map[string]bool{
 	"watch":                true,
 }
 
-// plainName reports whether a name is that of a span's event as code has it, without
-// a value. containerd's names are whole lines of its log.
+// plainName reports whether the name of a span's event is a fixed text without values. containerd
+// uses whole log lines as names.
 func plainName(name string) bool {
 	return len(name) <= maxPlainName && name != "" && isLetter(name[0]) && consists(name, " ._/()-", false)
 }
@@ -63,8 +62,7 @@ const maxPlainName = 80
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// consists reports whether a text has letters and the others alone, and digits if
-// they are allowed.
+// consists reports whether text has only letters, characters of others, and digits if allowed.
 func consists(text, others string, digits bool) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -75,7 +73,7 @@ func consists(text, others string, digits bool) bool {
 	return true
 }
 
-// concealMessages cleans the status of a span and the names of its events.
+// concealMessages removes possible secrets from the span's status message and its event names.
 func (b *batch) concealMessages(s *span.Span) {
 	b.concealText(&s.Message)
 	for i := range s.Events {
@@ -104,8 +102,8 @@ func (b *batch) concealText(text *string) {
 	}
 }
 
-// secretKeys are the beginnings of keys whose values are arguments, headers or
-// statements; annotationKey marks the annotations of an object.
+// secretKeys are prefixes of the attribute keys that hold arguments, headers or statements.
+// annotationKey marks the annotations of an object.
 var secretKeys = []string{
 	"process.command",
 	"container.command",
@@ -121,13 +119,13 @@ var secretKeys = []string{
 
 const annotationKey = ".annotation."
 
-// messageWords are the last words of keys whose values are messages.
+// messageWords are the last words of attribute keys that hold messages.
 var messageWords = map[string]bool{
 	"error": true, "errors": true, "err": true, "message": true, "msg": true, "description": true, "stacktrace": true,
 	"stderr": true, "stdout": true, "output": true, "body": true,
 }
 
-// content is what the value of an attribute is by its key.
+// content classifies an attribute's value by its key.
 type content int
 
 const (
@@ -137,10 +135,10 @@ const (
 	contentQuery
 )
 
-// maxKeys bounds the keys whose content is remembered.
+// maxKeys limits the cache of contentOf.
 const maxKeys = 1024
 
-// contentOf is the content by a key; keys come over and over.
+// contentOf returns the content for a key. It caches results because keys repeat.
 func (b *batch) contentOf(key string) content {
 	c, known := b.contents[key]
 	if known {
@@ -163,8 +161,7 @@ func (b *batch) contentOf(key string) content {
 	return c
 }
 
-// conceal hides what attributes quote: arguments, headers, messages, and what may be
-// secret in URLs.
+// conceal redacts attribute values: arguments, headers, messages, and possible secrets in URLs.
 func (b *batch) conceal(attrs []attribute.KeyValue) {
 	for i := range attrs {
 		v := &attrs[i].Value
@@ -216,20 +213,20 @@ var (
 	webForm = regexp.MustCompile(`^(?:https?|wss?)://`)
 	// apiPath are the paths of the Kubernetes API and its health checks.
 	apiPath = regexp.MustCompile(
-		`^/(?:$|(?:api/v1|apis/[a-z0-9.-]+/v[0-9][a-z0-9]*)(?:/|$)|(?:api|apis|version|metrics|healthz|livez|readyz|openapi/v[23])$)`,
+		`^/(?:$|(?:api/v1|apis/[a-z0-9.-]+/v[0-9][a-z0-9]*)(?:/|$)|` +
+			`(?:api|apis|version|metrics|healthz|livez|readyz|openapi/v[23])$)`,
 	)
-	// proxied begins the path of a request that the API server hands on, and
-	// streaming that of a container runtime's stream, whose rest is a token.
+	// proxied matches the start of a path that the API server proxies, or of a container runtime's
+	// stream. The rest of a stream's path is a token.
 	proxied = regexp.MustCompile(`^/api/v1/.*/proxy(?:/|$)|^/cri/[a-z]+/`)
 )
 
-// plainValue are the characters of a parameter that is shown, beside letters and
-// digits.
+// plainValue are the characters, beside letters and digits, that a shown parameter may have.
 const plainValue = "._:/,=!()% +@-"
 
-// publicURL is a URL or a path with what may be secret redacted: a user,
-// the values of unknown parameters, the path of a request that is handed on, and
-// that of a URL outside the Kubernetes API.
+// publicURL returns a URL or path with possible secrets redacted. It drops the user and the
+// fragment. It redacts the values of unknown parameters, proxied paths, and paths of URLs outside
+// the Kubernetes API. Any other text is returned unchanged.
 func publicURL(text string) string {
 	if text[0] != '/' && !urlForm.MatchString(text) {
 		return text
@@ -263,7 +260,7 @@ func publicURL(text string) string {
 	return host + path + query
 }
 
-// schemeOf is the beginning of a URL, "https://"; a path has none.
+// schemeOf returns the start of a URL such as "https://"; "" for a path.
 func schemeOf(text string) string {
 	if text == "" || text[0] == '/' {
 		return ""
@@ -271,7 +268,7 @@ func schemeOf(text string) string {
 	return urlForm.FindString(text)
 }
 
-// publicQuery redacts all parameters of a query, or those that are not known.
+// publicQuery redacts all parameters of a query, or only the unknown ones.
 func publicQuery(query string, all bool) string {
 	params := strings.Split(query, "&")
 	for i, p := range params {

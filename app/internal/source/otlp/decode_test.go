@@ -31,7 +31,7 @@ var exactly = cmp.Comparer(func(a, b attribute.Value) bool { return a.Type() == 
 
 func now() time.Time { return epoch }
 
-// decoded is what comes of a request in either encoding.
+// decoded decodes a request in either encoding.
 func decoded(t testing.TB, body []byte) *batch {
 	t.Helper()
 	b := newBatch(now, 1<<30)
@@ -45,7 +45,7 @@ func decoded(t testing.TB, body []byte) *batch {
 	return b
 }
 
-// everything is a request that has all that OTLP has.
+// everything returns a request with every field of OTLP's spans.
 func everything() ptraceotlp.ExportRequest {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -94,7 +94,7 @@ func everything() ptraceotlp.ExportRequest {
 	l.Attributes().PutStr("why", "request")
 	a.PutStr("after the events", "x")
 
-	other := td.ResourceSpans().AppendEmpty() // of nobody in particular
+	other := td.ResourceSpans().AppendEmpty() // without a service name
 	other.Resource().Attributes().PutStr("service.name", "unknown_service")
 	s = other.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	s.SetTraceID(pcommon.TraceID{1})
@@ -198,15 +198,14 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeShares: spans of one resource share it, and keep nothing of the
-// body.
+// TestDecodeShares: spans of one resource share it, and no span refers to the memory of the body.
 func TestDecodeShares(t *testing.T) {
 	for name, body := range both(t, requests(3)) {
 		t.Run(name, func(t *testing.T) {
 			got := decoded(t, body).spans
 			want := got[0].Name
 			if got[0].Origin.Resource != got[2].Origin.Resource {
-				t.Error("spans of one resource have two")
+				t.Error("spans of one resource do not share it")
 			}
 			for i := range body {
 				body[i] = 'X'
@@ -224,8 +223,7 @@ func both(t testing.TB, req ptraceotlp.ExportRequest) map[string][]byte {
 	return map[string][]byte{"protobuf": wire, "json": text}
 }
 
-// one is a request of one span that is as it should be but for what change does
-// to it.
+// one returns a request of one valid span, modified by change.
 func one(change func(*tracepb.Span)) *coltracepb.ExportTraceServiceRequest {
 	ns := uint64(epoch.UnixNano())
 	s := &tracepb.Span{
@@ -255,7 +253,7 @@ func TestRejected(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*tracepb.Span)
-		// id or time says which count rises; neither means that it is taken.
+		// id or time selects the counter that rises; without either the span is accepted.
 		id, time bool
 		says     string
 	}{
@@ -277,7 +275,7 @@ func TestRejected(t *testing.T) {
 			says:   "has no trace ID",
 		},
 		"short trace ID": {
-			reason: "64-bit IDs are none",
+			reason: "a trace ID has 128 bits",
 			change: func(s *tracepb.Span) { s.TraceId = s.TraceId[:8] },
 			id:     true,
 			says:   "an ID of the wrong length",
@@ -289,13 +287,13 @@ func TestRejected(t *testing.T) {
 			says:   "no span ID",
 		},
 		"long span ID": {
-			reason: "it is not an ID",
+			reason: "a span ID has 64 bits",
 			change: func(s *tracepb.Span) { s.SpanId = s.TraceId },
 			id:     true,
 			says:   "wrong length",
 		},
 		"short parent": {
-			reason: "nothing can be joined by it",
+			reason: "a parent ID has 64 bits",
 			change: func(s *tracepb.Span) { s.ParentSpanId = []byte{1} },
 			id:     true,
 			says:   "wrong length",
@@ -307,7 +305,7 @@ func TestRejected(t *testing.T) {
 			says:   "is its own parent",
 		},
 		"no times": {
-			reason: "unknown is not a time",
+			reason: "a span needs a start and an end",
 			change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = 0, 0 },
 			time:   true,
 			says:   "a start before 2000",
@@ -341,7 +339,7 @@ func TestRejected(t *testing.T) {
 			change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(10*time.Minute) },
 		},
 		"too far ahead": {
-			reason: "no clock that is set is that wrong",
+			reason: "no synchronized clock is that wrong",
 			change: func(s *tracepb.Span) { s.EndTimeUnixNano = ns + uint64(11*time.Minute) },
 			time:   true,
 			says:   "ends more than ten minutes from now",
@@ -350,7 +348,7 @@ func TestRejected(t *testing.T) {
 			s.StartTimeUnixNano, s.EndTimeUnixNano = ns+uint64(11*time.Minute), ns+uint64(12*time.Minute)
 		}, time: true, says: "more than ten minutes from now"},
 		"year 2262": {
-			reason: "the last that int64 nanoseconds hold",
+			reason: "the last time in int64 nanoseconds",
 			change: func(s *tracepb.Span) { s.StartTimeUnixNano, s.EndTimeUnixNano = math.MaxInt64, math.MaxInt64 },
 			time:   true,
 			says:   "more than ten minutes from now",
@@ -367,13 +365,13 @@ func TestRejected(t *testing.T) {
 			id:     true,
 			says:   `span "\x1b[2Jxxx`,
 		},
-		"unknown kind": {reason: "what nobody knows is unspecified", change: func(s *tracepb.Span) { s.Kind = 77 }},
+		"unknown kind": {reason: "an unknown kind becomes unspecified", change: func(s *tracepb.Span) { s.Kind = 77 }},
 		"unknown status": {
-			reason: "what nobody knows is unset",
+			reason: "an unknown status becomes unset",
 			change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: 77} },
 		},
 		"negative status": {
-			reason: "an enum may be",
+			reason: "an enum may be negative",
 			change: func(s *tracepb.Span) { s.Status = &tracepb.Status{Code: -2} },
 		},
 	}
@@ -390,12 +388,12 @@ func TestRejected(t *testing.T) {
 			}
 			taken := 1 - want[0] - want[1]
 			if b.rejected != want || len(b.spans) != taken {
-				t.Errorf("%d spans were taken, rejected %v, want %v", len(b.spans), b.rejected, want)
+				t.Errorf("%d spans were accepted, rejected %v, want %v", len(b.spans), b.rejected, want)
 			}
 			answer := b.answer().GetPartialSuccess()
 			if answer.GetRejectedSpans() != int64(1-taken) || !strings.Contains(answer.GetErrorMessage(), tc.says) ||
 				len(answer.GetErrorMessage()) > 1024 {
-				t.Errorf("got partial success %v, want it to say %q", answer, tc.says)
+				t.Errorf("got partial success %v, want %q in its message", answer, tc.says)
 			}
 		})
 	}
@@ -411,7 +409,8 @@ func TestAnswerCounts(t *testing.T) {
 	}
 	(*spans)[2].SpanId = nil
 	got := decoded(t, marshal(t, req)).answer().GetPartialSuccess()
-	const want = `rejected 1 with IDs that are not valid and 2 with times that cannot be of 4 spans; the first: span "s" ends before it starts`
+	const want = `rejected 1 with invalid IDs and 2 with impossible times of 4 spans; ` +
+		`the first: span "s" ends before it starts`
 	if got.GetRejectedSpans() != 3 || got.GetErrorMessage() != want {
 		t.Errorf("got %v", got)
 	}
@@ -475,7 +474,7 @@ func TestBounds(t *testing.T) {
 			cut: [cuts]int{cutLink: 5}, check: func(s *span.Span) bool { return len(s.Links) == maxLinks },
 		},
 		"links to nothing": {
-			reason: "what leads nowhere is left out, and its attributes with it",
+			reason: "a link without valid IDs is dropped with its attributes",
 			change: func(s *tracepb.Span) {
 				s.Links = []*tracepb.Span_Link{
 					{TraceId: s.TraceId, Attributes: many(2)},
@@ -489,7 +488,7 @@ func TestBounds(t *testing.T) {
 			check: func(s *span.Span) bool { return len(s.Links) == 0 && len(s.Attributes) == 1 },
 		},
 		"attributes of events": {
-			reason: "a span has so many values in all, wherever they are",
+			reason: "the limit counts all values of a span",
 			change: func(s *tracepb.Span) {
 				s.Events = slices.Repeat([]*tracepb.Span_Event{{Attributes: many(maxAttributes)}}, 10)
 			},
@@ -499,7 +498,7 @@ func TestBounds(t *testing.T) {
 			},
 		},
 		"items": {
-			reason: "a list is bounded as attributes are",
+			reason: "a list has the limit of attributes",
 			change: func(s *tracepb.Span) { s.Attributes = []*commonpb.KeyValue{{Key: "l", Value: list(items...)}} },
 			cut: [cuts]int{
 				cutAttribute: 3,
@@ -507,7 +506,7 @@ func TestBounds(t *testing.T) {
 			check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsStringSlice()) == maxAttributes },
 		},
 		"table": {
-			reason: "so is a map",
+			reason: "a map has the limit of attributes",
 			change: func(s *tracepb.Span) {
 				s.Attributes = []*commonpb.KeyValue{{Key: "l", Value: table(many(maxAttributes + 1)...)}}
 			},
@@ -517,7 +516,7 @@ func TestBounds(t *testing.T) {
 			check: func(s *span.Span) bool { return len(s.Attributes[0].Value.AsMap()) == maxAttributes },
 		},
 		"depth": {
-			reason: "what walks over a value may recurse",
+			reason: "readers of a value may recurse",
 			change: func(s *tracepb.Span) { s.Attributes = []*commonpb.KeyValue{{Key: "d", Value: deep}} },
 			cut:    [cuts]int{cutDeep: 1},
 			check: func(s *span.Span) bool {
@@ -529,14 +528,17 @@ func TestBounds(t *testing.T) {
 			},
 		},
 		"texts": {
-			reason: "each is cut at a rune",
+			reason: "each is cut at the boundary of a rune",
 			change: func(s *tracepb.Span) {
 				s.Name, s.TraceState, s.Status = long, long, &tracepb.Status{Code: 2, Message: long}
 				s.Attributes = []*commonpb.KeyValue{text(long, long)}
 				s.Events = []*tracepb.Span_Event{{Name: long}}
 			},
 			cut: [cuts]int{cutText: 6, cutMessage: 2}, check: func(s *span.Span) bool {
-				for _, v := range []string{s.Name, s.Origin.TraceState, string(s.Attributes[0].Key), s.Attributes[0].Value.AsString()} {
+				for _, v := range []string{
+					s.Name, s.Origin.TraceState, string(s.Attributes[0].Key),
+					s.Attributes[0].Value.AsString(),
+				} {
 					if len(v) > 1024 || len(v) < 1000 || !strings.HasSuffix(v, "ü…") {
 						return false
 					}
@@ -545,7 +547,7 @@ func TestBounds(t *testing.T) {
 			},
 		},
 		"bytes": {
-			reason: "as texts",
+			reason: "bytes are bounded like texts",
 			change: func(s *tracepb.Span) {
 				s.Attributes = []*commonpb.KeyValue{
 					{
@@ -586,7 +588,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestInvalidUTF8 is replaced: some senders do not check what they are told.
+// TestInvalidUTF8: invalid bytes are replaced, because some senders do not check them.
 func TestInvalidUTF8(t *testing.T) {
 	wire := marshal(t, one(func(s *tracepb.Span) { s.Name = "GET /aXb" }))
 	wire[slices.Index(wire, 'X')] = 0xFF
@@ -601,7 +603,7 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: what is small when sent can be large when decoded.
+// TestMemoryIsBounded: a small request may be large after decoding.
 func TestMemoryIsBounded(t *testing.T) {
 	wire, text := encoded(t, requests(2000))
 	for name, read := range map[string]func(*batch) error{
@@ -612,7 +614,9 @@ func TestMemoryIsBounded(t *testing.T) {
 		},
 		"attributes of resources": func(b *batch) error {
 			attributes := marshal(t, &coltracepb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{{}}})
-			return b.readProto(slices.Repeat(append(attributes[:0:0], 1<<3|2, 6, 1<<3|2, 4, 1<<3|2, 0, 1<<3|2, 0), 1<<18))
+			return b.readProto(
+				slices.Repeat(append(attributes[:0:0], 1<<3|2, 6, 1<<3|2, 4, 1<<3|2, 0, 1<<3|2, 0), 1<<18),
+			)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -621,14 +625,14 @@ func TestMemoryIsBounded(t *testing.T) {
 				t.Errorf("got error %v after %d spans", err, len(b.spans))
 			}
 			if b.memory > 2<<20 {
-				t.Errorf("%d bytes were taken for a limit of %d", b.memory, b.limit)
+				t.Errorf("%d bytes are in use, the limit is %d", b.memory, b.limit)
 			}
 		})
 	}
 }
 
-// TestResourceInParts: a resource may come in any number of parts, which merge, and
-// have the room of one.
+// TestResourceInParts: a resource may have any number of parts. They merge, within the bounds of
+// one.
 func TestResourceInParts(t *testing.T) {
 	const parts = 1 << 16
 	span := marshal(t, one(func(*tracepb.Span) {}).GetResourceSpans()[0].GetScopeSpans()[0])
@@ -654,18 +658,21 @@ func TestResourceInParts(t *testing.T) {
 			t.Errorf("%s: the resource has %d attributes, and %d were cut", name, n, b.cut[cutAttribute])
 		}
 		if b.memory > 1<<20 {
-			t.Errorf("%s: %d bytes were taken", name, b.memory)
+			t.Errorf("%s: %d bytes are in use, want at most 1 MiB", name, b.memory)
 		}
 	}
 }
 
-// TestEventTimes: the sender chooses the times of a span's events, too.
+// TestEventTimes: an impossible time of an event becomes unknown.
 func TestEventTimes(t *testing.T) {
 	ns := uint64(epoch.UnixNano())
 	for _, tc := range []struct {
 		at   uint64
 		want bool
-	}{{ns, true}, {ns + uint64(10*time.Minute), true}, {ns + uint64(11*time.Minute), false}, {1, false}, {math.MaxInt64, false}, {math.MaxUint64, false}} {
+	}{
+		{ns, true}, {ns + uint64(10*time.Minute), true}, {ns + uint64(11*time.Minute), false}, {1, false},
+		{math.MaxInt64, false}, {math.MaxUint64, false},
+	} {
 		b := decoded(
 			t,
 			marshal(

@@ -14,24 +14,24 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
-// Bits of a span's flags: whether the parent is remote is known, and whether it
-// is.
+// remoteParent has two bits of a span's flags: the remoteness of the parent is known, and the
+// parent is remote.
 const remoteParent = uint32(
 	tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK,
 )
 
-// draft is a span as far as it has been read.
+// draft is a partly read span.
 type draft struct {
 	span   span.Span
 	origin span.Origin
-	// start and end are Unix nanoseconds; message is the status'.
+	// start and end are Unix nanoseconds; message is that of the status.
 	start, end uint64
 	message    string
-	// misfit says that an ID does not have its length.
+	// misfit is set if an ID has the wrong length.
 	misfit bool
 }
 
-// made is a span with its origin, in one piece of memory.
+// made holds a span and its origin in one allocation.
 type made struct {
 	span   span.Span
 	origin span.Origin
@@ -44,7 +44,7 @@ func (b *batch) beginSpan() *draft {
 	return &b.draft
 }
 
-// setID copies an ID; one of no bytes is not there.
+// setID copies an ID; no bytes mean that it is absent.
 func (d *draft) setID(to, from []byte) {
 	clear(to)
 	copy(to, from)
@@ -66,7 +66,7 @@ func (d *draft) setStatus(code int32) {
 
 func (d *draft) setFlags(flags uint32) { d.span.RemoteParent = flags&remoteParent == remoteParent }
 
-// endSpan checks the draft and adds it to the spans, or counts why not.
+// endSpan checks the draft and adds it to the spans, or counts the rejection.
 func (b *batch) endSpan() error {
 	d := &b.draft
 	if reason, complaint := d.check(b.clock); complaint != "" {
@@ -92,11 +92,10 @@ func (b *batch) endSpan() error {
 	return b.charge(int(unsafe.Sizeof(*m)))
 }
 
-// taken is a copy of a list that is used again; nil if there is nothing in it.
+// taken copies a list whose memory is used again; nil if the list is empty.
 func taken[T any](list []T) []T { return append([]T(nil), list...) }
 
-// check says what is wrong with a span that has been read; the empty string if
-// nothing is.
+// check describes the fault of the draft; "" means that it is valid.
 func (d *draft) check(clock func() time.Time) (rejection, string) {
 	switch {
 	case d.misfit:
@@ -118,14 +117,14 @@ func (d *draft) check(clock func() time.Time) (rejection, string) {
 	return 0, ""
 }
 
-// addEvent adds an event with the attributes on the stack above mark. An impossible time is
-// unknown.
+// addEvent adds an event with the attributes on the stack above mark. An impossible time becomes
+// unknown (zero).
 func (b *batch) addEvent(ns uint64, name string, mark int) {
 	at, _ := timestamp.FromNanos(ns, b.clock())
 	b.events = append(b.events, span.Event{Time: at, Name: name, Attributes: b.attributes(nil, mark)})
 }
 
-// roomForEvent reports whether one more event fits, or counts it.
+// roomForEvent reports whether one more event fits. It counts the event as cut if not.
 func (b *batch) roomForEvent() bool {
 	if len(b.events) >= maxEvents {
 		b.cut[cutEvent]++
@@ -134,8 +133,8 @@ func (b *batch) roomForEvent() bool {
 	return true
 }
 
-// addLink adds a link with the attributes on the stack above mark, if it leads
-// anywhere.
+// addLink adds a link with the attributes on the stack above mark. A link without valid IDs is
+// dropped and counted.
 func (b *batch) addLink(l span.Link, misfit bool, mark int) {
 	if misfit || !l.TraceID.IsValid() || !l.SpanID.IsValid() {
 		b.cut[cutLink]++
@@ -146,7 +145,7 @@ func (b *batch) addLink(l span.Link, misfit bool, mark int) {
 	b.links = append(b.links, l)
 }
 
-// roomForLink reports whether one more link fits, or counts it.
+// roomForLink reports whether one more link fits. It counts the link as cut if not.
 func (b *batch) roomForLink() bool {
 	if len(b.links) >= maxLinks {
 		b.cut[cutLink]++
@@ -155,7 +154,7 @@ func (b *batch) roomForLink() bool {
 	return true
 }
 
-// moment is a time that has been checked to fit.
+// moment converts nanoseconds that check has accepted.
 func moment(ns uint64) time.Time {
 	return time.Unix(0, int64(ns)).UTC() //nolint:gosec // checked
 }

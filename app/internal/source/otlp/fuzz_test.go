@@ -19,7 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
-// FuzzProto reads what generated code reads, and reads it likewise.
+// FuzzProto compares readProto with generated code.
 func FuzzProto(f *testing.F) {
 	wire, _ := encoded(f, everything())
 	f.Add(wire)
@@ -29,10 +29,10 @@ func FuzzProto(f *testing.F) {
 		sound(t, b)
 		var in coltracepb.ExportTraceServiceRequest
 		if proto.Unmarshal(body, &in) != nil {
-			return // it may be damaged where it was cut, or have invalid UTF-8
+			return // readProto accepts invalid UTF-8, and damage in parts that it skips
 		}
 		if err != nil {
-			t.Fatalf("generated code reads it, but: %v", err)
+			t.Fatalf("generated code decodes the body, readProto fails: %v", err)
 		}
 		unforged(t, b)
 		if b.cut != [cuts]int{} {
@@ -50,7 +50,7 @@ func FuzzProto(f *testing.F) {
 	})
 }
 
-// FuzzJSON keeps what every batch has to.
+// FuzzJSON checks the invariants of a batch.
 func FuzzJSON(f *testing.F) {
 	_, text := encoded(f, everything())
 	f.Add(text)
@@ -61,7 +61,7 @@ func FuzzJSON(f *testing.F) {
 		again := newBatch(now, 1<<24)
 		if err2 := again.readJSON(slices.Clone(body)); (err == nil) != (err2 == nil) ||
 			len(b.spans) != len(again.spans) {
-			t.Fatalf("read twice, it differs: %v and %v", err, err2)
+			t.Fatalf("two readings differ: %v and %v", err, err2)
 		}
 		if err == nil {
 			unforged(t, b)
@@ -69,52 +69,55 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// sound checks what holds for spans whatever they were read from.
+// sound checks the invariants of spans from any encoding.
 func sound(t *testing.T, b *batch) {
 	t.Helper()
 	for _, s := range b.spans {
 		switch {
 		case !s.TraceID.IsValid(), !s.ID.IsValid(), s.Parent == s.ID, s.Origin == nil, s.Origin.Resource == nil,
 			s.Origin.TraceID != s.TraceID, s.Origin.Parent != s.Parent, s.RemoteParent && !s.Parent.IsValid():
-			t.Fatalf("the identity of %+v", s)
+			t.Fatalf("inconsistent IDs or origin: %+v", s)
 		case !timestamp.Possible(s.Start.Time, epoch),
 			s.End.Before(s.Start.Time),
 			!timestamp.Possible(s.End.Time, epoch):
-			t.Fatalf("the times of %+v", s)
+			t.Fatalf("impossible times: %+v", s)
 		case len(s.Attributes) > maxAttributes, len(s.Events) > maxEvents, len(s.Links) > maxLinks:
-			t.Fatalf("the size of %+v", s)
+			t.Fatalf("too many attributes, events or links: %+v", s)
 		}
-		for _, text := range []string{s.Name, s.Service, s.Message, s.Origin.TraceState, s.Origin.Scope.Name, s.Origin.Resource.SchemaURL} {
+		for _, text := range []string{
+			s.Name, s.Service, s.Message, s.Origin.TraceState, s.Origin.Scope.Name,
+			s.Origin.Resource.SchemaURL,
+		} {
 			if len(text) > 1024 || !utf8.ValidString(text) {
-				t.Fatalf("a text is %q", text)
+				t.Fatalf("a text is too long or invalid UTF-8: %q", text)
 			}
 		}
 		for _, kv := range s.Attributes {
 			if len(kv.Key) > 1024 || !utf8.ValidString(string(kv.Key)) {
-				t.Fatalf("a key is %q", kv.Key)
+				t.Fatalf("a key is too long or invalid UTF-8: %q", kv.Key)
 			}
 		}
 	}
 	if answer := b.answer().GetPartialSuccess(); len(answer.GetErrorMessage()) > 1024 ||
 		!utf8.ValidString(answer.GetErrorMessage()) {
-		t.Fatalf("the answer is %q", answer)
+		t.Fatalf("the response is too long or invalid UTF-8: %q", answer)
 	}
 }
 
-// unforged checks that spans which were taken say nothing that is Lifeline's to say.
+// unforged checks that accepted spans have no attribute reserved for Lifeline.
 func unforged(t *testing.T, b *batch) {
 	t.Helper()
 	for _, s := range b.spans {
 		for _, kv := range s.Attributes {
 			if strings.HasPrefix(string(kv.Key), "lifeline.") &&
 				!strings.HasPrefix(s.Origin.Scope.Name, span.ScopeName) {
-				t.Fatalf("%q says %s", s.Origin.Scope.Name, kv.Key)
+				t.Fatalf("a span of scope %q has the reserved attribute %s", s.Origin.Scope.Name, kv.Key)
 			}
 		}
 	}
 }
 
-// reference makes spans of what generated code has read, bounds aside.
+// reference makes spans from the result of generated code, without bounds.
 func reference(in *coltracepb.ExportTraceServiceRequest) (out []*span.Span) {
 	for _, rs := range in.GetResourceSpans() {
 		resource := &span.Resource{
@@ -148,7 +151,7 @@ func possible(ns uint64) bool {
 	return ok
 }
 
-// referenceSpan is nil for what is to be rejected.
+// referenceSpan returns nil for a span that must be rejected.
 func referenceSpan(in *tracepb.Span) *span.Span {
 	fits := func(to, from []byte) bool {
 		return copy(to, from) == len(from) && (len(from) == 0 || len(from) == len(to))

@@ -17,25 +17,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// OTLP over gRPC is one unary call: a POST of HTTP/2 whose body is a message
-// behind a prefix, and whose answer has its status in the trailer. It is served as
-// such, for a gRPC server reads a message whole before anybody can say whether it
-// may be read, and then who sends slowly holds up the others, or memory has no
-// bound.
+// OTLP over gRPC is one unary call: an HTTP/2 POST of a prefixed message, with the status in the
+// trailer. This package serves it as plain HTTP/2. A gRPC server reads the whole message before the
+// handler runs, so slow senders would block others, or memory would have no bound.
 const (
 	typeGRPC   = "application/grpc"
 	callExport = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-	// prefix is what stands before a message: whether it is compressed, and its
-	// length.
+	// prefix is the length of a message's prefix: one byte for compression, four for the length.
 	prefix = 5
 )
 
-// serveCall answers a call.
+// serveCall responds to a gRPC call.
 func (r *Receiver) serveCall(w http.ResponseWriter, req *http.Request) {
 	if req.ProtoMajor != 2 || req.Method != http.MethodPost || !isGRPC(req.Header.Get("Content-Type")) {
 		r.counters.refused[foreign].Add(1)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		http.Error(w, "this is OTLP over gRPC: it takes calls of "+callExport, http.StatusUnsupportedMediaType)
+		http.Error(w, "this endpoint serves OTLP over gRPC: call "+callExport, http.StatusUnsupportedMediaType)
 		return
 	}
 	answer, no := r.called(w, req)
@@ -46,18 +43,18 @@ func (r *Receiver) serveCall(w http.ResponseWriter, req *http.Request) {
 	if no == nil {
 		raw, err := proto.Marshal(answer)
 		if err == nil {
-			//nolint:gosec // an answer is small
+			//nolint:gosec // a response is small
 			_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(raw))))
-			//nolint:gosec // protobuf for a gRPC client; who is gone shows nowhere else either
+			//nolint:gosec // protobuf for a gRPC client; a failed write has no other effect
 			_, _ = w.Write(raw)
 			h.Set(http.TrailerPrefix+"Grpc-Status", "0")
 			return
 		}
-		r.opts.Log.Error("cannot encode an answer", "error", err.Error())
+		r.opts.Log.Error("cannot encode the response to an OTLP request", "error", err.Error())
 		no = refuseBug()
 	}
 	r.counters.refused[no.kind].Add(1)
-	_ = http.NewResponseController(w).Flush() // the status stands in the trailer, whether or not there is a body
+	_ = http.NewResponseController(w).Flush() // puts the status in the trailer, even without a body
 	h.Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(int(no.code)))
 	h.Set(http.TrailerPrefix+"Grpc-Message", percentEncoded(no.message))
 	if details, err := proto.Marshal(no.status().Proto()); err == nil && no.after > 0 {
@@ -72,7 +69,7 @@ func isGRPC(contentType string) bool {
 	return contentType == typeGRPC || contentType == typeGRPC+"+proto"
 }
 
-// called takes a call.
+// called checks and reads one call.
 func (r *Receiver) called(
 	w http.ResponseWriter,
 	req *http.Request,
@@ -87,7 +84,7 @@ func (r *Receiver) called(
 			foreign,
 			codes.Unimplemented,
 			http.StatusNotFound,
-			"there is nothing here: spans are sent with "+callExport,
+			"unknown gRPC method: send spans with "+callExport,
 		)
 	case encoding != "" && encoding != "identity" && encoding != "gzip":
 		return nil, refuse(
@@ -105,8 +102,7 @@ func (r *Receiver) called(
 	)
 }
 
-// message reads the prefix of a message, and returns the message and whether it is
-// compressed.
+// message reads the prefix of a message. It returns the message and whether it is compressed.
 func (r *Receiver) message(in io.Reader, mayBePacked bool) (message io.Reader, packed bool, err error) {
 	var head [prefix]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -115,14 +111,14 @@ func (r *Receiver) message(in io.Reader, mayBePacked bool) (message io.Reader, p
 	length := binary.BigEndian.Uint32(head[1:])
 	switch packed = head[0] == 1; {
 	case head[0] > 1 || packed && !mayBePacked:
-		return nil, false, fmt.Errorf("%w: its message is compressed in a way that it does not name", errMalformed)
+		return nil, false, fmt.Errorf("%w: the compression flag does not match the grpc-encoding header", errMalformed)
 	case int64(length) > int64(r.opts.MaxBytes):
-		return nil, false, fmt.Errorf("%w: it has %d bytes of %d", errTooLarge, length, r.opts.MaxBytes)
+		return nil, false, fmt.Errorf("%w: it has %d bytes, the limit is %d", errTooLarge, length, r.opts.MaxBytes)
 	}
 	return &sized{in: in, left: int64(length)}, packed, nil
 }
 
-// sized reads so many bytes; fewer are an error.
+// sized reads exactly left bytes. An earlier end is io.ErrUnexpectedEOF.
 type sized struct {
 	in   io.Reader
 	left int64
@@ -141,7 +137,7 @@ func (s *sized) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// percentEncoded is a text as gRPC has it in a header.
+// percentEncoded encodes text for the grpc-message header.
 func percentEncoded(text string) string {
 	var b bytes.Buffer
 	for _, c := range []byte(text) {

@@ -26,7 +26,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// exporters are OpenTelemetry's own, pointed at a Receiver, trying again at once.
+// exporters returns OpenTelemetry's exporters to r, with immediate retries.
 func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 	t.Helper()
 	const soon, long = time.Millisecond, time.Minute
@@ -49,7 +49,10 @@ func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 		}
 		out[name] = exporter(t)(otlptracegrpc.New(t.Context(), opts...))
 	}
-	for name, compression := range map[string]otlptracehttp.Compression{"http": otlptracehttp.NoCompression, "http, gzip": otlptracehttp.GzipCompression} {
+	for name, compression := range map[string]otlptracehttp.Compression{
+		"http":       otlptracehttp.NoCompression,
+		"http, gzip": otlptracehttp.GzipCompression,
+	} {
 		out[name] = exporter(t)(
 			otlptracehttp.New(
 				t.Context(),
@@ -70,7 +73,7 @@ func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 	return out
 }
 
-// exporter is to be called with what a constructor returns.
+// exporter returns a function that checks the results of an exporter's constructor.
 func exporter(t *testing.T) func(sdktrace.SpanExporter, error) sdktrace.SpanExporter {
 	return func(e sdktrace.SpanExporter, err error) sdktrace.SpanExporter {
 		t.Helper()
@@ -82,7 +85,7 @@ func exporter(t *testing.T) func(sdktrace.SpanExporter, error) sdktrace.SpanExpo
 	}
 }
 
-// export makes spans as a component does, and sends them as one request.
+// export makes spans like a component's and sends them as one request.
 func export(t *testing.T, e sdktrace.SpanExporter, names ...string) {
 	t.Helper()
 	failed := make(chan error, 1)
@@ -110,7 +113,7 @@ func export(t *testing.T, e sdktrace.SpanExporter, names ...string) {
 	_ = tp.Shutdown(context.WithoutCancel(t.Context()))
 }
 
-// checked tells what became of the export.
+// checked sends the result of the export to err.
 type checked struct {
 	sdktrace.SpanExporter
 	err chan<- error
@@ -123,7 +126,7 @@ func (c checked) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan)
 
 func (checked) Shutdown(context.Context) error { return nil }
 
-// TestExporters: what OpenTelemetry's exporters send arrives.
+// TestExporters: spans from OpenTelemetry's exporters arrive.
 func TestExporters(t *testing.T) {
 	sink := &basket{}
 	r, _ := started(t, Options{Sink: sink})
@@ -131,7 +134,7 @@ func TestExporters(t *testing.T) {
 		export(t, e, name)
 		got := sink.one(name)
 		if got == nil {
-			t.Errorf("%s: nothing arrived", name)
+			t.Errorf("%s: no span arrived", name)
 			continue
 		}
 		parent := sink.one("parent of " + name)
@@ -149,8 +152,8 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// TestFullSinkLosesNothing: who is refused for lack of room comes again until
-// all is there, and nothing comes twice.
+// TestFullSinkLosesNothing: a sender refused by a full sink retries until each span has arrived
+// once.
 func TestFullSinkLosesNothing(t *testing.T) {
 	for _, name := range []string{"grpc", "grpc, gzip", "http"} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +161,7 @@ func TestFullSinkLosesNothing(t *testing.T) {
 			r, _ := started(t, Options{Sink: sink, RetryAfter: time.Millisecond})
 			export(t, exporters(t, r)[name], "a", "b", "c")
 			if spans, twice := sink.has(); spans != 6 || twice != 0 {
-				t.Errorf("%d spans arrived, %d twice", spans, twice)
+				t.Errorf("%d spans arrived, want 6; %d arrived twice", spans, twice)
 			}
 			if s := r.Stats(); s.Refused["full"] != 2 || s.Accepted != 6 {
 				t.Errorf("got %+v", s)
@@ -167,7 +170,7 @@ func TestFullSinkLosesNothing(t *testing.T) {
 	}
 }
 
-// dial is a client of gRPC that does not try again.
+// dial returns a gRPC client without retries.
 func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) coltracepb.TraceServiceClient {
 	t.Helper()
 	if len(opts) == 0 {
@@ -189,14 +192,14 @@ func TestGRPC(t *testing.T) {
 		req    *coltracepb.ExportTraceServiceRequest
 		opts   []grpc.CallOption
 		code   codes.Code
-		// again: the answer says when to come again.
+		// again is whether the response has a retry delay.
 		again    bool
 		rejected int64
 		counts   string
 	}{
 		"nothing": {reason: "an empty request is a success", req: &coltracepb.ExportTraceServiceRequest{}},
 		"some": {
-			reason: "the rest is taken, and the sender told",
+			reason: "the valid span is accepted, and the response counts the other",
 			req: &coltracepb.ExportTraceServiceRequest{ResourceSpans: append(
 				one(func(*tracepb.Span) {}).ResourceSpans,
 				one(func(s *tracepb.Span) { s.SpanId = nil }).ResourceSpans...)},
@@ -217,7 +220,7 @@ func TestGRPC(t *testing.T) {
 			counts: "large",
 		},
 		"large when decompressed": {
-			reason: "a bomb is small on the wire",
+			reason: "a decompression bomb is small on the wire",
 			req:    large,
 			opts:   []grpc.CallOption{grpc.UseCompressor(gzip.Name)},
 			code:   codes.ResourceExhausted,
@@ -236,7 +239,7 @@ func TestGRPC(t *testing.T) {
 			t.Log(tc.reason)
 			r, stop := started(t, Options{Sink: tc.sink, MaxBytes: 1 << 20})
 			answer, err := dial(t, r).Export(t.Context(), tc.req, tc.opts...)
-			stop() // gRPC itself answers what is too large, before that is counted
+			stop() // the client may have the response before the request is counted
 			s := status.Convert(err)
 			if s.Code() != tc.code || strings.Contains(s.Message(), errFull.Error()) {
 				t.Fatalf("got %v", err)
@@ -247,11 +250,14 @@ func TestGRPC(t *testing.T) {
 				again = ok && info.GetRetryDelay().AsDuration() == DefaultRetryAfter
 			}
 			if again != tc.again {
-				t.Errorf("the sender may come again: %v, want %v", again, tc.again)
+				t.Errorf("the response has a retry delay: %v, want %v", again, tc.again)
 			}
 			if got := answer.GetPartialSuccess().GetRejectedSpans(); got != tc.rejected ||
 				int64(r.Stats().Rejected["id"]) != tc.rejected {
-				t.Errorf("%d spans were rejected, %v counted", got, r.Stats().Rejected)
+				t.Errorf(
+					"the response has %d rejected spans, want %d; counted %v", got, tc.rejected,
+					r.Stats().Rejected,
+				)
 			}
 			for reason, n := range r.Stats().Refused {
 				if want := reason == tc.counts; want != (n == 1) {
@@ -262,7 +268,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// TestGRPCMalformed sends what is no protobuf, which no client would.
+// TestGRPCMalformed sends invalid protobuf, which a gRPC client would not send.
 func TestGRPCMalformed(t *testing.T) {
 	r, _ := started(t, Options{})
 	conn, err := grpc.NewClient(
@@ -298,7 +304,7 @@ func (rawCodec) Marshal(v any) ([]byte, error)   { b, _ := v.([]byte); return b,
 func (rawCodec) Unmarshal(b []byte, v any) error { *v.(*[]byte) = b; return nil }
 func (rawCodec) String() string                  { return "raw" }
 
-// TestGRPCSlow: who does not finish a request is cut off, and holds no turn.
+// TestGRPCSlow: an unfinished request times out and holds no turn.
 func TestGRPCSlow(t *testing.T) {
 	r, _ := started(t, Options{MaxRequests: 1, Timeout: 200 * time.Millisecond})
 	conn, err := grpc.NewClient(
@@ -319,7 +325,7 @@ func TestGRPCSlow(t *testing.T) {
 	if got := r.Stats().Refused; got["slow"] > 1 || got["malformed"] != 0 {
 		t.Errorf("refused %v", got)
 	}
-	// The machine may be slow, too.
+	// On a slow machine these requests may also time out.
 	next := dial(t, r)
 	for r.Stats().Accepted == 0 && t.Context().Err() == nil {
 		if _, err := next.Export(t.Context(), one(func(*tracepb.Span) {})); err != nil {
@@ -327,6 +333,6 @@ func TestGRPCSlow(t *testing.T) {
 		}
 	}
 	if got := r.Stats().Refused["slow"]; got == 0 {
-		t.Error("nobody was slow")
+		t.Error("no request was counted as slow")
 	}
 }

@@ -21,7 +21,7 @@ const (
 	typeJSON  = "application/json"
 )
 
-// serveRequest answers in the encoding of the request.
+// serveRequest responds in the encoding of the request.
 func (r *Receiver) serveRequest(w http.ResponseWriter, req *http.Request) {
 	answer, no := r.posted(w, req)
 	if no != nil {
@@ -32,9 +32,9 @@ func (r *Receiver) serveRequest(w http.ResponseWriter, req *http.Request) {
 	if no != nil {
 		code, message = no.http, no.status().Proto()
 		if form != typeProto {
-			form = typeJSON // for whoever asks with curl
+			form = typeJSON // readable for a person with curl
 		}
-		if no.kind != full { // what of the request was not read stays unread
+		if no.kind != full { // the rest of the body stays unread
 			w.Header().Set("Connection", "close")
 		}
 		if after := no.retryAfter(); after != "" {
@@ -53,16 +53,16 @@ func (r *Receiver) serveRequest(w http.ResponseWriter, req *http.Request) {
 	}
 	raw, err := encode(message)
 	if err != nil {
-		r.opts.Log.Error("cannot encode an answer", "error", err.Error())
+		r.opts.Log.Error("cannot encode the response to an OTLP request", "error", err.Error())
 		code, raw = http.StatusInternalServerError, nil
 	}
 	w.Header().Set("Content-Type", form)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write(raw) // who is gone shows nowhere else either
+	_, _ = w.Write(raw) // a failed write has no other effect
 }
 
-// posted takes a request.
+// posted checks and reads one request.
 func (r *Receiver) posted(
 	w http.ResponseWriter,
 	req *http.Request,
@@ -79,7 +79,7 @@ func (r *Receiver) posted(
 	return r.read(w, req, how, func(in io.Reader) (io.Reader, bool, error) { return in, packed, nil })
 }
 
-// accepts refuses what is no export of spans, before anything of it is read.
+// accepts refuses a request that exports no spans, before its body is read.
 func (r *Receiver) accepts(req *http.Request) *refusal {
 	const no = codes.InvalidArgument
 	switch encoding := strings.ToLower(req.Header.Get("Content-Encoding")); {
@@ -90,7 +90,7 @@ func (r *Receiver) accepts(req *http.Request) *refusal {
 			foreign,
 			codes.NotFound,
 			http.StatusNotFound,
-			"there is nothing here: spans are posted to "+r.opts.Path,
+			"unknown path: post spans to "+r.opts.Path,
 		)
 	case req.Method != http.MethodPost:
 		return refuse(
@@ -112,12 +112,14 @@ func (r *Receiver) accepts(req *http.Request) *refusal {
 			fmt.Sprintf("content encoding %.80q: compress with gzip or not at all", encoding),
 		)
 	case req.ContentLength > int64(r.opts.MaxBytes):
-		return refuseError(fmt.Errorf("%w: it has %d bytes of %d", errTooLarge, req.ContentLength, r.opts.MaxBytes))
+		return refuseError(
+			fmt.Errorf("%w: it has %d bytes, the limit is %d", errTooLarge, req.ContentLength, r.opts.MaxBytes),
+		)
 	}
 	return nil
 }
 
-// typeOf is the encoding of a request; empty if it is none of OTLP's.
+// typeOf returns the encoding of a request; "" if OTLP has no such encoding.
 func typeOf(req *http.Request) string {
 	name, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil || name != typeProto && name != typeJSON {

@@ -71,7 +71,7 @@ func TestHTTP(t *testing.T) {
 			accepted: 3,
 		},
 		"identity": {
-			reason:   "says that it is not compressed",
+			reason:   "identity means no compression",
 			header:   map[string]string{"Content-Type": typeProto, "Content-Encoding": "identity"},
 			body:     wire,
 			status:   200,
@@ -83,14 +83,14 @@ func TestHTTP(t *testing.T) {
 			status: 200,
 		},
 		"partial": {
-			reason:   "the sender is told",
+			reason:   "the response counts the rejected span",
 			header:   map[string]string{"Content-Type": typeProto},
 			body:     partly,
 			status:   200,
 			rejected: 1,
 		},
 		"partial, json": {
-			reason: "the sender is told in JSON", header: map[string]string{"Content-Type": typeJSON},
+			reason: "the response counts it in JSON", header: map[string]string{"Content-Type": typeJSON},
 			body: []byte(jsonSpan(`"spanId":""`)), status: 200, rejected: 1,
 		},
 		"full": {
@@ -145,7 +145,7 @@ func TestHTTP(t *testing.T) {
 			counts: "malformed",
 		},
 		"not gzip": {
-			reason: "it says it is",
+			reason: "the body is not gzip, but the header says so",
 			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"},
 			body:   wire,
 			status: 400,
@@ -153,7 +153,7 @@ func TestHTTP(t *testing.T) {
 			counts: "malformed",
 		},
 		"cut gzip": {
-			reason: "its end is lost",
+			reason: "the end of the body is missing",
 			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "gzip"},
 			body:   zipped(t, wire)[:40],
 			status: 400,
@@ -161,7 +161,7 @@ func TestHTTP(t *testing.T) {
 			counts: "malformed",
 		},
 		"wrong encoding": {
-			reason: "one type said, the other sent",
+			reason: "the header says JSON, the body is protobuf",
 			header: map[string]string{"Content-Type": typeJSON},
 			body:   wire,
 			status: 400,
@@ -169,7 +169,7 @@ func TestHTTP(t *testing.T) {
 			counts: "malformed",
 		},
 		"deflate": {
-			reason: "gzip is what OTLP asks for",
+			reason: "OTLP requires only gzip",
 			header: map[string]string{"Content-Type": typeProto, "Content-Encoding": "deflate"},
 			body:   wire,
 			status: 415,
@@ -177,7 +177,7 @@ func TestHTTP(t *testing.T) {
 			counts: "foreign",
 		},
 		"no type": {
-			reason: "a form of a web page",
+			reason: "a form of a web page has no such type",
 			body:   wire,
 			status: 415,
 			code:   codes.InvalidArgument,
@@ -200,14 +200,14 @@ func TestHTTP(t *testing.T) {
 			counts: "foreign",
 		},
 		"OPTIONS": {
-			reason: "a web page that asks whether it may",
+			reason: "a preflight request of a web page",
 			method: http.MethodOptions,
 			status: 405,
 			code:   codes.Unimplemented,
 			counts: "foreign",
 		},
 		"web page": {
-			reason: "a page that had its name lead to loopback",
+			reason: "DNS rebinding: a web page's name resolves to loopback",
 			header: map[string]string{"Content-Type": typeProto, "Origin": "http://evil.example"},
 			body:   wire,
 			status: 403,
@@ -284,7 +284,7 @@ func TestHTTP(t *testing.T) {
 				wantType = typeProto
 			}
 			if got := resp.Header.Get("Content-Type"); got != wantType {
-				t.Errorf("the answer is %s, want %s", got, wantType)
+				t.Errorf("the content type of the response is %s, want %s", got, wantType)
 			}
 			if k, v, _ := strings.Cut(tc.answer, "="); k != "" && resp.Header.Get(k) != v {
 				t.Errorf("header %s is %q, want %q", k, resp.Header.Get(k), v)
@@ -325,8 +325,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// zeros is a body of so many zeros, of which the reader counts what is taken. Who
-// reads it may go on after the answer.
+// zeros is a body of zeros; left is the number of unread ones. Its reader may still run after the
+// response, so left is atomic.
 type zeros struct{ left atomic.Int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -339,25 +339,24 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestHugeBody: a body that does not say its size is read up to the limit and
-// no further, and the receiver goes on.
+// TestHugeBody: a body of unknown size is read only up to the limit, and the receiver goes on.
 func TestHugeBody(t *testing.T) {
 	r, _ := started(t, Options{})
 	const size = 100 << 20
 	body := new(zeros)
 	body.left.Store(size)
 	resp, err := client(t).Post("http://"+r.HTTPAddr().String()+DefaultPath, typeProto, struct{ io.Reader }{body})
-	if err == nil { // else the connection was closed before all was written
+	if err == nil { // else the connection was closed before the body was written
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("got %s", resp.Status)
 		}
 	}
-	if taken := size - body.left.Load(); taken > size/2 { // the limit, and what the sockets hold
-		t.Errorf("%d bytes were taken", taken)
+	if taken := size - body.left.Load(); taken > size/2 { // the limit and the socket buffers
+		t.Errorf("%d bytes were read, want at most half of %d", taken, size)
 	}
 	if got := r.Stats().Refused["large"]; got != 1 {
-		t.Errorf("%d were too large", got)
+		t.Errorf("%d requests were counted as too large, want 1", got)
 	}
 	wire, _ := sample(t, 1)
 	resp, err = client(t).Post("http://"+r.HTTPAddr().String()+DefaultPath, typeProto, bytes.NewReader(wire))
@@ -367,7 +366,7 @@ func TestHugeBody(t *testing.T) {
 	resp.Body.Close()
 }
 
-// TestSlowBody: who sends a byte and no more is cut off, and holds no turn.
+// TestSlowBody: a request that stalls after one byte times out and holds no turn.
 func TestSlowBody(t *testing.T) {
 	r, _ := started(t, Options{MaxRequests: 1, Timeout: 200 * time.Millisecond})
 	conn, err := net.Dial("tcp", r.HTTPAddr().String())
@@ -386,11 +385,11 @@ func TestSlowBody(t *testing.T) {
 		t.Fatalf("got %v, %v", answer, err)
 	}
 	if got := r.Stats().Refused["slow"]; got != 1 {
-		t.Errorf("%d were slow", got)
+		t.Errorf("%d requests were counted as slow, want 1", got)
 	}
 	wire, _ := sample(t, 1)
 	next := client(t)
-	for r.Stats().Accepted == 0 && t.Context().Err() == nil { // the machine may be slow, too
+	for r.Stats().Accepted == 0 && t.Context().Err() == nil { // on a slow machine these may also time out
 		resp, err := next.Post("http://"+r.HTTPAddr().String()+DefaultPath, typeProto, bytes.NewReader(wire))
 		if err != nil {
 			t.Fatal(err)
@@ -400,10 +399,10 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestSlowHeader: a client that never ends its header is cut off.
+// TestSlowHeader: the connection of a client that never ends its header is closed.
 func TestSlowHeader(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes as long as a header may")
+		t.Skip("it waits for the header timeout")
 	}
 	t.Parallel()
 	r, _ := started(t, Options{})
@@ -413,10 +412,10 @@ func TestSlowHeader(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nX-", DefaultPath)
-	if _, err := io.ReadAll(conn); err != nil { // it ends
+	if _, err := io.ReadAll(conn); err != nil { // returns when the server closes the connection
 		t.Fatal(err)
 	}
 	if r.Stats().Active != 0 {
-		t.Error("it has a turn")
+		t.Error("the request holds a turn")
 	}
 }

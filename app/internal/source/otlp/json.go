@@ -10,16 +10,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// jsonShare divides Options.MaxBytes for a request in JSON. The decoder makes
-// an object of each value before any other bound applies: one byte of JSON takes
-// up to 90 bytes of memory.
+// jsonShare divides Options.MaxBytes for a request in JSON. The decoder makes an object of each
+// value before any other bound applies: one byte of JSON takes up to 90 bytes of memory.
 const jsonShare = 4
 
-// takeJSON reads a request in JSON. Only one is decoded at a time, which bounds
-// the memory of all.
+// takeJSON decodes a request in JSON. Only one is decoded at a time, which bounds the total memory.
 func (r *Receiver) takeJSON(b *batch, body []byte) error {
 	if limit := r.opts.MaxBytes / jsonShare; len(body) > limit {
-		return fmt.Errorf("%w: it has %d bytes of %d in JSON (%d in protobuf)",
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d in JSON (%d in protobuf)",
 			errTooLarge, len(body), limit, r.opts.MaxBytes)
 	}
 	r.json.Lock()
@@ -27,12 +25,11 @@ func (r *Receiver) takeJSON(b *batch, body []byte) error {
 	return b.readJSON(body)
 }
 
-// readJSON reads an ExportTraceServiceRequest in JSON, by way of protobuf, so
-// that the same bounds apply. The request is refused as a whole if a value has
-// the wrong type or an ID is not hex.
+// readJSON decodes an ExportTraceServiceRequest in JSON by way of protobuf, so the same bounds
+// apply. The whole request is refused if a value has the wrong type or an ID is not hex.
 func (b *batch) readJSON(body []byte) error {
 	var document json.RawMessage
-	if err := json.Unmarshal(body, &document); err != nil { // the decoder below ignores what follows the request
+	if err := json.Unmarshal(body, &document); err != nil { // the decoder below ignores bytes after the request
 		return fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	request := ptraceotlp.NewExportRequest()

@@ -14,10 +14,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// jsonSpan is a request of one span that is as it should be but for members that
-// come again, of which the last counts.
+// jsonSpan returns a request of one valid span with members added. Members may repeat; the last one
+// wins.
 func jsonSpan(members string) string {
-	return `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174",` +
+	return `{"resourceSpans":[{"scopeSpans":[{"spans":[{` +
+		`"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174",` +
 		`"startTimeUnixNano":"1772366400000000000","endTimeUnixNano":"1772366400000000001",` + members + `}]}]}]}`
 }
 
@@ -32,8 +33,7 @@ func TestJSON(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		body   string
-		// want is what get makes of the first span; malformed is what the error
-		// says instead.
+		// want is the result of get for the first span. malformed is part of the error instead.
 		get       func(*span.Span) string
 		want      string
 		malformed string
@@ -45,12 +45,12 @@ func TestJSON(t *testing.T) {
 			want:   "5b8efff798038103d269b633813fc60c",
 		},
 		"base64 ID": {
-			reason:    "protobuf's JSON has base64, OTLP's has not",
+			reason:    "protobuf's JSON mapping uses base64, OTLP's does not",
 			body:      jsonSpan(`"traceId":"W47/95gDgQPSabYzgT/GDA=="`),
 			malformed: "length mismatch",
 		},
 		"long ID": {
-			reason: "as too short a one", body: jsonSpan(`"spanId":"` + strings.Repeat("ab", 40) + `"`),
+			reason: "an ID has a fixed length", body: jsonSpan(`"spanId":"` + strings.Repeat("ab", 40) + `"`),
 			malformed: "length mismatch",
 		},
 		"odd ID": {
@@ -59,7 +59,7 @@ func TestJSON(t *testing.T) {
 			malformed: "length mismatch",
 		},
 		"empty parent": {
-			reason: "many write it so",
+			reason: "many senders write it so",
 			body:   jsonSpan(`"parentSpanId":""`),
 			get:    func(s *span.Span) string { return s.Parent.String() },
 			want:   "0000000000000000",
@@ -77,7 +77,7 @@ func TestJSON(t *testing.T) {
 			want:   "clientEOF",
 		},
 		"unknown enums": {
-			reason: "are as if they were not there", body: jsonSpan(`"kind":99,"status":{"code":9}`),
+			reason: "unknown values become unspecified", body: jsonSpan(`"kind":99,"status":{"code":9}`),
 			get: func(s *span.Span) string { return s.Origin.Kind.String() }, want: trace.SpanKindUnspecified.String(),
 		},
 		"unknown fields": {
@@ -87,7 +87,7 @@ func TestJSON(t *testing.T) {
 			want:   "n",
 		},
 		"nulls": {
-			reason: "null is the default, wherever it stands",
+			reason: "null means the default everywhere",
 			body: jsonSpan(
 				`"name":null,"attributes":[{"key":"k","value":null}],"events":null,"links":[null],"status":null`,
 			),
@@ -95,14 +95,16 @@ func TestJSON(t *testing.T) {
 			want: "k",
 		},
 		"escapes": {
-			reason: "names of members, too", body: jsonSpan(`"n\u0061me":"\ud83d\ude00\n\"\/"`),
+			reason: "names of members may have escapes too", body: jsonSpan(`"n\u0061me":"\ud83d\ude00\n\"\/"`),
 			get: func(s *span.Span) string { return s.Name }, want: "😀\n\"/",
 		},
 		"resource last": {
 			reason: "members of an object have no order",
-			body: `{"resourceSpans":[{"scopeSpans":[{"spans":[{"endTimeUnixNano":"1772366400000000001","startTimeUnixNano":"1772366400000000000",` +
-				`"spanId":"eee19b7ec3c1b174","traceId":"5b8efff798038103d269b633813fc60c"}],"scope":{"version":"2","name":"lib"}}],` +
-				`"schemaUrl":"u","resource":{"attributes":[{"value":{"stringValue":"kubelet"},"key":"service.name"}]}}]}`,
+			body: `{"resourceSpans":[{"scopeSpans":[{"spans":[{` +
+				`"endTimeUnixNano":"1772366400000000001","startTimeUnixNano":"1772366400000000000",` +
+				`"spanId":"eee19b7ec3c1b174","traceId":"5b8efff798038103d269b633813fc60c"}],` +
+				`"scope":{"version":"2","name":"lib"}}],"schemaUrl":"u",` +
+				`"resource":{"attributes":[{"value":{"stringValue":"kubelet"},"key":"service.name"}]}}]}`,
 			get: func(s *span.Span) string {
 				return s.Service + s.Origin.Scope.Name + s.Origin.Scope.Version + s.Origin.Resource.SchemaURL + str(
 					s.Origin.Resource.Attributes...)
@@ -112,16 +114,20 @@ func TestJSON(t *testing.T) {
 		"values": {
 			reason: "each of the types, as string and as number",
 			body: jsonSpan(
-				`"attributes":[{"key":"a","value":{"intValue":"-5"}},{"key":"b","value":{"intValue":7}},{"key":"c","value":{"doubleValue":"NaN"}},` +
-					`{"key":"d","value":{"doubleValue":1}},{"key":"e","value":{"boolValue":false}},{"key":"f","value":{"bytesValue":"+/8="}},` +
-					`{"key":"g","value":{"bytesValue":""}},{"key":"h","value":{"arrayValue":{"values":[{"intValue":1},{"intValue":"2"}]}}},{"key":"i","value":{}}]`,
+				`"attributes":[{"key":"a","value":{"intValue":"-5"}},{"key":"b","value":{"intValue":7}},` +
+					`{"key":"c","value":{"doubleValue":"NaN"}},{"key":"d","value":{"doubleValue":1}},` +
+					`{"key":"e","value":{"boolValue":false}},{"key":"f","value":{"bytesValue":"+/8="}},` +
+					`{"key":"g","value":{"bytesValue":""}},` +
+					`{"key":"h","value":{"arrayValue":{"values":[{"intValue":1},{"intValue":"2"}]}}},` +
+					`{"key":"i","value":{}}]`,
 			),
-			get:  func(s *span.Span) string { return str(s.Attributes...) },
-			want: "INT64 -5;INT64 7;FLOAT64 NaN;FLOAT64 1;BOOL false;BYTESLICE +/8=;BYTESLICE ;INT64SLICE [1,2];EMPTY ;",
+			get: func(s *span.Span) string { return str(s.Attributes...) },
+			want: "INT64 -5;INT64 7;FLOAT64 NaN;FLOAT64 1;BOOL false;BYTESLICE +/8=;BYTESLICE ;" +
+				"INT64SLICE [1,2];EMPTY ;",
 		},
-		"empty":   {reason: "a request of nothing is one", body: `{}`, want: "none"},
+		"empty":   {reason: "an empty request is valid", body: `{}`, want: "none"},
 		"space":   {reason: "JSON may be indented", body: " {\n\t\"resourceSpans\" : [ ] }\n", want: "none"},
-		"nothing": {reason: "no bytes are no JSON", body: ``, malformed: "unexpected end of JSON input"},
+		"nothing": {reason: "an empty body is not JSON", body: ``, malformed: "unexpected end of JSON input"},
 		"cut off": {
 			reason:    "a lost tail",
 			body:      jsonSpan(`"name":"n"`)[:200],
@@ -130,11 +136,15 @@ func TestJSON(t *testing.T) {
 		"two":  {reason: "one request is one document", body: `{}{}`, malformed: "after top-level value"},
 		"list": {reason: "the request is an object", body: `[]`, malformed: "expect {"},
 		"object for list": {
-			reason:    "nobody knows what it means",
+			reason:    "the value has the wrong type",
 			body:      `{"resourceSpans":{}}`,
 			malformed: "expect [",
 		},
-		"number for string": {reason: "nobody knows what it means", body: jsonSpan(`"name":1`), malformed: `expects "`},
+		"number for string": {
+			reason:    "the value has the wrong type",
+			body:      jsonSpan(`"name":1`),
+			malformed: `expects "`,
+		},
 		"fraction": {
 			reason:    "there is no half a nanosecond",
 			body:      jsonSpan(`"startTimeUnixNano":"1.5"`),
@@ -146,17 +156,17 @@ func TestJSON(t *testing.T) {
 			malformed: "readUint64",
 		},
 		"too large": {
-			reason:    "it is no 64-bit number",
+			reason:    "the number does not fit in int64",
 			body:      jsonSpan(`"attributes":[{"value":{"intValue":"9223372036854775808"}}]`),
 			malformed: "out of range",
 		},
 		"not base64": {
-			reason:    "nobody knows what it means",
+			reason:    "the value has the wrong type",
 			body:      jsonSpan(`"attributes":[{"value":{"bytesValue":"!"}}]`),
 			malformed: "illegal base64",
 		},
 		"deep": {
-			reason:    "who reads it may recurse",
+			reason:    "the decoder may recurse",
 			body:      strings.Repeat(`{"a":`, 20_000),
 			malformed: "depth",
 		},

@@ -24,18 +24,18 @@ import (
 func TestMain(m *testing.M) {
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
-			os.Unsetenv(name) // exporters read it
+			os.Unsetenv(name) // exporters would use it
 		}
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// epoch is when the samples happen.
+// epoch is the time of the samples.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// basket is a Sink that keeps what it is given.
+// basket is a Sink that collects its spans.
 type basket struct {
-	// refuse is how many times it says that it is full first.
+	// refuse is the number of calls that fail first.
 	mu     sync.Mutex
 	refuse int
 	calls  int
@@ -43,7 +43,7 @@ type basket struct {
 	twice  int
 }
 
-var errFull = errors.New("full: tell nobody")
+var errFull = errors.New("full: internal")
 
 func (b *basket) Accept(_ context.Context, spans []*span.Span) error {
 	b.mu.Lock()
@@ -65,14 +65,14 @@ func (b *basket) Accept(_ context.Context, spans []*span.Span) error {
 	return nil
 }
 
-// has is how many different spans came, and how many again.
+// has returns the number of distinct spans, and of repeated ones.
 func (b *basket) has() (spans, twice int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.spans), b.twice
 }
 
-// one is the span of that name; nil if there is none.
+// one returns the span with that name; nil if there is none.
 func (b *basket) one(name string) *span.Span {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,8 +84,8 @@ func (b *basket) one(name string) *span.Span {
 	return nil
 }
 
-// started runs a Receiver on free ports of loopback, unless o says otherwise,
-// until the test ends or the function is called.
+// started runs a Receiver until the test ends or stop is called. By default it listens on free
+// ports of loopback.
 func started(t *testing.T, o Options) (r *Receiver, stop func()) {
 	t.Helper()
 	if o.Sink == nil {
@@ -111,7 +111,7 @@ func started(t *testing.T, o Options) (r *Receiver, stop func()) {
 	return r, stop
 }
 
-// sample is a request of n spans, in protobuf and in JSON.
+// sample returns a request of n spans in protobuf and in JSON.
 func sample(t testing.TB, n int) (wire, text []byte) {
 	t.Helper()
 	return encoded(t, requests(n))
@@ -143,7 +143,7 @@ func zipped(t testing.TB, raw []byte) []byte {
 	return out.Bytes()
 }
 
-// client is of HTTP, and ends with the test.
+// client returns an HTTP client whose connections close with the test.
 func client(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{}

@@ -26,62 +26,62 @@ const (
 	DefaultRetryAfter     = 2 * time.Second
 )
 
-// What the endpoints are for, in errors and in the log.
+// Names of the endpoints in errors and in the log.
 const (
 	nameGRPC = "OTLP over gRPC"
 	nameHTTP = "OTLP over HTTP"
 )
 
-// The most that Options take.
+// Upper limits of Options.
 const (
 	maxMaxBytes   = 256 << 20
 	maxTimeout    = 10 * time.Minute
 	maxRetryAfter = time.Hour
 )
 
-// Options say where a Receiver listens, how much it takes, and who gets it.
-// Sink is required, and an address of GRPC or HTTP; all else has defaults.
+// Options configures a Receiver. Sink is required, and the address of GRPC or HTTP. The other
+// fields have defaults.
 type Options struct {
-	// Sink takes the spans.
+	// Sink receives the spans.
 	Sink Sink
 
-	// GRPC and HTTP are where OTLP is received over each.
+	// GRPC and HTTP are the endpoints of the two transports.
 	GRPC, HTTP listen.Endpoint
-	// Path is the HTTP path that spans are posted to; empty for DefaultPath.
+	// Path is the HTTP path for spans; empty means DefaultPath.
 	Path string
 
-	// MaxBytes bounds a request, as sent and decompressed; 0 for the default.
-	// Decoded it may take four times as much.
+	// MaxBytes limits a request in bytes, as sent and as decompressed; 0 means the default. The
+	// decoded request may take four times as much.
 	MaxBytes int
-	// MaxRequests bounds the requests at a time, over gRPC and HTTP together;
-	// further ones wait for a while, the most of their bodies unread. 0 for the default.
+	// MaxRequests limits the concurrent requests over gRPC and HTTP together; 0 means the default.
+	// Further requests wait for a while, with most of their bodies unread.
 	MaxRequests int
-	// MaxConnections bounds the connections of each endpoint; further ones
-	// wait. 0 for the default.
+	// MaxConnections limits the connections of each endpoint; further ones wait. 0 means the
+	// default.
 	MaxConnections int
-	// Timeout is how long a request may take: to wait, to come in, to be
-	// accepted. 0 for the default.
+	// Timeout limits the time for a request to wait, arrive and be accepted; 0 means the default.
 	Timeout time.Duration
-	// RetryAfter is when a sender is asked to come again that was refused for
-	// lack of room; HTTP can only say whole seconds. 0 for the default.
+	// RetryAfter is the retry delay in the response to a request refused for lack of room. HTTP
+	// rounds it up to whole seconds. 0 means the default.
 	RetryAfter time.Duration
 
-	// Clock tells what times of spans are absurd; nil is time.Now.
+	// Clock returns the current time, for the check of span times; nil means time.Now.
 	Clock func() time.Time
-	// Log is told of failures, certificates that cannot be read, and panics; nil is silent.
+	// Log receives failures, unreadable certificates, and panics; nil means no log.
 	Log *slog.Logger
 }
 
-// Validate says what is wrong with Options, naming the field, or returns nil.
-// Whether files can be read and addresses are free, New finds out.
+// Validate returns an error that names the wrong field, or nil. It does not check files or
+// addresses; New does.
 func (o *Options) Validate() error {
 	switch {
 	case o.Sink == nil:
-		return errors.New("cannot receive OTLP: nobody takes the spans; Sink is nil")
+		return errors.New("cannot receive OTLP: Sink is nil")
 	case o.GRPC.Address == "" && o.HTTP.Address == "":
 		return errors.New("cannot receive OTLP: neither GRPC nor HTTP has an address")
 	case o.Path != "" && (o.Path[0] != '/' || path.Clean(o.Path) != o.Path || strings.ContainsAny(o.Path, "{} ?#%")):
-		return fmt.Errorf("cannot receive OTLP at Path %.80q: a path begins with a slash, and is plain", o.Path)
+		return fmt.Errorf("cannot receive OTLP at Path %.80q: "+
+			"a path begins with a slash, is clean, and has none of {, }, space, ?, # and %%", o.Path)
 	case o.MaxBytes < 0 || o.MaxBytes > maxMaxBytes:
 		return fmt.Errorf(
 			"cannot receive OTLP with MaxBytes %d: 1 to %d, or 0 for %d",
@@ -116,7 +116,7 @@ func (o *Options) Validate() error {
 	return o.HTTP.Validate(nameHTTP)
 }
 
-// orDefaults returns o with the defaults of what is not set.
+// orDefaults returns o with defaults for its unset fields.
 func (o Options) orDefaults() Options {
 	set(&o.Path, DefaultPath)
 	set(&o.MaxBytes, DefaultMaxBytes)

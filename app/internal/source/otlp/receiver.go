@@ -12,27 +12,27 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
-// grace is how long requests under way may take when all is to end.
+// grace limits the time for requests in progress to finish during shutdown.
 const grace = 5 * time.Second
 
 // Receiver receives OTLP. It is safe for concurrent use.
 type Receiver struct {
 	opts Options
-	// turns has a token for each request under way.
+	// turns has one element for each request in progress.
 	turns    chan struct{}
 	counters counters
-	// json is held while a request in JSON is decoded.
+	// json is held during the decoding of a request in JSON.
 	json sync.Mutex
 
-	// grpc and http are nil for nowhere.
+	// grpc and http are nil for an endpoint without an address.
 	grpc, http net.Listener
-	// grpcToken and httpToken are nil where everybody may send.
+	// grpcToken and httpToken are nil if the endpoint requires no token.
 	grpcToken, httpToken *listen.Token
 }
 
-// New returns a Receiver that listens already, so that others can connect, and
-// serves as soon as Run is called. An error names what is wrong with o, or the
-// address or the file that cannot be used. Who does not call Run calls Close.
+// New returns a Receiver that already listens, so clients can connect. It serves once Run is
+// called. An error names the invalid field, address or file. A caller that does not call Run must
+// call Close.
 func New(ctx context.Context, o Options) (*Receiver, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func New(ctx context.Context, o Options) (*Receiver, error) {
 		return nil, err
 	}
 	if r.http, err = open(ctx, o, o.HTTP, nameHTTP, "h2", "http/1.1"); err != nil {
-		_ = r.Close() // nobody has connected
+		_ = r.Close() // no client has connected yet
 		return nil, err
 	}
 	return r, nil
@@ -64,10 +64,10 @@ func open(ctx context.Context, o Options, e listen.Endpoint, name string, protoc
 	return e.Listen(ctx, listen.Purpose{Name: name, MaxConnections: o.MaxConnections, Protocols: protocols, Log: o.Log})
 }
 
-// GRPCAddr and HTTPAddr are where the Receiver listens; nil for nowhere.
+// GRPCAddr returns the address of the gRPC listener; nil if there is none.
 func (r *Receiver) GRPCAddr() net.Addr { return addressOf(r.grpc) }
 
-// HTTPAddr is as GRPCAddr.
+// HTTPAddr returns the address of the HTTP listener; nil if there is none.
 func (r *Receiver) HTTPAddr() net.Addr { return addressOf(r.http) }
 
 func addressOf(ln net.Listener) net.Addr {
@@ -77,10 +77,9 @@ func addressOf(ln net.Listener) net.Addr {
 	return ln.Addr()
 }
 
-// Run serves until ctx ends. Then it accepts nothing more, gives requests under
-// way a few seconds to finish, ends what is left, and returns nil once everything
-// that it started has ended; sooner, with an error, if a listener fails. It is
-// called once.
+// Run serves until ctx ends. It then accepts nothing more, gives the requests in progress a few
+// seconds to finish, aborts the rest, and returns nil after all its goroutines have ended. If a
+// listener fails, it returns early with an error. It may be called once.
 func (r *Receiver) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,12 +97,12 @@ func (r *Receiver) Run(ctx context.Context) error {
 	var err error
 	for range running {
 		err = errors.Join(err, <-ended)
-		cancel() // the first that fails ends the other
+		cancel() // the failure of one ends the other
 	}
 	return err
 }
 
-// Close stops listening. It is for a Receiver that does not Run.
+// Close stops listening. It is only for a Receiver whose Run is never called.
 func (r *Receiver) Close() error {
 	var err error
 	for _, ln := range []net.Listener{r.grpc, r.http} {

@@ -48,12 +48,12 @@ func TestValidate(t *testing.T) {
 			opts:   Options{Sink: sink, HTTP: listen.Endpoint{Address: "localhost:0"}},
 		},
 		"gRPC is open": {
-			reason: "nobody opens it by mistake",
+			reason: "plaintext off loopback must be explicit",
 			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "0.0.0.0:4317"}},
 			err:    "cannot listen for OTLP over gRPC on \"0.0.0.0:4317\" without TLS: it is not loopback",
 		},
 		"HTTP is open": {
-			reason: "nor this",
+			reason: "plaintext off loopback must be explicit",
 			opts:   Options{Sink: sink, HTTP: listen.Endpoint{Address: ":4318"}},
 			err:    "cannot listen for OTLP over HTTP on \":4318\" without TLS",
 		},
@@ -101,7 +101,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestAddressInUse is one clear error, and leaves the other address free.
+// TestAddressInUse: the error is one clear line, and the other address is released.
 func TestAddressInUse(t *testing.T) {
 	first, _ := started(t, Options{})
 	_, err := New(
@@ -127,7 +127,7 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// TestOneOnly: an endpoint without an address is not there.
+// TestOneOnly: an endpoint without an address is not served.
 func TestOneOnly(t *testing.T) {
 	r, _ := started(t, Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0"}})
 	if r.GRPCAddr() != nil || r.HTTPAddr() == nil {
@@ -142,7 +142,7 @@ func TestOneOnly(t *testing.T) {
 	}
 }
 
-// gate is a Sink that tells when it was called, and waits until it is opened.
+// gate is a Sink that signals each call and then waits until it is opened.
 type gate struct {
 	basket
 	called, open chan struct{}
@@ -160,7 +160,7 @@ func (g *gate) Accept(ctx context.Context, spans []*span.Span) error {
 	}
 }
 
-// TestShutdown: requests under way are finished, and answered.
+// TestShutdown: requests in progress finish and get a response.
 func TestShutdown(t *testing.T) {
 	sink := newGate()
 	r, stop := started(t, Options{Sink: sink})
@@ -181,31 +181,30 @@ func TestShutdown(t *testing.T) {
 	<-sink.called
 	<-sink.called
 	if got := r.Stats().Active; got != 2 {
-		t.Errorf("%d requests are under way", got)
+		t.Errorf("%d requests are in progress, want 2", got)
 	}
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
 	if resp, err := httpClient.Get("http://" + r.HTTPAddr().String()); err == nil {
-		resp.Body.Close() // it may have been accepted before; what counts is below
+		resp.Body.Close() // the connection may have been accepted before; the check is below
 	}
 	close(sink.open)
 	for range 2 {
 		if err := <-answers; err != nil {
-			t.Errorf("a request under way: %v", err)
+			t.Errorf("a request in progress failed: %v", err)
 		}
 	}
 	<-stopped
 	if spans, _ := sink.has(); spans != 3 {
-		t.Errorf("%d spans were taken, want 3", spans)
+		t.Errorf("%d spans were accepted, want 3", spans)
 	}
 	if resp, err := client(t).Get("http://" + r.HTTPAddr().String()); err == nil {
 		resp.Body.Close()
-		t.Error("it still listens")
+		t.Error("the receiver still listens")
 	}
 }
 
-// TestBusy: requests wait for their turn, and are asked to come again if it does
-// not come.
+// TestBusy: requests wait for their turn. After that they are refused with a retry delay.
 func TestBusy(t *testing.T) {
 	sink := newGate()
 	r, _ := started(t, Options{Sink: sink, MaxRequests: 1, Timeout: time.Second})
@@ -224,12 +223,12 @@ func TestBusy(t *testing.T) {
 		t.Errorf("got %+v", no)
 	}
 	close(sink.open)
-	if err := <-first; err != nil && status.Code(err) != codes.Unavailable { // it may have run out of time
-		t.Errorf("the first: %v", err)
+	if err := <-first; err != nil && status.Code(err) != codes.Unavailable { // it may have timed out
+		t.Errorf("the first request failed: %v", err)
 	}
 	done, no := r.turn(t.Context())
 	if no != nil {
-		t.Fatalf("after it: %v", no)
+		t.Fatalf("no turn after the first request: %v", no)
 	}
 	done()
 }
@@ -237,11 +236,11 @@ func TestBusy(t *testing.T) {
 func mustRefuse(t *testing.T, r *Receiver) *refusal {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // it waits no longer
+	cancel() // turn must not wait
 	done, no := r.turn(ctx)
 	if no == nil {
 		done()
-		t.Fatal("there was a turn left")
+		t.Fatal("turn succeeded, want a refusal")
 	}
 	return no
 }

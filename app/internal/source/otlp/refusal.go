@@ -18,30 +18,31 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// What reading a request may come to.
+// Errors from reading or decoding a request.
 var (
 	errMalformed = errors.New("the request is not OTLP")
 	errTooLarge  = errors.New("the request is too large")
 	errTooMuch   = errors.New("the spans of the request take too much memory")
-	errTooSlow   = errors.New("the request took too long to come in")
+	errTooSlow   = errors.New("the request took too long to arrive")
 )
 
-// kind is why a request is refused.
+// kind is the reason of a refused request.
 type kind int
 
 const (
-	// full: the sink takes nothing now. busy: too many requests at a time.
+	// full: the sink has no room. busy: there are too many concurrent requests.
 	full kind = iota
 	busy
-	// slow: the body did not come in time. large, malformed: what it is.
+	// slow: the body did not arrive in time. large, malformed: the request is too large or not
+	// valid.
 	slow
 	large
 	malformed
-	// foreign: it is no request of OTLP's at all, by method, path or type.
+	// foreign: the method, path or content type is not OTLP's.
 	foreign
-	// unauthenticated: it does not carry the token.
+	// unauthenticated: the request lacks the token.
 	unauthenticated
-	// broken: a bug.
+	// broken: the receiver has a bug.
 	broken
 	kinds
 )
@@ -49,25 +50,25 @@ const (
 // kindNames are the keys of Stats.Refused.
 var kindNames = [kinds]string{"full", "busy", "slow", "large", "malformed", "foreign", "unauthenticated", "bug"}
 
-// refusal is a request that was not taken, as it is told to the sender. What the
-// specification lets a sender repeat is full and busy; all else it drops.
+// refusal is the error response to a refused request. The OTLP specification makes full and busy
+// retryable; senders drop the others.
 type refusal struct {
 	kind    kind
 	code    codes.Code
 	http    int
 	message string
-	// after is when to come again; 0 for never.
+	// after is the retry delay; 0 means no retry.
 	after time.Duration
 }
 
 func (r *refusal) Error() string { return r.message }
 
-// refuse makes a refusal; what stands in it of the request is bounded.
+// refuse returns a refusal. It bounds the message, which may quote the request.
 func refuse(k kind, code codes.Code, http int, message string) *refusal {
 	return &refusal{kind: k, code: code, http: http, message: strings.ToValidUTF8(object.Bound(message), "\uFFFD")}
 }
 
-// refuseError is for an error of reading or decoding a request.
+// refuseError converts an error from reading or decoding a request.
 func refuseError(err error) *refusal {
 	switch {
 	case errors.Is(err, errTooLarge), errors.Is(err, errTooMuch):
@@ -83,14 +84,13 @@ func refuseError(err error) *refusal {
 	return refuse(malformed, codes.InvalidArgument, http.StatusBadRequest, err.Error())
 }
 
-// refuseFull says that the sink is full, refuseBusy that there are too many
-// requests.
+// refuseFull is for a full sink, refuseBusy for too many concurrent requests.
 func (r *Receiver) refuseFull() *refusal {
 	out := refuse(
 		full,
 		codes.Unavailable,
 		http.StatusServiceUnavailable,
-		"there is no room for more spans at the moment: send them again",
+		"no room for more spans at the moment: send them again",
 	)
 	out.after = r.opts.RetryAfter
 	return out
@@ -101,7 +101,7 @@ func (r *Receiver) refuseBusy() *refusal {
 		busy,
 		codes.Unavailable,
 		http.StatusTooManyRequests,
-		"there are too many requests at the moment: send it again",
+		"too many requests at the moment: send it again",
 	)
 	out.after = r.opts.RetryAfter
 	return out
@@ -126,7 +126,7 @@ func refuseBug() *refusal {
 	)
 }
 
-// status is the refusal for gRPC.
+// status converts the refusal for gRPC.
 func (r *refusal) status() *status.Status {
 	s := status.New(r.code, r.message)
 	if r.after > 0 {
@@ -137,7 +137,7 @@ func (r *refusal) status() *status.Status {
 	return s
 }
 
-// retryAfter is the HTTP header of that name; empty for none.
+// retryAfter returns the Retry-After header; "" means none.
 func (r *refusal) retryAfter() string {
 	if r.after <= 0 {
 		return ""

@@ -11,20 +11,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// reserved begins the keys under which Lifeline itself says what it has found out:
-// by what evidence an edge is known, how a reconciliation ended, which span of
-// another component this was. It believes what it reads there, and so do people.
-// Nobody else may say it: from what is received such attributes are left out.
+// reserved is the prefix of the attribute keys that only Lifeline may set. They hold its
+// conclusions: the evidence for an edge, the outcome of a reconciliation, the origin of a joined
+// span. Later passes and readers trust them, so they are removed from received spans.
 const reserved = "lifeline."
 
-// kitScope is the operator kit's instrumentation scope, and begins those of its
-// parts.
+// kitScope is the operator kit's instrumentation scope, and the prefix of its parts' scopes.
 const kitScope = span.ScopeName + "/operator"
 
-// kitKeys are what the operator kit says under reserved keys. They describe its own
-// work, and nothing is concluded from them but where a link that names an object's
-// context leads, which a parent could say as well: it does no harm that
-// anybody can call a scope as the kit's is called.
+// kitKeys are the reserved keys that the operator kit may set. They describe its own work. Lifeline
+// uses only lifeline.link: it marks a link to an object's context, and a parent could state the
+// same. So a sender that copies the kit's scope name can do no harm.
 var kitKeys = map[attribute.Key]bool{
 	"lifeline.allowed":          true,
 	"lifeline.conflict":         true,
@@ -39,10 +36,10 @@ var kitKeys = map[attribute.Key]bool{
 	"lifeline.writes.dropped":   true,
 }
 
-// clean leaves out of the spans since first what their scope may not say. Lifeline's
-// own come back as they went out; nobody takes them for another component's. Those
-// that it joined and sent come back in its own trace, and would be joined, and sent,
-// once more each time: they are left out whole.
+// clean removes the attributes that scope may not set from the spans since first. Spans of
+// Lifeline's own scope stay as they are and do not count as another component's. Spans that
+// Lifeline has joined and exported are removed whole, or each return would join and export them
+// again.
 func (b *batch) clean(first int, scope string) {
 	if scope == span.ScopeName {
 		return
@@ -63,13 +60,14 @@ func (b *batch) clean(first int, scope string) {
 	}
 }
 
-// returned reports whether s was sent by Lifeline, which says of what it has joined
-// in which trace that was made.
+// returned reports whether Lifeline has exported s as a joined span. Such a span has the attribute
+// for its original trace.
 func returned(s *span.Span) bool {
 	return slices.ContainsFunc(s.Attributes, func(kv attribute.KeyValue) bool { return kv.Key == span.KeyOriginTrace })
 }
 
-// allowed returns the attributes without reserved ones, and counts those.
+// allowed returns the attributes without reserved ones. It counts the removed ones and redacts the
+// rest.
 func (b *batch) allowed(attrs []attribute.KeyValue, kit bool) []attribute.KeyValue {
 	left := slices.DeleteFunc(attrs, func(kv attribute.KeyValue) bool {
 		return strings.HasPrefix(string(kv.Key), reserved) && !(kit && kitKeys[kv.Key])

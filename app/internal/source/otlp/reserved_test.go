@@ -23,7 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
-// TestReserved: nobody speaks for Lifeline.
+// TestReserved: received spans cannot set reserved attributes.
 func TestReserved(t *testing.T) {
 	const kit = "github.com/kube-lifeline/lifeline/operator"
 	cases := map[string]struct {
@@ -33,52 +33,57 @@ func TestReserved(t *testing.T) {
 		stays  bool
 	}{
 		"evidence": {
-			"by what an edge is known is for who joins to say",
+			"Lifeline decides the evidence for an edge",
 			"otel/kubelet",
 			span.KeyEvidence,
 			false,
 		},
 		"outcome": {
-			"how a reconciliation ended is what we conclude",
+			"Lifeline concludes the outcome of a reconciliation",
 			"otel/kubelet",
 			span.KeyOutcome,
 			false,
 		},
 		"origin span": {
-			"after a restart the span would have another's ID",
+			"after a restart the span would have a forged ID",
 			"otel/kubelet",
 			span.KeyOriginSpan,
 			false,
 		},
-		"origin parent":  {"and another's parent", "otel/kubelet", span.KeyOriginParent, false},
+		"origin parent": {
+			"after a restart the span would have a forged parent", "otel/kubelet", span.KeyOriginParent,
+			false,
+		},
 		"correction":     {"a restart would move the span in time", "otel/kubelet", span.KeyCorrection, false},
-		"critical path":  {"it is computed", "otel/kubelet", span.KeyCriticalPath, false},
-		"parent sampled": {"it decides what is sent", "otel/kubelet", span.KeyParentSampled, false},
+		"critical path":  {"Lifeline computes it", "otel/kubelet", span.KeyCriticalPath, false},
+		"parent sampled": {"it decides which spans are exported", "otel/kubelet", span.KeyParentSampled, false},
 		"user": {
-			"who did something is what the API server says",
+			"the user comes from the API server",
 			"otel/kubelet",
 			span.KeyActorUser,
 			false,
 		},
-		"anything":           {"what we say tomorrow is ours as well", "otel/kubelet", "lifeline.tomorrow", false},
-		"no scope":           {"who does not say what it is may say no more", "", span.KeyEvidence, false},
-		"kit's, by another":  {"a link so marked leads to a parent", "otel/kubelet", "lifeline.link", false},
-		"kit's":              {"it means what it says", kit, "lifeline.controller", true},
-		"kit's link":         {"in link mode nothing else leads to the object", kit, "lifeline.link", true},
-		"kit's queue":        {"a part of the kit", kit + "/queue", "lifeline.queue.adds", true},
-		"not the kit's":      {"anybody can call a scope as the kit's is called", kit, span.KeyEvidence, false},
-		"not the kit's, too": {"a correction least of all", kit + "/queue", span.KeyCorrection, false},
-		"like the kit":       {"a name that only begins like it is another", kit + "s", "lifeline.controller", false},
-		"our own":            {"it is known as such, and dropped", span.ScopeName, span.KeyEvidence, true},
+		"anything":           {"future keys are reserved too", "otel/kubelet", "lifeline.tomorrow", false},
+		"no scope":           {"a sender without a scope gets no exception", "", span.KeyEvidence, false},
+		"kit's, by another":  {"a link with this mark leads to a parent", "otel/kubelet", "lifeline.link", false},
+		"kit's":              {"the kit may set its own keys", kit, "lifeline.controller", true},
+		"kit's link":         {"in link mode it is the only reference to the object", kit, "lifeline.link", true},
+		"kit's queue":        {"the scope is a part of the kit", kit + "/queue", "lifeline.queue.adds", true},
+		"not the kit's":      {"any sender can copy the kit's scope name", kit, span.KeyEvidence, false},
+		"not the kit's, too": {"a part of the kit may not set it either", kit + "/queue", span.KeyCorrection, false},
+		"like the kit":       {"a scope with a similar name is not the kit", kit + "s", "lifeline.controller", false},
+		"our own":            {"Lifeline's own spans stay as they are", span.ScopeName, span.KeyEvidence, true},
 		"audit-id": {
-			"what components say of themselves is what they are joined by",
+			"attributes of components are needed to join them",
 			"otel/apiserver",
 			"audit-id",
 			true,
 		},
-		"object":              {"what an operator works on is its own to say", "otel/operator", span.KeyKind, true},
-		"nearly the prefix":   {"another's name may be like ours", "otel/kubelet", "lifelines.evidence", true},
-		"the prefix in a map": {"nobody looks there", "otel/kubelet", "outer", true},
+		"object": {
+			"an operator may name the object that it works on", "otel/operator", span.KeyKind, true,
+		},
+		"nearly the prefix":   {"a similar key is not reserved", "otel/kubelet", "lifelines.evidence", true},
+		"the prefix in a map": {"keys inside a value are not read", "otel/kubelet", "outer", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -114,13 +119,17 @@ func TestReserved(t *testing.T) {
 			for encoding, body := range both(t, ptraceotlp.NewExportRequestFromTraces(td)) {
 				b := decoded(t, body)
 				got := b.spans[0]
-				for where, attrs := range map[string][]attribute.KeyValue{"span": got.Attributes, "event": got.Events[0].Attributes, "link": got.Links[0].Attributes} {
+				for where, attrs := range map[string][]attribute.KeyValue{
+					"span":  got.Attributes,
+					"event": got.Events[0].Attributes,
+					"link":  got.Links[0].Attributes,
+				} {
 					if diff := cmp.Diff(want, keys(attrs)); diff != "" {
 						t.Errorf("%s, %s: -want +got:\n%s", encoding, where, diff)
 					}
 				}
 				if b.cut[cutReserved] != cut {
-					t.Errorf("%s: %d are counted, want %d", encoding, b.cut[cutReserved], cut)
+					t.Errorf("%s: %d removals are counted, want %d", encoding, b.cut[cutReserved], cut)
 				}
 			}
 		})
@@ -134,7 +143,7 @@ func keys(attrs []attribute.KeyValue) (out []attribute.Key) {
 	return out
 }
 
-// TestReturned: what Lifeline has joined and sent is not joined once more.
+// TestReturned: a span that Lifeline has joined and exported is not joined again.
 func TestReturned(t *testing.T) {
 	sent := spantest.Joined()
 	joined := 0
@@ -151,7 +160,7 @@ func TestReturned(t *testing.T) {
 	}
 	b := decoded(t, raw)
 	if joined == 0 || b.cut[cutReturned] != joined {
-		t.Errorf("%d spans are known to come back, want %d", b.cut[cutReturned], joined)
+		t.Errorf("%d spans are counted as returned, want %d", b.cut[cutReturned], joined)
 	}
 	others := 0
 	for _, s := range b.spans {
@@ -160,12 +169,12 @@ func TestReturned(t *testing.T) {
 		}
 	}
 	if others != 1 || len(b.spans) != len(sent.Spans)-joined+1 {
-		t.Errorf("%d of %d spans are another component's, want one", others, len(b.spans))
+		t.Errorf("%d of %d spans belong to another component, want one", others, len(b.spans))
 	}
 }
 
-// TestReservedOfResource: who made a span does not speak for Lifeline either, and
-// a span that says nothing else has no attributes.
+// TestReservedOfResource: a resource cannot set reserved attributes either. A span with no other
+// attributes has nil attributes.
 func TestReservedOfResource(t *testing.T) {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -185,15 +194,18 @@ func TestReservedOfResource(t *testing.T) {
 			keys(got.Origin.Resource.Attributes),
 		); diff != "" ||
 			got.Service != "kubelet" {
-			t.Errorf("%s: of %q, -want +got:\n%s", encoding, got.Service, diff)
+			t.Errorf("%s: service %q, resource -want +got:\n%s", encoding, got.Service, diff)
 		}
 		if got.Attributes != nil || b.cut[cutReserved] != 2 {
-			t.Errorf("%s: %v, and %d are counted", encoding, got.Attributes, b.cut[cutReserved])
+			t.Errorf(
+				"%s: attributes %v, want none; %d removals are counted, want 2", encoding, got.Attributes,
+				b.cut[cutReserved],
+			)
 		}
 	}
 }
 
-// TestKitKeys: whatever the operator kit says comes in.
+// TestKitKeys: kitKeys has exactly the reserved keys in the operator kit's code.
 func TestKitKeys(t *testing.T) {
 	const kit = "../../../../operator"
 	said := regexp.MustCompile(`attribute\.\w+\("(lifeline\.[a-z_.]+)"`)
@@ -212,6 +224,6 @@ func TestKitKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(found, kitKeys); diff != "" {
-		t.Errorf("-what the kit says +what is let in:\n%s", diff)
+		t.Errorf("-keys in the kit +kitKeys:\n%s", diff)
 	}
 }

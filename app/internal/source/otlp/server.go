@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxStreams bounds the requests of one connection of HTTP/2, and window what
-	// each may send before it is read.
+	// maxStreams limits the requests of one HTTP/2 connection. window limits the unread bytes of
+	// each.
 	maxStreams = 8
 	window     = 64 << 10
-	// idleTimeout ends connections on which nothing is asked: who has something
-	// to send connects again. pingAfter and pingTimeout find out who has gone.
+	// idleTimeout closes unused connections; clients can reconnect. pingAfter and pingTimeout
+	// detect clients that are gone.
 	idleTimeout = 5 * time.Minute
 	pingAfter   = time.Minute
 	pingTimeout = 20 * time.Second
@@ -32,7 +32,7 @@ func (r *Receiver) serveGRPC(ctx context.Context, ln net.Listener) error {
 	return r.serve(ctx, ln, nameGRPC, second, r.serveCall)
 }
 
-// serveHTTP is as serveGRPC.
+// serveHTTP serves OTLP over HTTP, like serveGRPC.
 func (r *Receiver) serveHTTP(ctx context.Context, ln net.Listener) error {
 	return r.serve(ctx, ln, nameHTTP, nil, r.serveRequest)
 }
@@ -58,6 +58,6 @@ func (r *Receiver) serve(
 			SendPingTimeout:           pingAfter,
 			PingTimeout:               pingTimeout,
 		},
-		ErrorLog: slog.NewLogLogger(r.opts.Log.Handler(), slog.LevelDebug), // clients that do not shake hands
+		ErrorLog: slog.NewLogLogger(r.opts.Log.Handler(), slog.LevelDebug), // failed TLS handshakes
 	}.Serve(ctx, ln)
 }

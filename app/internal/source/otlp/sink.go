@@ -8,19 +8,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Sink takes what a Receiver has received.
+// Sink accepts the spans of a Receiver.
 type Sink interface {
-	// Accept takes the spans of one request, which are the Sink's from then on:
-	// each has an Origin, valid IDs, a start and an end, and bounded texts.
-	// It is called by several goroutines at a time.
+	// Accept takes ownership of the spans of one request. Each span has an Origin, valid IDs, a
+	// start and an end, and bounded texts. Calls are concurrent.
 	//
-	// An error means that none was taken, for lack of room, say: the sender is
-	// asked to send all of them again. It is not shown to the sender. Accept
-	// may wait for room, but not beyond ctx.
+	// An error means that no span was accepted, for lack of room for example. The sender gets a
+	// retryable status, without the text of the error. Accept may wait for room until ctx ends.
 	Accept(ctx context.Context, spans []*span.Span) error
 }
 
-// SinkFunc is a function that is a Sink.
+// SinkFunc is a function that implements Sink.
 type SinkFunc func(ctx context.Context, spans []*span.Span) error
 
 // Accept calls f.

@@ -14,8 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// TestSlowHoldsNoTurn: while senders that have begun a request do not end it,
-// others have their turn.
+// TestSlowHoldsNoTurn: unfinished requests do not take the turns of others.
 func TestSlowHoldsNoTurn(t *testing.T) {
 	sink := &basket{}
 	r, _ := started(t, Options{Sink: sink, MaxRequests: 1, Timeout: time.Minute})
@@ -26,11 +25,12 @@ func TestSlowHoldsNoTurn(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprintf(
 		conn,
-		"POST %s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n",
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"+
+			"Content-Type: %s\r\nContent-Length: 1000\r\n\r\n",
 		DefaultPath,
 		typeProto,
 	)
-	// It is asked for its body: so it is being read.
+	// The status 100 means that the receiver reads the body.
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("got %q, %v", line, err)
 	}
@@ -48,7 +48,7 @@ func TestSlowHoldsNoTurn(t *testing.T) {
 	for name, e := range exporters(t, r) {
 		export(t, e, name)
 		if sink.one(name) == nil {
-			t.Errorf("%s: nothing arrived", name)
+			t.Errorf("%s: no span arrived", name)
 		}
 	}
 	if got := r.Stats().Refused; got["busy"] != 0 {

@@ -4,7 +4,7 @@ package otlp
 
 import "sync/atomic"
 
-// rejection is why a span is rejected.
+// rejection is the reason of a rejected span.
 type rejection int
 
 const (
@@ -16,7 +16,7 @@ const (
 // rejectionNames are the keys of Stats.Rejected.
 var rejectionNames = [rejections]string{"id", "time"}
 
-// cutting is what is left out of a span that is taken.
+// cutting is the kind of a part that is removed from an accepted span.
 type cutting int
 
 const (
@@ -25,8 +25,8 @@ const (
 	cutLink
 	cutDeep
 	cutText
-	cutReserved // said under a key of Lifeline's own
-	cutReturned // a span that Lifeline had sent
+	cutReserved // an attribute with a reserved key
+	cutReturned // a span that Lifeline had exported
 	cutCommand  // a command or a token in a URL
 	cutMessage  // text of a message
 	cuts
@@ -45,7 +45,7 @@ var cutNames = [cuts]string{
 	"message",
 }
 
-// transport is how a request came.
+// transport is the transport and encoding of a request.
 type transport int
 
 const (
@@ -58,28 +58,30 @@ const (
 // transportNames are the keys of Stats.Requests.
 var transportNames = [transports]string{"grpc", "http/protobuf", "http/json"}
 
-// Stats says what a Receiver has received since New. It is a snapshot, and the
-// caller's. Its maps have all keys from the beginning.
+// Stats counts the requests and spans of a Receiver since New. It is a snapshot that the caller
+// owns. Its maps always have all keys.
 type Stats struct {
-	// Requests are those that were taken, and Bytes their size, decompressed.
-	Requests map[string]uint64 // "grpc", "http/protobuf", "http/json"
+	// Requests counts accepted requests: "grpc", "http/protobuf", "http/json". Bytes is their total
+	// size, decompressed.
+	Requests map[string]uint64
 	Bytes    uint64
-	// Accepted are the spans that the sink took.
+	// Accepted counts the spans that the sink accepted.
 	Accepted uint64
-	// Rejected are spans that nobody could use, by what is wrong; their sender
-	// was told.
-	Rejected map[string]uint64 // "id", "time"
-	// Refused are requests that were not taken, by reason. Those that are
-	// "full" or "busy" come again.
-	Refused map[string]uint64 // "full", "busy", "slow", "large", "malformed", "foreign", "unauthenticated", "bug"
-	// Cut is what was left out: of spans that were accepted, and spans that
-	// come back from where Lifeline sent them.
-	Cut map[string]uint64 // "attribute", "event", "link", "nesting", "text", "reserved", "returned", "command", "message"
-	// Active is how many requests are under way.
+	// Rejected counts invalid spans by fault: "id", "time". The response to the sender has their
+	// number.
+	Rejected map[string]uint64
+	// Refused counts refused requests by reason: "full", "busy", "slow", "large", "malformed",
+	// "foreign", "unauthenticated", "bug". Senders retry "full" and "busy".
+	Refused map[string]uint64
+	// Cut counts the parts removed from accepted spans: "attribute", "event", "link", "nesting",
+	// "text", "reserved", "command", "message". "returned" counts whole spans that Lifeline itself
+	// had exported.
+	Cut map[string]uint64
+	// Active is the number of requests in progress.
 	Active int
 }
 
-// counters are what Stats is made of.
+// counters are the source of Stats.
 type counters struct {
 	requests        [transports]atomic.Uint64
 	bytes, accepted atomic.Uint64
@@ -88,10 +90,10 @@ type counters struct {
 	cut             [cuts]atomic.Uint64
 }
 
-// took counts a request.
+// took counts an accepted request.
 func (c *counters) took(t transport, bytes int, b *batch) {
 	c.requests[t].Add(1)
-	c.bytes.Add(uint64(bytes)) //nolint:gosec // it is a length
+	c.bytes.Add(uint64(bytes)) //nolint:gosec // a length is never negative
 	c.accepted.Add(uint64(len(b.spans)))
 	add(c.rejected[:], b.rejected[:])
 	add(c.cut[:], b.cut[:])
@@ -105,7 +107,7 @@ func add(to []atomic.Uint64, from []int) {
 	}
 }
 
-// Stats returns a snapshot. It is cheap, and safe to call at any time.
+// Stats returns a snapshot. It is cheap and safe for concurrent use.
 func (r *Receiver) Stats() Stats {
 	c := &r.counters
 	return Stats{

@@ -12,17 +12,17 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 )
 
-// spread is how many times the size of a body its spans may take. Real ones take
-// two to three.
+// spread limits the memory of the decoded spans, as a multiple of the body's size. Real requests
+// take two to three times.
 const spread = 4
 
-// patience is for how long a request waits for its turn, and then for the sink:
-// whoever waited that long is better off coming again. By default that is less than
-// the 5 s after which a Collector gives up, and would not learn why.
+// patience limits the wait for a turn, and again the wait for the sink. After that a retry is
+// better. The default is below the 5 s timeout of a Collector, so that the Collector receives the
+// reason.
 func (r *Receiver) patience() time.Duration { return r.opts.Timeout * 2 / 5 }
 
-// turn waits until the request may go on, within patience. It returns what ends the
-// turn.
+// turn waits for a free slot, at most for patience. The caller calls done at the end of the
+// request.
 func (r *Receiver) turn(ctx context.Context) (done func(), no *refusal) {
 	select {
 	case r.turns <- struct{}{}:
@@ -41,7 +41,7 @@ func (r *Receiver) turn(ctx context.Context) (done func(), no *refusal) {
 
 func (r *Receiver) endTurn() { <-r.turns }
 
-// take decodes a body, gives its spans to the sink, and returns the answer.
+// take decodes a body, passes its spans to the sink, and returns the response.
 func (r *Receiver) take(
 	ctx context.Context,
 	how transport,
@@ -59,7 +59,10 @@ func (r *Receiver) take(
 		ctx, cancel := context.WithTimeout(ctx, r.patience())
 		defer cancel()
 		if err := r.opts.Sink.Accept(ctx, b.spans); err != nil {
-			r.opts.Log.Debug("spans are not taken at the moment", "spans", len(b.spans), "error", err.Error())
+			r.opts.Log.Debug(
+				"the sink refused spans; their sender will retry", "spans", len(b.spans), "error",
+				err.Error(),
+			)
 			return nil, r.refuseFull()
 		}
 	}
@@ -67,7 +70,7 @@ func (r *Receiver) take(
 	return b.answer(), nil
 }
 
-// answer says how many spans were rejected, and what was wrong with the first.
+// answer returns the response. It has the number of rejected spans and the fault of the first.
 func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 	out := &coltracepb.ExportTraceServiceResponse{}
 	n := int64(b.rejected[rejectedID] + b.rejected[rejectedTime])
@@ -75,7 +78,7 @@ func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 		return out
 	}
 	var why []string
-	for i, words := range [rejections]string{"with IDs that are not valid", "with times that cannot be"} {
+	for i, words := range [rejections]string{"with invalid IDs", "with impossible times"} {
 		if count := b.rejected[i]; count > 0 {
 			why = append(why, fmt.Sprintf("%d %s", count, words))
 		}
@@ -92,7 +95,7 @@ func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 	return out
 }
 
-// recovered makes a refusal of a panic. It is deferred where a request begins.
+// recovered turns a panic into a refusal. It is deferred at the start of a request.
 func (r *Receiver) recovered(no **refusal) {
 	if p := recover(); p != nil {
 		r.opts.Log.Error(

@@ -10,27 +10,25 @@ import (
 )
 
 const (
-	// maxKnown and maxKnownText bound what texts remembers.
+	// maxKnown and maxKnownText limit the number and the length of cached texts.
 	maxKnown     = 1024
 	maxKnownText = 64
-	// uncut is longer than object.Bound lets anything be: what follows need
-	// not be copied to be cut.
+	// uncut is above every length that object.Bound returns. Bytes beyond it need not be copied.
 	uncut = 4096
-	// maxBytes bounds a value of bytes, as object.Bound does texts.
+	// maxBytes limits a value of type bytes, like object.Bound for texts.
 	maxBytes = 1024
 )
 
-// texts makes the strings of a batch: copied, since the body is used again,
-// bounded and valid UTF-8. Keys and names come over and over; they are kept once.
+// texts makes the strings of a batch, bounded and valid UTF-8. They are copies because the body's
+// memory is used again. Keys and names repeat, so they are cached.
 type texts struct {
 	known map[string]string
-	// allocated are the bytes of all strings made; cut counts those that were
-	// too long.
+	// allocated is the total size of the strings made. cut counts the strings that were too long.
 	allocated int
 	cut       *int
 }
 
-// name is for texts of which there are few.
+// name is for texts with few distinct values; it caches them.
 func (t *texts) name(b []byte) string {
 	if len(b) > maxKnownText {
 		return t.text(b)
@@ -48,7 +46,7 @@ func (t *texts) name(b []byte) string {
 	return s
 }
 
-// text is for all others.
+// text is for all other texts.
 func (t *texts) text(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -65,7 +63,7 @@ func (t *texts) text(b []byte) string {
 	return bounded
 }
 
-// bytes is for values that are no text.
+// bytes is for binary values.
 func (t *texts) bytes(b []byte) []byte {
 	if len(b) > maxBytes {
 		*t.cut++

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
 )
 
-// TestMutualTLS: who may send is the same over both transports.
+// TestMutualTLS: both transports accept the same clients.
 func TestMutualTLS(t *testing.T) {
 	server, clients, stranger := listentest.New(t), listentest.New(t), listentest.New(t)
 	endpoint := listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, clients)}
@@ -29,7 +29,7 @@ func TestMutualTLS(t *testing.T) {
 	export(t, exporter(t)(otlptracehttp.New(t.Context(), otlptracehttp.WithEndpoint(r.HTTPAddr().String()),
 		otlptracehttp.WithTLSClientConfig(clients.Client(t, server)))), "over HTTP")
 	if sink.one("over gRPC") == nil || sink.one("over HTTP") == nil {
-		t.Error("a client that may does not come in")
+		t.Error("a client with a valid certificate is refused")
 	}
 
 	for name, config := range map[string]*tls.Config{
@@ -45,24 +45,24 @@ func TestMutualTLS(t *testing.T) {
 			one(func(*tracepb.Span) {}),
 		)
 		if err == nil {
-			t.Errorf("gRPC: a client with the certificate of %s comes in", name)
+			t.Errorf("gRPC: a client is accepted with certificate: %s", name)
 		}
 		c := client(t)
 		c.Transport.(*http.Transport).TLSClientConfig = config
 		if resp, err := c.Get("https://" + r.HTTPAddr().String() + DefaultPath); err == nil {
 			resp.Body.Close()
-			t.Errorf("HTTP: a client with the certificate of %s comes in", name)
+			t.Errorf("HTTP: a client is accepted with certificate: %s", name)
 		}
 	}
 	if _, err := dial(t, r).Export(t.Context(), one(func(*tracepb.Span) {})); err == nil {
-		t.Error("plaintext comes in")
+		t.Error("plaintext is accepted")
 	}
 	if got := r.Stats(); got.Accepted != 4 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestHTTP2: over TLS a client may speak either version of HTTP.
+// TestHTTP2: over TLS a client may use HTTP/1.1 or HTTP/2.
 func TestHTTP2(t *testing.T) {
 	server := listentest.New(t)
 	r, _ := started(t, Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}})

@@ -23,7 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
 )
 
-// TestToken: with a token file, a local process without the token adds no spans.
+// TestToken: with a token file, requests without the token are refused.
 func TestToken(t *testing.T) {
 	const token = "0123456789abcdef"
 	file := filepath.Join(t.TempDir(), "token")
@@ -69,7 +69,7 @@ func TestToken(t *testing.T) {
 				t.Errorf("HTTP: got %d, want %d", res.StatusCode, want)
 			}
 			if strings.Contains(string(body), token) {
-				t.Errorf("the answer repeats the token: %s", body)
+				t.Errorf("the response repeats the token: %s", body)
 			}
 
 			conn, err := grpc.NewClient(r.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -90,7 +90,7 @@ func TestToken(t *testing.T) {
 			st := r.Stats()
 			spans, twice := basket.has()
 			if tc.in && (spans != 3 || twice != 3) || !tc.in && (spans != 0 || st.Refused["unauthenticated"] != 2) {
-				t.Errorf("%d spans came, refused %v", spans, st.Refused)
+				t.Errorf("%d spans arrived, refused %v", spans, st.Refused)
 			}
 			_ = conn.Close()
 			stop()

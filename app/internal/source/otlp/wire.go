@@ -10,20 +10,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// fields walks over the fields of a protobuf message. A field is known by its
-// number and wire type together: one with another type is passed over as one
-// that nobody knows.
+// fields iterates over the fields of a protobuf message. Its key combines the field number and the
+// wire type. So a known number with another wire type counts as an unknown field and is skipped.
 type fields struct {
 	rest []byte
-	// key is the field's; number is the value of a varint or fixed field,
-	// bytes that of any other.
+	// key is the key of the current field. number is the value of a varint or fixed field, bytes
+	// that of a length-delimited field.
 	key    uint64
 	number uint64
 	bytes  []byte
 	err    error
 }
 
-// Keys of fields, by wire type.
+// Wire types, the low bits of a field's key.
 const (
 	varint    = uint64(protowire.VarintType)
 	fixed64   = uint64(protowire.Fixed64Type)
@@ -31,8 +30,8 @@ const (
 	delimited = uint64(protowire.BytesType)
 )
 
-// next goes to the next field, and returns whether there is one. Without one,
-// err says whether the message is damaged.
+// next advances to the next field and reports whether there is one. If not, err is set if the
+// message is damaged.
 func (f *fields) next() bool {
 	if len(f.rest) == 0 || f.err != nil {
 		return false
@@ -68,16 +67,15 @@ func (f *fields) damaged(code int) bool {
 	return false
 }
 
-// do notes the error of reading a field's message.
+// do records the first error from reading a field's message.
 func (f *fields) do(err error) {
 	if f.err == nil {
 		f.err = err
 	}
 }
 
-// readProto reads an ExportTraceServiceRequest. It is written out, and not
-// left to generated code, since that makes of each value an object of its own
-// before anybody can bound them: see BenchmarkDecode.
+// readProto decodes an ExportTraceServiceRequest by hand. Generated code would allocate an object
+// for each value before any bound applies: see BenchmarkDecode.
 func (b *batch) readProto(body []byte) error {
 	f := fields{rest: body}
 	for f.next() {
@@ -175,7 +173,7 @@ func (b *batch) protoSpan(msg []byte) error {
 		case 15<<3 | delimited:
 			f.do(b.protoStatus(f.bytes))
 		case 16<<3 | fixed32:
-			d.setFlags(uint32(f.number)) //nolint:gosec // it was one
+			d.setFlags(uint32(f.number)) //nolint:gosec // read as 32 bits
 		}
 	}
 	if f.err != nil {
@@ -224,7 +222,7 @@ func (b *batch) protoLink(msg []byte) error {
 		return nil
 	}
 	var l span.Link
-	var ids draft // of which only misfit counts
+	var ids draft // only misfit is used
 	mark := len(b.kvs)
 	f := fields{rest: msg}
 	for f.next() {

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// protoAttribute pushes one KeyValue; the list that it is of begins at mark.
+// protoAttribute pushes one KeyValue onto the stack; its list begins at mark.
 func (b *batch) protoAttribute(msg []byte, mark, depth int) error {
 	if !b.room(len(b.kvs) - mark) {
 		return nil
@@ -29,7 +29,7 @@ func (b *batch) protoAttribute(msg []byte, mark, depth int) error {
 	return f.err
 }
 
-// protoValue reads an AnyValue, of whose fields the last counts.
+// protoValue decodes an AnyValue. Its last field wins.
 func (b *batch) protoValue(msg []byte, depth int) (v attribute.Value, err error) {
 	f := fields{rest: msg}
 	for f.next() {

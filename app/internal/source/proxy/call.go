@@ -13,24 +13,23 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// call is what a request asks of the API, read from its path as the API server
-// reads it.
+// call describes a request to the API. It follows the API server's reading of the path.
 type call struct {
 	schema.GroupVersionResource
 	namespace   string
 	name        string
 	subresource string
 	verb        string
-	// read says that it reads objects whose versions are worth knowing; write
-	// that it asks to store something.
+	// read is set for reads whose object versions are useful. write is set for requests that store
+	// something.
 	read, write bool
 }
 
-// namespaceParts are the only subresources of a Namespace; any other word after
-// its name is a resource within it.
+// namespaceParts are the subresources of a Namespace. Any other word after its name is a namespaced
+// resource.
 var namespaceParts = []string{"status", "finalize"}
 
-// classify reads a request. A path that is no API object's gives the zero call.
+// classify returns the call of a request. A path outside the objects' API gives the zero call.
 func classify(method, path string, query url.Values, header http.Header) call {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if slices.Contains(parts, "") {
@@ -86,7 +85,7 @@ func (c *call) setVerb(method string, header http.Header) {
 	}
 }
 
-// stores reports whether such a write leaves something behind.
+// stores reports whether a write to this resource stores anything.
 func (c *call) stores() bool { return request.Stores(c.GroupResource(), c.subresource) }
 
 // evicts reports whether the call asks for a Pod's eviction, which deletes it.
@@ -94,5 +93,5 @@ func (c *call) evicts() bool {
 	return c.verb != "" && request.Evicts(c.GroupResource(), c.subresource)
 }
 
-// binds reports whether the call gives a Pod a node, by the old resource.
+// binds reports whether the call assigns a Pod to a node through the old bindings resource.
 func (c *call) binds() bool { return c.Group == "" && c.Resource == "bindings" }

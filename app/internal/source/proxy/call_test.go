@@ -53,7 +53,7 @@ func TestClassify(t *testing.T) {
 			call{deployments, "a", "web", "", "apply", false, true},
 		},
 		"ApplyCBOR": {
-			"in either encoding",
+			"apply in CBOR is a patch by its type too",
 			"PATCH",
 			"/apis/apps/v1/namespaces/a/deployments/web",
 			"application/apply-patch+cbor",
@@ -95,7 +95,7 @@ func TestClassify(t *testing.T) {
 			call{gvr("", "v1", "namespaces"), "", "a", "", "update", false, true},
 		},
 		"Finalize": {
-			"with parts of its own",
+			"a Namespace has its own subresources",
 			"PUT",
 			"/api/v1/namespaces/a/finalize",
 			"",
@@ -137,7 +137,7 @@ func TestClassify(t *testing.T) {
 			call{pods, "a", "p", "exec", "create", false, false},
 		},
 		"Proxy": {
-			"whatever the method and the path below",
+			"a proxied request stores nothing with any method and path",
 			"DELETE",
 			"/api/v1/namespaces/a/services/s/proxy/x/y",
 			"",
@@ -145,7 +145,7 @@ func TestClassify(t *testing.T) {
 		},
 		"Get": {"", "GET", "/api/v1/namespaces/a/pods/p", "", call{pods, "a", "p", "", "", true, false}},
 		"Watch": {
-			"a watch is no answer to learn from",
+			"versions are not learned from a watch",
 			"GET",
 			"/api/v1/namespaces/a/pods?watch=true",
 			"",
@@ -175,7 +175,7 @@ func FuzzClassify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path string) {
 		c := classify(method, path, nil, nil)
 		if c.write && (c.Resource == "" || c.Version == "") {
-			t.Errorf("%s %q is a write to nothing: %+v", method, path, c)
+			t.Errorf("%s %q is a write without a resource or version: %+v", method, path, c)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of what is kept of a body while it passes.
+// Limits, in bytes, for the copied part of a body.
 const (
 	maxWriteAnswer  = 16 << 20
 	maxReadAnswer   = 1 << 20
@@ -18,16 +18,15 @@ const (
 	maxAhead        = 1 << 20
 )
 
-// capture is a body that passes on and leaves a copy of its first bytes. done,
-// if set, is called once: before the last byte is given to the reader, so what
-// done does has happened when the receiver has the whole body.
+// capture is a body that passes through and keeps a copy of its first limit bytes. done, if set, is
+// called once, before the reader gets the last byte. So its effects are complete when the receiver
+// has the whole body.
 type capture struct {
 	io.ReadCloser
 	limit  int
 	length int64
 	done   func()
-	// drain, if set, is given what reads the rest of a body that is closed
-	// before its end.
+	// drain, if set, is called when the body is closed before its end. Its argument reads the rest.
 	drain func(read func())
 
 	ended atomic.Bool
@@ -36,13 +35,13 @@ type capture struct {
 	buf   bytes.Buffer
 	read  int64
 
-	// early is what was read before anybody asked, and why no more.
+	// early holds the bytes that ahead has read, earlyErr the error that ended it.
 	early    *bytes.Reader
 	earlyErr error
 }
 
-// ahead reads a body of known and moderate length at once: what it says is
-// known even if the server answers without having read it.
+// ahead reads a body of known, moderate length at once. So its content is available even if the
+// server responds without reading it.
 func (c *capture) ahead(length int64) {
 	if length <= 0 || length > maxAhead {
 		return
@@ -95,7 +94,7 @@ func (c *capture) finish() {
 	}
 }
 
-// bytes gives what was kept, and whether that is all there was.
+// bytes returns the copy and whether it is the whole body so far.
 func (c *capture) bytes() (kept []byte, whole bool) {
 	if c == nil {
 		return nil, true

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// authority is a certificate authority that lives as long as the proxy and is
-// trusted by the temporary kubeconfig only. Its key never leaves memory.
+// authority is the proxy's certificate authority. It exists as long as the proxy, and only the
+// temporary kubeconfig trusts it. Its key stays in memory.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -56,8 +56,8 @@ func newAuthority(now time.Time) (*authority, error) {
 	return &authority{cert: cert, key: key, pem: text, leaves: map[string]*tls.Certificate{}, serial: 1}, nil
 }
 
-// config answers each handshake with a certificate for the name that the client
-// asked for, or for the host that its tunnel leads to.
+// config returns a TLS configuration. Each handshake gets a certificate for the client's server
+// name, or for the target of its tunnel.
 func (a *authority) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,

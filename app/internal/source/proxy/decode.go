@@ -25,7 +25,7 @@ import (
 
 var protobufMagic = []byte("k8s\x00")
 
-// decode reads a body by its headers.
+// decode decodes a body according to its headers.
 func decode(header http.Header, body []byte) (*request.Body, error) {
 	body, err := plain(header, body)
 	if err != nil {
@@ -37,7 +37,7 @@ func decode(header http.Header, body []byte) (*request.Body, error) {
 	return request.Decode(body)
 }
 
-// plain gives a body as JSON, or unpacked protobuf as it is.
+// plain decompresses a body and converts CBOR and YAML to JSON. Protobuf stays as it is.
 func plain(header http.Header, body []byte) ([]byte, error) {
 	if header.Get("Content-Encoding") == "gzip" {
 		zipped, err := gzip.NewReader(bytes.NewReader(body))
@@ -64,9 +64,8 @@ func plain(header http.Header, body []byte) ([]byte, error) {
 	return body, nil
 }
 
-// decodeProtobuf reads the envelope that every Kubernetes protobuf body has.
-// In each object's message field 1 is its metadata, in each list's message too,
-// and field 2 of a list holds the items.
+// decodeProtobuf decodes the envelope of every Kubernetes protobuf body. In the message of an
+// object or list, field 1 is the metadata. Field 2 of a list holds the items.
 func decodeProtobuf(body []byte) (*request.Body, error) {
 	var envelope runtime.Unknown
 	if err := envelope.Unmarshal(body); err != nil {

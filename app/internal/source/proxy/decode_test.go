@@ -23,7 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// The encodings that an API server answers in.
+// The encodings of an API server's responses.
 const (
 	asJSON     = "application/json"
 	asYAML     = "application/yaml"
@@ -31,7 +31,7 @@ const (
 	asProtobuf = "application/vnd.kubernetes.protobuf"
 )
 
-// encode writes an object as an API server would.
+// encode encodes an object like an API server.
 func encode(t testing.TB, media string, o runtime.Object) []byte {
 	t.Helper()
 	var err error
@@ -86,7 +86,7 @@ func theDeployment() *appsv1.Deployment {
 	}
 }
 
-// told is what is checked of an answer.
+// told has the checked fields of a response.
 type told struct {
 	Kind, Name, UID, Version string
 	Generation               int64
@@ -167,7 +167,8 @@ func tellAll(a *request.Body) []told {
 
 func TestDecodeTable(t *testing.T) {
 	body := `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"50"},"columnDefinitions":[],
-	 "rows":[{"cells":["web"],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"web","uid":"u1","resourceVersion":"42","generation":3}}}]}`
+	 "rows":[{"cells":["web"],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",` +
+		`"metadata":{"name":"web","uid":"u1","resourceVersion":"42","generation":3}}}]}`
 	got, err := decode(http.Header{"Content-Type": {asJSON + ";as=Table"}}, []byte(body))
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +178,8 @@ func TestDecodeTable(t *testing.T) {
 	}
 }
 
-// A custom resource may use the names of lists and Statuses for anything.
+// TestDecodeCustomResource: a custom resource may use the fields of lists and Statuses with any
+// type.
 func TestDecodeCustomResource(t *testing.T) {
 	body := `{"apiVersion":"x.io/v1","kind":"Head","items":"none","rows":3,"reason":{},"message":[],"details":1,
 	 "metadata":{"name":"h","uid":"u2","resourceVersion":"7"}}`
@@ -206,9 +208,9 @@ func TestDryRunInTheBody(t *testing.T) {
 		body   runtime.Object
 		want   bool
 	}{
-		"All":      {"what the query can say, the body can too", &all, true},
+		"All":      {"a dry run may be requested in the body", &all, true},
 		"None":     {"", &none, false},
-		"Eviction": {"an eviction has its options inside", evict, true},
+		"Eviction": {"an eviction contains the options", evict, true},
 	}
 	for name, tc := range cases {
 		for _, media := range []string{asJSON, asYAML, asCBOR, asProtobuf} {
@@ -220,7 +222,7 @@ func TestDryRunInTheBody(t *testing.T) {
 		}
 	}
 	if !dryRun(http.Header{"Content-Type": {asJSON}}, []byte(`{"dryRun":["All"]}`)) {
-		t.Error("clients may leave the kind out")
+		t.Error("options without a kind: got false, want true")
 	}
 }
 

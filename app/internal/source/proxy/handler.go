@@ -15,25 +15,23 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// exchange is one request and its answer, as far as the proxy cares.
+// exchange is the state of one request and its response.
 type exchange struct {
 	up    *upstream
 	start time.Time
 	call  call
-	// body collects the start of a write's request body, for what the answer
-	// of a failure does not tell.
+	// body copies the start of a write's request body. It has the name that the response to a
+	// failure may lack.
 	body *capture
-	// parent is the W3C context that the write is known by.
+	// parent is the traceparent that identifies the write.
 	parent string
-	// before is what was known of the resource before the request went on.
+	// before is the version of the resource before the request was sent.
 	before version
 	dryRun bool
 	sent   http.Header
-	// stop ends the reading of the request's body; nil where that is not
-	// needed.
+	// stop ends the reading of the request's body; nil if that is not needed.
 	stop func()
-	// detach lets the answer be read though the command has gone; giveUp ends
-	// that.
+	// detach keeps the response readable after the command has ended. giveUp ends the reading.
 	detach func()
 	giveUp context.CancelFunc
 }
@@ -48,7 +46,7 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	p.forward(w, r, t)
 }
 
-// handlePlain serves a request that came to the outer server with a whole URL.
+// handlePlain serves a request with an absolute URL to the outer server.
 func (p *Proxy) handlePlain(w http.ResponseWriter, r *http.Request, t *tunnel) {
 	if !p.leadsTo(t.cluster, t.target) {
 		refuse(w, http.StatusForbidden, "lifeline run does not know server "+t.target)
@@ -99,9 +97,8 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t *tunnel) {
 	p.reverse.ServeHTTP(w, r)
 }
 
-// outlive gives a write a context that ends with the command's connection only
-// until the answer begins: the command may not care for the rest of it, the
-// proxy does.
+// outlive returns the context of a write. Until the response begins, it ends with the command's
+// connection. After that the proxy reads the response to its end, even if the command does not.
 func (p *Proxy) outlive(parent context.Context, x *exchange) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	gone := context.AfterFunc(parent, cancel)
@@ -115,12 +112,11 @@ func (p *Proxy) outlive(parent context.Context, x *exchange) (context.Context, c
 	}
 }
 
-// authenticate takes the one-time token off the request and says where it goes.
-// A credential that the command was given itself (kubectl --token) stays.
+// authenticate removes the one-time token from the request and returns its route. The command's own
+// credential (kubectl --token) stays.
 //
-// Over plain HTTP clients send no token, and the user's credentials are not to
-// be sent: there the secret of the proxy's address, which was checked before,
-// tells that it is the command.
+// Over plain HTTP clients send no token, and the proxy must not send the user's credentials. There
+// the secret in the proxy's address, already checked, authenticates the command.
 func (p *Proxy) authenticate(r *http.Request, t *tunnel) (route, bool) {
 	to := route{cluster: t.cluster, server: p.serverOf(t), anonymous: t.Conn == nil}
 	header := r.Header.Get("Authorization")
@@ -136,13 +132,13 @@ func (p *Proxy) authenticate(r *http.Request, t *tunnel) (route, bool) {
 	return to, to.own || to.anonymous
 }
 
-// leadsTo reports whether a cluster's clients may ask for target.
+// leadsTo reports whether clients of a cluster may connect to target.
 func (p *Proxy) leadsTo(cluster, target string) bool {
 	return p.mirror.targets[cluster] == target || p.serverOf(&tunnel{cluster: cluster, target: target}) != ""
 }
 
-// serverOf gives the address that the command named itself for this target, or
-// "" if the target is the cluster's own.
+// serverOf returns the address in Options.Servers for this target; "" if the target is the
+// cluster's own.
 func (p *Proxy) serverOf(t *tunnel) string {
 	if p.mirror.targets[t.cluster] == t.target {
 		return ""
@@ -171,14 +167,14 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	return x.up.plain.RoundTrip(r)
 }
 
-// failed answers a request that the API server did not answer.
+// failed responds to a request that got no response from the API server.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r)
 	if x.call.write && !x.dryRun {
 		p.unanswered(x, err)
 	}
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // the command has gone
+		panic(http.ErrAbortHandler) // the command has disconnected
 	}
 	p.saidUnreachable.Do(func() { p.opts.Warn(fmt.Sprintf("cannot reach %s: %v", x.up.target, err)) })
 	refuse(w, http.StatusBadGateway, fmt.Sprintf("cannot reach %s: %v", x.up.target, err))
@@ -194,8 +190,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// refuse answers in the proxy's own name, as plain text: that is what client-go
-// shows of an answer, whatever it had asked for.
+// refuse writes an error of the proxy itself. It is plain text, which client-go shows for every
+// request.
 func refuse(w http.ResponseWriter, code int, message string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)

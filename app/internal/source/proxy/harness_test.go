@@ -18,12 +18,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// theTrace is the run's context in every test.
+// theTrace is the run's span context in all tests.
 var theTrace = trace.NewSpanContext(trace.SpanContextConfig{
 	TraceID: trace.TraceID{0x4b, 15: 1}, SpanID: trace.SpanID{7: 9}, TraceFlags: trace.FlagsSampled,
 })
 
-// harness is an API server, a proxy before it and what the proxy reported.
+// harness is an API server, a proxy in front of it, and the proxy's reports.
 type harness struct {
 	*Proxy
 	server *httptest.Server
@@ -34,8 +34,8 @@ type harness struct {
 	wrote []Written
 }
 
-// newHarness serves handler over TLS, reached by the user "admin" with the
-// token "user-secret" in context "main", and by "other" in context "second".
+// newHarness serves handler over TLS. Context "main" has the user "admin" with the token
+// "user-secret"; context "second" has the user "other".
 func newHarness(t *testing.T, handler http.HandlerFunc, change ...func(*clientcmdapi.Config, *Options)) *harness {
 	t.Helper()
 	h := &harness{server: httptest.NewUnstartedServer(handler)}
@@ -86,7 +86,7 @@ func newHarness(t *testing.T, handler http.HandlerFunc, change ...func(*clientcm
 	return h
 }
 
-// config is the client configuration that a program under lifeline run has.
+// config returns the client configuration of a program under lifeline run.
 func (h *harness) config(t *testing.T, context string) *rest.Config {
 	t.Helper()
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
@@ -99,7 +99,7 @@ func (h *harness) config(t *testing.T, context string) *rest.Config {
 	return cfg
 }
 
-// client is an HTTP client of such a program.
+// client returns the HTTP client of such a program.
 func (h *harness) client(t *testing.T, context string) *http.Client {
 	t.Helper()
 	c, err := rest.HTTPClientFor(h.config(t, context))

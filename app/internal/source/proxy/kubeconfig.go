@@ -12,12 +12,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// inCluster names the only context, cluster and user where there is no
-// kubeconfig and lifeline runs in a Pod.
+// inCluster is the name of context, cluster and user for lifeline in a Pod without a kubeconfig.
 const inCluster = "in-cluster"
 
-// Kubeconfig is the user's configuration: every context of it, and the one that
-// is in effect with what the command line overrides.
+// Kubeconfig is the user's configuration: all its contexts, and the current one with the overrides
+// of the command line.
 type Kubeconfig struct {
 	raw       clientcmdapi.Config
 	context   string
@@ -27,15 +26,13 @@ type Kubeconfig struct {
 	current   *rest.Config
 }
 
-// Overrides are the names that the command line gave instead of those of the
-// kubeconfig; empty where it gave none.
+// Overrides are names from the command line that replace those in the kubeconfig; empty means none.
 type Overrides struct {
 	Context, Cluster, User string
 }
 
-// LoadKubeconfig reads the configuration behind loader. It asks no credential
-// plugin for anything. Without a kubeconfig the Pod's own service account is
-// used, if there is one; otherwise the error is ErrNoConfig.
+// LoadKubeconfig reads the configuration from loader. It calls no credential plugin. Without a
+// kubeconfig it uses the Pod's service account. If there is none either, the error is ErrNoConfig.
 func LoadKubeconfig(loader clientcmd.ClientConfig, over Overrides) (*Kubeconfig, error) {
 	raw, err := loader.RawConfig()
 	if err != nil {
@@ -70,16 +67,16 @@ func LoadKubeconfig(loader clientcmd.ClientConfig, over Overrides) (*Kubeconfig,
 	return k, nil
 }
 
-// Current is the client configuration in effect. The caller must not change it.
+// Current returns the client configuration in effect. The caller must not change it.
 func (k *Kubeconfig) Current() *rest.Config { return k.current }
 
-// Context is the name of the context in effect.
+// Context returns the name of the context in effect.
 func (k *Kubeconfig) Context() string { return k.context }
 
-// Namespace is the namespace in effect.
+// Namespace returns the namespace in effect.
 func (k *Kubeconfig) Namespace() string { return k.namespace }
 
-// config makes the client configuration of one cluster and user.
+// config returns the client configuration for a cluster and a user.
 func (k *Kubeconfig) config(cluster, user string) (*rest.Config, error) {
 	if cluster == k.cluster && user == k.user {
 		return rest.CopyConfig(k.current), nil
@@ -92,8 +89,8 @@ func (k *Kubeconfig) config(cluster, user string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// contextOf names the context that joins a cluster and a user; where none does,
-// it makes a name of both.
+// contextOf returns the name of the context with this cluster and user. Without such a context it
+// returns "cluster/user".
 func (k *Kubeconfig) contextOf(cluster, user string) string {
 	if cluster == k.cluster && user == k.user {
 		return k.context
@@ -116,11 +113,10 @@ func first(texts ...string) string {
 	return ""
 }
 
-// ErrNoConfig says that there is neither a kubeconfig nor a service account.
+// ErrNoConfig means that there is neither a kubeconfig nor a service account.
 var ErrNoConfig = errors.New("there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config")
 
-// isDefault reports whether cfg is what kubectl falls back to without any
-// configuration.
+// isDefault reports whether cfg is kubectl's fallback without any configuration.
 func isDefault(cfg *rest.Config) bool {
 	fallback, err := clientcmd.DefaultClientConfig.ClientConfig()
 	return err == nil && os.Getenv("KUBERNETES_MASTER") == "" && fallback.Host == cfg.Host

@@ -17,24 +17,24 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// noUser is the mirror's name of the user of a context that has none.
+// noUser is the mirror's user name for contexts without a user.
 const noUser = "lifeline-no-user"
 
-// mirror is the temporary kubeconfig: the user's contexts, clusters and users by
-// their own names, each cluster at its own address but reached through the
-// proxy, each user with a token that holds only here.
+// mirror is the temporary kubeconfig. It has the user's contexts, clusters and users under their
+// own names. Each cluster keeps its address, with proxy-url set to the proxy. Each user gets a
+// token that only this proxy accepts.
 //
-// The address must stay what it is: kubectl and every other program of
-// cli-runtime name their discovery cache after it.
+// The address must not change: kubectl and other programs with cli-runtime derive the directory of
+// their discovery cache from it.
 type mirror struct {
 	config *clientcmdapi.Config
-	// clusters are the cluster names, in the order that proxy-url numbers them.
+	// clusters are the cluster names, in the order of the numbers in proxy-url.
 	clusters []string
-	// targets are the host and port of each cluster, as a client asks for them.
+	// targets has the host and port of each cluster, in the form that clients request.
 	targets map[string]string
-	// prefixes are the paths that the clusters' addresses end in.
+	// prefixes has the path at the end of each cluster's address.
 	prefixes map[string]string
-	// tokens say whose token it is.
+	// tokens maps each one-time token to its user.
 	tokens map[string]string
 }
 
@@ -57,7 +57,7 @@ func newMirror(k *Kubeconfig, proxyAddr, secret string, ca []byte) (*mirror, err
 			if name == k.cluster {
 				return nil, fmt.Errorf("cannot use the server of cluster %q: %w", name, err)
 			}
-			continue // as unusable here as it is in the user's kubeconfig
+			continue // the user's kubeconfig has the same fault
 		}
 		server.Scheme = "https"
 		via := url.URL{
@@ -111,7 +111,7 @@ func (m *mirror) write(path string) error {
 	return os.Chmod(path, 0o600)
 }
 
-// clusterOf gives the cluster that a proxy-url's user name stands for.
+// clusterOf returns the cluster for the user name in a proxy-url.
 func (m *mirror) clusterOf(name string) (string, bool) {
 	digits, ok := strings.CutPrefix(name, "c")
 	i, err := strconv.Atoi(digits)
@@ -121,8 +121,8 @@ func (m *mirror) clusterOf(name string) (string, bool) {
 	return m.clusters[i], true
 }
 
-// userOf gives the user whose one-time token this is. It takes the same time
-// for every token that is none.
+// userOf returns the user of a one-time token. The time does not depend on the wrong token's
+// content.
 func (m *mirror) userOf(token string) (user string, ok bool) {
 	for have, name := range m.tokens {
 		if subtle.ConstantTimeCompare([]byte(have), []byte(token)) == 1 {
@@ -132,7 +132,7 @@ func (m *mirror) userOf(token string) (user string, ok bool) {
 	return user, ok
 }
 
-// parseServer reads a cluster's address, which may lack its scheme.
+// parseServer parses a cluster's address. A missing scheme means http.
 func parseServer(server string) (*url.URL, error) {
 	if !strings.Contains(server, "://") {
 		server = "http://" + server
@@ -147,7 +147,7 @@ func parseServer(server string) (*url.URL, error) {
 	return u, nil
 }
 
-// canonicalHost gives host:port, with the port of the scheme where none is given.
+// canonicalHost returns host:port. The default port is that of the scheme.
 func canonicalHost(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// drySent reports whether the options in the body of a deletion ask for a dry
-// run. What it reads of the body it puts back.
+// drySent reports whether the options in a deletion's body request a dry run. It leaves r.Body
+// readable from the start.
 func drySent(r *http.Request) bool {
 	if r.Body == nil || r.Body == http.NoBody {
 		return false

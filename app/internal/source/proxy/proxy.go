@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy stands between a command and its clusters: it gives the command
-// a temporary kubeconfig that leads through a proxy on loopback, lets every
-// request pass unchanged, and observes each write exactly, with its time, its
-// answer and what was stored by it.
+// Package proxy is a proxy on loopback between a command and its clusters. The command gets a
+// temporary kubeconfig that leads through the proxy. Requests pass through; only writes get a trace
+// context in addition. The proxy records each write with its time, its response and the stored
+// version.
 //
-// The user's own credentials stay in the proxy. What a write caused is not its
-// business: that is for package lifecycle, and following it for source/watch.
+// The user's credentials stay in the proxy. The package does not find the effects of a write: that
+// is the task of package lifecycle, from the observations of source/watch.
 package proxy
 
 import (
@@ -32,36 +32,34 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// Options are what a Proxy needs. Kubeconfig, Trace and Emit are required.
+// Options configures a Proxy. Kubeconfig, Trace and Emit are required.
 type Options struct {
-	// Kubeconfig is the user's configuration that the proxy mirrors.
+	// Kubeconfig is the user's configuration, which the proxy mirrors.
 	Kubeconfig *Kubeconfig
-	// Trace is the trace that writes belong to, with the run's span.
+	// Trace is the context of the run's span. Writes belong to its trace.
 	Trace trace.SpanContext
-	// Servers are further API servers that the command names itself
-	// (kubectl --server): they are reached with the credentials of its context.
+	// Servers are further API servers that the command may name (kubectl --server). They get the
+	// credentials of its context.
 	Servers []string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Emit takes each write; it is called from several goroutines and before
-	// the command sees the end of the answer.
+	// Emit is called for each write, stored or not, before the command has the end of the response.
+	// Calls may be concurrent.
 	Emit func(*observation.Observation)
-	// Wrote is told of each write that was stored, after Emit; may be nil.
+	// Wrote is called for each stored write, after Emit; may be nil.
 	Wrote func(Written)
-	// Warn takes one-line messages for the user; may be nil.
+	// Warn is called with one-line messages for the user; may be nil.
 	Warn func(string)
 }
 
-// Written is a write that was stored, and where to follow it.
+// Written is a stored write and where to watch its object.
 type Written struct {
-	// Upstream names the cluster and user that it went through; see
-	// Proxy.REST.
+	// Upstream is the name of the write's cluster and user; see Proxy.REST.
 	Upstream string
 	Resource schema.GroupVersionResource
-	// Namespace is empty for a resource of cluster scope.
+	// Namespace is empty for a cluster-scoped resource.
 	Namespace string
-	// Since is a resourceVersion before the write: a watch from there sees
-	// it. 0 if not known.
+	// Since is a resourceVersion before the write; a watch from there sees it. 0 means unknown.
 	Since uint64
 	Write *observation.Write
 }
@@ -87,13 +85,12 @@ type Proxy struct {
 
 	saidUnreachable sync.Once
 
-	// closed is done once the proxy closes.
+	// closed ends when the proxy closes.
 	closed  context.Context
 	close   context.CancelFunc
 	mu      sync.Mutex
 	closing bool
-	// writing are the writes that are under way; idle is closed when there
-	// are none any more.
+	// writing is the number of writes in progress. idle is closed when there are none.
 	writing  int
 	idle     chan struct{}
 	handlers sync.WaitGroup
@@ -137,12 +134,12 @@ func Start(opts Options) (*Proxy, error) {
 	return p, nil
 }
 
-// serve starts the two servers: the outer one takes CONNECT, the inner one what
-// comes through the tunnels.
+// serve starts the two servers. The outer one handles CONNECT, the inner one the requests in the
+// tunnels.
 func (p *Proxy) serve() {
 	quiet := log.New(io.Discard, "", 0)
-	// No ReadHeaderTimeout: the command alone knows the way here, and it may
-	// keep connections ready for later.
+	// No ReadHeaderTimeout: only the command has the proxy's secret, and it may keep idle
+	// connections.
 	p.outer = &http.Server{Handler: http.HandlerFunc(p.connect), ErrorLog: quiet} //nolint:gosec // see above
 	p.inner = &http.Server{                                                       //nolint:gosec // see above
 		Handler:     http.HandlerFunc(p.handle),
@@ -154,20 +151,20 @@ func (p *Proxy) serve() {
 	p.servers.Go(func() { _ = p.inner.ServeTLS(p.tunnels, "", "") })
 }
 
-// WriteKubeconfig writes the temporary kubeconfig, readable by its owner only.
+// WriteKubeconfig writes the temporary kubeconfig, readable only by its owner.
 func (p *Proxy) WriteKubeconfig(path string) error { return p.mirror.write(path) }
 
-// Requests is the number of requests that came through so far.
+// Requests returns the number of requests so far.
 func (p *Proxy) Requests() int64 { return p.requests.Load() }
 
-// Writes is the number of writes that the API servers stored or refused.
+// Writes returns the number of recorded writes, stored or failed.
 func (p *Proxy) Writes() int64 { return p.writes.Load() }
 
-// Unchanged is the number of writes that were answered well and stored nothing,
-// because they changed nothing.
+// Unchanged returns the number of successful writes that stored nothing because they changed
+// nothing.
 func (p *Proxy) Unchanged() int64 { return p.unchanged.Load() }
 
-// Close ends every connection and waits for what the proxy has started.
+// Close closes all connections and waits for all goroutines of the proxy.
 func (p *Proxy) Close() error {
 	err := errors.Join(p.outer.Close(), p.inner.Close())
 	p.mu.Lock()
@@ -181,7 +178,7 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// enter counts a handler in, unless the proxy is closing.
+// enter registers a running handler. It returns false if the proxy is closing.
 func (p *Proxy) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +188,7 @@ func (p *Proxy) enter() bool {
 	return !p.closing
 }
 
-// beginWrite counts a write in; the function that it returns counts it out.
+// beginWrite registers a write in progress; the caller calls end after it.
 func (p *Proxy) beginWrite() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,8 +205,8 @@ func (p *Proxy) beginWrite() (end func()) {
 	}
 }
 
-// Quiesce waits until no write is under way, or ctx is done. A command may end
-// without having read the answers to what it wrote.
+// Quiesce waits until no write is in progress or ctx ends. A command may end before it has read the
+// responses to its writes.
 func (p *Proxy) Quiesce(ctx context.Context) {
 	p.mu.Lock()
 	idle := p.idle
@@ -223,7 +220,7 @@ func (p *Proxy) Quiesce(ctx context.Context) {
 	}
 }
 
-// newSecret gives 256 random bits as text.
+// newSecret returns 256 random bits as text.
 func newSecret() string {
 	var raw [32]byte
 	_, _ = rand.Read(raw[:]) // never fails

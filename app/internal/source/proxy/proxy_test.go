@@ -61,15 +61,15 @@ func TestEachContextHasItsUser(t *testing.T) {
 		want    string
 	}{
 		"Current": {"the context in effect", "", nil, "Bearer user-secret "},
-		"Other":   {"a context that the command names", "second", nil, "Basic am9lOmpvZS1zZWNyZXQ= "},
+		"Other":   {"the command selects another context", "second", nil, "Basic am9lOmpvZS1zZWNyZXQ= "},
 		"Impersonate": {
-			"--as passes",
+			"--as is kept",
 			"",
 			func(c *rest.Config) { c.Impersonate.UserName = "eve" },
 			"Bearer user-secret eve",
 		},
 		"OwnToken": {
-			"a credential given to the command counts",
+			"the command's own credential replaces the user's",
 			"",
 			func(c *rest.Config) { c.BearerToken = "mine" },
 			"Bearer mine ",
@@ -124,19 +124,19 @@ func TestStrangersAreRefused(t *testing.T) {
 		want   string
 	}{
 		"NoSecret": {
-			"another process of this machine",
+			"another process on this machine has no secret",
 			url.URL{Scheme: "http", Host: via.Host},
 			h.server.URL,
 			"Proxy Authentication Required",
 		},
 		"WrongSecret": {
-			"a secret of another run",
+			"the secret of another run is not valid",
 			url.URL{Scheme: "http", Host: via.Host, User: url.UserPassword("c0", "x")},
 			h.server.URL,
 			"Proxy Authentication Required",
 		},
 		"Elsewhere": {
-			"the user's credentials go to the user's servers only",
+			"the user's credentials go only to the user's servers",
 			*via,
 			"https://elsewhere.example",
 			"does not know server elsewhere.example:443",
@@ -176,7 +176,8 @@ func TestServerNamedByTheCommand(t *testing.T) {
 	}
 }
 
-// Over plain HTTP client-go sends no credential, and the proxy adds none.
+// TestPlainServerNamedByTheCommand: over plain HTTP client-go sends no credential, and the proxy
+// adds none.
 func TestPlainServerNamedByTheCommand(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "plain "+r.Header.Get("Authorization"))
@@ -220,7 +221,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	)
 	_ = get(t, h.client(t, "main"), h.server.URL+"/version")
 	if _, err := os.Stat(filepath.Join(dir, "calls")); err == nil {
-		t.Error("the plugin of a context that is not used was called")
+		t.Error("the credential plugin of an unused context was called")
 	}
 	for range 2 {
 		if got, want := get(t, h.client(t, "second"), h.server.URL+"/version"), "Bearer from-plugin"; got != want {
@@ -228,7 +229,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 		}
 	}
 	if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); string(calls) != "called\n" {
-		t.Errorf("the plugin was called so: %q, want once", calls)
+		t.Errorf("the credential plugin wrote %q, want one call", calls)
 	}
 }
 
@@ -246,7 +247,7 @@ func TestUnreachableServer(t *testing.T) {
 		t.Errorf("got %d %s", resp.StatusCode, body)
 	}
 	if w := h.writes(); len(w) != 1 || w[0].Reason != "NoAnswer" || !w[0].Failed() {
-		t.Errorf("got writes %+v, want one without an answer", w)
+		t.Errorf("got writes %+v, want one with reason NoAnswer", w)
 	}
 }
 
@@ -283,7 +284,8 @@ func TestBigBodiesPassWhole(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(
 			w,
-			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"big","resourceVersion":"7","uid":"u"},"n":%d,"pad":"`,
+			`{"kind":"ConfigMap","apiVersion":"v1",`+
+				`"metadata":{"name":"big","resourceVersion":"7","uid":"u"},"n":%d,"pad":"`,
 			n,
 		)
 		_, _ = io.CopyN(w, zeros{}, size)
@@ -382,13 +384,15 @@ func get(t *testing.T, client *http.Client, url string) string {
 	return string(body)
 }
 
-// A server may refuse a request before it has read it, and a client of HTTP/2
+// TestEarlyRefusal: a server may refuse a request before it has read the body. An HTTP/2 client
 // then sends neither the rest of its body nor its end.
 func TestEarlyRefusal(t *testing.T) {
 	h := newHarness(t, func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no", http.StatusForbidden)
 	})
-	for _, path := range []string{"/api/v1/namespaces/a/configmaps", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"} {
+	for _, path := range []string{
+		"/api/v1/namespaces/a/configmaps", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+	} {
 		body, feed := io.Pipe()
 		resp, err := h.client(t, "").Post(h.server.URL+path, "application/json", body)
 		if err != nil {

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// baggageKey is the baggage member that carries a run's context to where an
-	// API server that trusts nobody drops traceparent: into admission.
+	// baggageKey is the baggage member with the run's context. It reaches admission even if the API
+	// server does not trust the client and drops traceparent.
 	baggageKey = "lifeline"
-	// maxBaggage is what W3C asks everybody to carry.
+	// maxBaggage is the size, in bytes, that every implementation of W3C Baggage must propagate.
 	maxBaggage = 8192
 )
 
-// carry puts the write's context on its request and returns it, and the run's
-// beside it as baggage: what admission makes of the write is below the run, as the
-// write is. What the command itself sent stays as it is: its traceparent, its
-// tracestate, its baggage. A traceparent of the command's names the write only if
-// it is of the run's trace.
+// carry sets the write's traceparent on its request and returns it. It also adds the run's context
+// as baggage, so spans from admission are children of the run. The command's own traceparent,
+// tracestate and baggage stay. If the command's traceparent is in the run's trace, carry returns
+// that one. Otherwise the returned context identifies the write even if the request carries
+// another.
 func (p *Proxy) carry(header http.Header) string {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(header))
 	sent := trace.SpanContextFromContext(ctx)
@@ -42,14 +42,14 @@ func (p *Proxy) carry(header http.Header) string {
 	return parent
 }
 
-// fields are the header fields of a context.
+// fields returns the header fields of a span context.
 func fields(sc trace.SpanContext) propagation.MapCarrier {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), carrier)
 	return carrier
 }
 
-// addBaggage adds our member after the caller's own.
+// addBaggage appends the run's member to the command's baggage, unless the result is too long.
 func addBaggage(header http.Header, value string) {
 	size := 0
 	for _, have := range header.Values("baggage") {
@@ -60,7 +60,7 @@ func addBaggage(header http.Header, value string) {
 	}
 }
 
-// newSpanID gives a random span ID.
+// newSpanID returns a random span ID.
 func newSpanID() trace.SpanID {
 	var id trace.SpanID
 	for !id.IsValid() {

@@ -13,12 +13,11 @@ import (
 	"sync"
 )
 
-// tunnel is a connection that a client opened with CONNECT: the client believes
-// it speaks to target, and speaks to the inner server.
+// tunnel is a client's connection through CONNECT. The client requested target, but the inner
+// server handles the connection.
 type tunnel struct {
 	net.Conn
-	// cluster is the kubeconfig's name of the cluster; target is the host and
-	// port that the client asked for.
+	// cluster is the cluster's name in the kubeconfig. target is the requested host and port.
 	cluster string
 	target  string
 	owner   *tunnels
@@ -29,7 +28,7 @@ func (t *tunnel) Close() error {
 	return t.Conn.Close()
 }
 
-// tunnelOf finds the tunnel below a TLS connection, or nil.
+// tunnelOf returns the tunnel below a TLS connection, or nil.
 func tunnelOf(conn net.Conn) *tunnel {
 	if c, ok := conn.(*tls.Conn); ok {
 		conn = c.NetConn()
@@ -38,8 +37,8 @@ func tunnelOf(conn net.Conn) *tunnel {
 	return t
 }
 
-// tunnels is the inner server's listener, and knows every open tunnel: also
-// those that an upgrade has taken from the server.
+// tunnels is the inner server's listener. It holds every open tunnel, also those that an upgrade
+// has hijacked from the server.
 type tunnels struct {
 	addr   net.Addr
 	queue  chan *tunnel
@@ -103,8 +102,8 @@ func (t *tunnels) closeAll() {
 	}
 }
 
-// connect is the outer server's handler: CONNECT opens a tunnel; a request with
-// a whole URL (a plain http server) is handled at once.
+// connect is the outer server's handler. CONNECT opens a tunnel. A request with an absolute URL, to
+// a server with plain HTTP, is handled directly.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	cluster, ok := p.knock(r.Header.Get("Proxy-Authorization"))
 	if !ok {
@@ -130,7 +129,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	if !p.leadsTo(cluster, target) {
 		p.opts.Warn(
 			fmt.Sprintf(
-				"the command asked for %s, which is not the server of cluster %q in its kubeconfig: refused",
+				"refused a connection of the command to %s: cluster %q in its kubeconfig has another server",
 				target,
 				cluster,
 			),
@@ -145,14 +144,13 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil ||
 		buffered.Reader.Buffered() > 0 {
-		_ = conn.Close() // a client that speaks before it is answered is none
+		_ = conn.Close() // a valid client waits for the response before it sends more
 		return
 	}
 	p.tunnels.hand(&tunnel{Conn: conn, cluster: cluster, target: target, owner: p.tunnels})
 }
 
-// knock checks the one-time secret and says which cluster the caller's
-// kubeconfig entry stands for.
+// knock checks the one-time secret. It returns the cluster for the user name in the proxy-url.
 func (p *Proxy) knock(header string) (cluster string, ok bool) {
 	encoded, found := strings.CutPrefix(header, "Basic ")
 	if !found {

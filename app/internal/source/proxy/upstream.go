@@ -16,22 +16,21 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// route is the way a request takes: to a cluster, as a user.
+// route is the destination of a request: a cluster and a user.
 type route struct {
 	cluster, user string
-	// server is set where the command named another address itself.
+	// server is the address that the command named instead of the cluster's; empty if none.
 	server string
-	// own says that the request carries a credential of its own, which then
-	// counts instead of the user's; anonymous that it carries none, as clients
-	// do over plain HTTP.
+	// own means that the request has its own credential, which replaces the user's. anonymous means
+	// that it has none, as clients do over plain HTTP.
 	own, anonymous bool
 }
 
-// upstream is an API server as one user reaches it.
+// upstream is the connection to an API server as one user.
 type upstream struct {
 	name   string
 	config *rest.Config
-	// target is scheme and host; prefix the path that the address ends in.
+	// target has the scheme and host. prefix is the path at the end of the address.
 	target *url.URL
 	prefix string
 
@@ -40,8 +39,8 @@ type upstream struct {
 	versions *versions
 }
 
-// upstreams are made at the first request that needs them: a context that is
-// not used asks no credential plugin for anything.
+// upstreams creates each upstream for its first request. So unused contexts call no credential
+// plugin.
 type upstreams struct {
 	source *Kubeconfig
 
@@ -87,7 +86,7 @@ func (u *upstreams) make(r route) (*upstream, error) {
 			cfg.ExecProvider.InteractiveMode = clientcmdapi.IfAvailableExecInteractiveMode
 		}
 	}
-	// Bodies pass as they are: whoever asked for gzip gets it, nobody else.
+	// Bodies pass unchanged: only the client decides about gzip.
 	cfg.DisableCompression = true
 	base, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
@@ -99,7 +98,7 @@ func (u *upstreams) make(r route) (*upstream, error) {
 	if up.plain, err = rest.TransportFor(cfg); err != nil {
 		return nil, fmt.Errorf("cannot use context %q: %w", up.name, err)
 	}
-	// An upgrade exists in HTTP/1.1 only.
+	// Upgrades need HTTP/1.1.
 	upgrade := rest.CopyConfig(cfg)
 	upgrade.NextProtos = []string{"http/1.1"}
 	if up.upgrade, err = rest.TransportFor(upgrade); err != nil {
@@ -117,8 +116,8 @@ func (u *upstreams) close() {
 	}
 }
 
-// REST is the client configuration of an upstream that a Written named, or nil.
-// The caller owns it.
+// REST returns the client configuration of the upstream with a Written's name, or nil. The caller
+// owns it.
 func (p *Proxy) REST(name string) *rest.Config {
 	p.upstreams.mu.Lock()
 	defer p.upstreams.mu.Unlock()

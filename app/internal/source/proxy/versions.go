@@ -12,21 +12,21 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
 
-// maxObjects bounds how many objects are remembered.
+// maxObjects limits the number of objects in versions.
 const maxObjects = 20_000
 
-// version is what is known of an object's, or a resource's, last version.
+// version is the latest known version of an object or a resource.
 type version struct {
-	// highest is a resourceVersion that was reached at the time of at; listed
-	// the highest that a list was made at.
+	// highest is a resourceVersion that existed at time at. listed is the highest resourceVersion
+	// of a list.
 	highest, listed uint64
 	uid             types.UID
 	at              time.Time
 }
 
-// versions remembers what passed through the proxy. A stored write has a higher
-// resourceVersion than anything of its resource that was answered before, so an
-// answer that has not stored nothing.
+// versions remembers the versions in responses. A stored write has a higher resourceVersion than
+// all earlier responses for its resource. So a response with an older or equal version stored
+// nothing.
 type versions struct {
 	mu        sync.Mutex
 	resources map[schema.GroupResource]version
@@ -42,7 +42,7 @@ func newVersions() *versions {
 	return &versions{resources: map[schema.GroupResource]version{}, objects: map[objectKey]version{}}
 }
 
-// learn takes what an answer tells. Times are of the moment it was asked for.
+// learn records the versions in a response. at is the time of its request.
 func (v *versions) learn(c call, a *request.Body, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,7 +65,7 @@ func (v *versions) learn(c call, a *request.Body, at time.Time) {
 	v.resources[gr] = resource
 }
 
-// of gives what is known of the object that a call is for.
+// of returns the latest known version of a call's object.
 func (v *versions) of(c call) version {
 	v.mu.Lock()
 	defer v.mu.Unlock()

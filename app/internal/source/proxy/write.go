@@ -18,11 +18,10 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// answerPatience bounds the reading of an answer that the command itself does
-// not read to its end.
+// answerPatience limits the reading of the rest of a response that the command stopped reading.
 const answerPatience = 2 * time.Second
 
-// prepare gets a write ready to be sent.
+// prepare prepares a write before it is sent: dry run, copy of the body, version, trace context.
 func (p *Proxy) prepare(x *exchange, r *http.Request) {
 	if x.call.verb == request.Delete || x.call.verb == request.DeleteCollection {
 		x.dryRun = drySent(r)
@@ -39,13 +38,13 @@ func (p *Proxy) prepare(x *exchange, r *http.Request) {
 	x.parent = p.carry(r.Header)
 }
 
-// answered looks at an answer that is about to pass back.
+// answered inspects a response before it goes back to the command.
 func (p *Proxy) answered(resp *http.Response) error {
 	x := exchangeOf(resp.Request)
 	end := p.opts.Now()
 	if x.stop != nil && resp.StatusCode > 299 {
-		// A client of HTTP/2 that has its refusal sends no more of its body,
-		// and no end of it either: do not wait for that.
+		// An HTTP/2 client that gets an error response stops sending its body without ending it. Do
+		// not wait for the rest.
 		x.stop()
 	}
 	var limit int
@@ -83,7 +82,7 @@ func (p *Proxy) answered(resp *http.Response) error {
 	return nil
 }
 
-// unanswered records a write whose fate is not known.
+// unanswered records a write whose result is unknown.
 func (p *Proxy) unanswered(x *exchange, err error) {
 	w := p.write(x, http.StatusBadGateway, http.Header{}, p.opts.Now())
 	w.Reason, w.Message = "NoAnswer", message.Clean(err.Error())
@@ -130,8 +129,7 @@ func (p *Proxy) record(x *exchange, code int, header http.Header, a *request.Bod
 	p.emit(x, w, since)
 }
 
-// nothing reports whether a write that was answered well stored nothing: the
-// object's version is one that was there before.
+// nothing reports whether a successful write stored nothing: the object already had this version.
 func (p *Proxy) nothing(x *exchange, w *observation.Write, o *request.Body, rv uint64) bool {
 	if rv == 0 || rv > x.before.highest || w.Code == http.StatusCreated {
 		return false
@@ -145,8 +143,8 @@ func (p *Proxy) nothing(x *exchange, w *observation.Write, o *request.Body, rv u
 	return false
 }
 
-// recordEach records a write for each object that a delete of a collection
-// removed. The answer shows them as they were before.
+// recordEach records a write for each object that a deletecollection removed. The response has the
+// objects before the deletion.
 func (p *Proxy) recordEach(x *exchange, w *observation.Write, a *request.Body) {
 	for i, o := range a.Objects() {
 		each := *w
@@ -159,7 +157,7 @@ func (p *Proxy) recordEach(x *exchange, w *observation.Write, a *request.Body) {
 	}
 }
 
-// siblingOf names a further span beside the one that a context names.
+// siblingOf returns a traceparent with another span ID, derived from uid, in the same trace.
 func siblingOf(parent string, uid types.UID) string {
 	parts := strings.Split(parent, "-")
 	if len(parts) != 4 {
@@ -173,7 +171,7 @@ func siblingOf(parent string, uid types.UID) string {
 	return strings.Join(parts, "-")
 }
 
-// write fills in what the request itself tells.
+// write returns a Write with the fields that the request and the header give.
 func (p *Proxy) write(x *exchange, code int, header http.Header, end time.Time) *observation.Write {
 	c := x.call
 	return &observation.Write{
@@ -189,7 +187,7 @@ func (p *Proxy) write(x *exchange, code int, header http.Header, end time.Time) 
 	}
 }
 
-// nameFailed finds the name of an object that was not created.
+// nameFailed sets the name of an object that was not created.
 func (p *Proxy) nameFailed(x *exchange, w *observation.Write, a *request.Body) {
 	if w.Name == "" && a.Details != nil {
 		w.Name = a.Details.Name
@@ -202,7 +200,7 @@ func (p *Proxy) nameFailed(x *exchange, w *observation.Write, a *request.Body) {
 	}
 }
 
-// namePod makes the Pod of a binding or an eviction the object of the write.
+// namePod makes the Pod the object of a binding or an eviction.
 func (p *Proxy) namePod(x *exchange, w *observation.Write) {
 	if x.call.binds() {
 		w.Resource, w.Subresource = "pods", "binding"
@@ -214,7 +212,7 @@ func (p *Proxy) namePod(x *exchange, w *observation.Write) {
 	w.ResourceVersion, w.Generation = 0, 0
 }
 
-// request reads the request's body, or returns nil.
+// request decodes the request's body; nil if that fails or the copy is not whole.
 func (x *exchange) request() *request.Body {
 	kept, whole := x.body.bytes()
 	if !whole || len(kept) == 0 {

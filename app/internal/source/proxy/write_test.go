@@ -20,16 +20,17 @@ import (
 
 const deploymentPath = "/apis/apps/v1/namespaces/shop/deployments"
 
-// sketch is a Deployment's JSON with that resourceVersion.
+// sketch returns a Deployment's JSON with this resourceVersion.
 func sketch(version int, more string) string {
 	return fmt.Sprintf(
-		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","uid":"u1","resourceVersion":"%d","generation":2%s}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop",`+
+			`"uid":"u1","resourceVersion":"%d","generation":2%s}}`,
 		version,
 		more,
 	)
 }
 
-// request is one request of the command, and what the server answers.
+// sent is one request of the command and the server's response.
 type sent struct {
 	method, path, contentType, body string
 	code                            int
@@ -46,7 +47,9 @@ func TestWrites(t *testing.T) {
 	cm := func(name string) object.Ref {
 		return object.Ref{Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: name}
 	}
-	list := `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"70"},"items":[{"metadata":{"name":"a","uid":"ua","resourceVersion":"3"}},{"metadata":{"name":"b","uid":"ub","resourceVersion":"4"}}]}`
+	list := `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"70"},` +
+		`"items":[{"metadata":{"name":"a","uid":"ua","resourceVersion":"3"}},` +
+		`{"metadata":{"name":"b","uid":"ub","resourceVersion":"4"}}]}`
 	a, b := cm("a"), cm("b")
 	a.UID, b.UID = "ua", "ub"
 	pod := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "p"}
@@ -60,7 +63,7 @@ func TestWrites(t *testing.T) {
 		unchanged int64
 	}{
 		"Create": {
-			reason:   "what was stored is read from the answer",
+			reason:   "the response has the stored version",
 			requests: []sent{{"POST", deploymentPath, asJSON, sketch(0, ""), 201, sketch(42, "")}},
 			want: []*observation.Write{
 				{
@@ -75,7 +78,7 @@ func TestWrites(t *testing.T) {
 			since: []uint64{41},
 		},
 		"ChangeAfterRead": {
-			reason: "a newer version than was read",
+			reason: "the response has a newer version than the read",
 			requests: []sent{
 				{"GET", deploymentPath + "/web", "", "", 200, sketch(42, "")},
 				{"PATCH", deploymentPath + "/web", "application/merge-patch+json", "{}", 200, sketch(43, "")},
@@ -93,7 +96,7 @@ func TestWrites(t *testing.T) {
 			since: []uint64{42},
 		},
 		"NoChangeAfterRead": {
-			reason: "the version that was read is not newer: nothing was stored",
+			reason: "the response has the version of the read: nothing was stored",
 			requests: []sent{
 				{"GET", deploymentPath + "/web", "", "", 200, sketch(42, "")},
 				{"PATCH", deploymentPath + "/web", "application/merge-patch+json", "{}", 200, sketch(42, "")},
@@ -101,14 +104,14 @@ func TestWrites(t *testing.T) {
 			unchanged: 1,
 		},
 		"NoChangeWithoutRead": {
-			reason: "server-side apply reads nothing: the proxy looks before",
+			reason: "server-side apply reads nothing first: the proxy lists before the write",
 			requests: []sent{
 				{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 200, sketch(42, "")},
 			},
 			unchanged: 1,
 		},
 		"AppliedNew": {
-			reason: "an apply that creates is told by its code",
+			reason: "status 201 means that the apply created the object",
 			requests: []sent{
 				{"PATCH", deploymentPath + "/web", "application/apply-patch+yaml", "{}", 201, sketch(90, "")},
 			},
@@ -125,7 +128,7 @@ func TestWrites(t *testing.T) {
 			since: []uint64{89},
 		},
 		"DeletedAtOnce": {
-			reason: "a Status names only the UID; a list made before gives where to watch from",
+			reason: "a Status has only the UID; the list before the write has the version to watch from",
 			requests: []sent{
 				{
 					"DELETE",
@@ -133,14 +136,15 @@ func TestWrites(t *testing.T) {
 					asJSON,
 					"{}",
 					200,
-					`{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"a","kind":"configmaps","uid":"ua"}}`,
+					`{"kind":"Status","apiVersion":"v1","status":"Success",` +
+						`"details":{"name":"a","kind":"configmaps","uid":"ua"}}`,
 				},
 			},
 			want:  []*observation.Write{{Ref: a, Resource: "configmaps", Verb: "delete", Code: 200}},
 			since: []uint64{77},
 		},
 		"DeletionStarts": {
-			reason: "a graceful deletion stores the object once more",
+			reason: "a graceful deletion stores the object again",
 			requests: []sent{
 				{
 					"DELETE",
@@ -164,7 +168,7 @@ func TestWrites(t *testing.T) {
 			since: []uint64{98},
 		},
 		"DeletionGoesOn": {
-			reason: "it was being deleted already",
+			reason: "the object was already being deleted",
 			requests: []sent{
 				{
 					"DELETE",
@@ -178,11 +182,11 @@ func TestWrites(t *testing.T) {
 			unchanged: 1,
 		},
 		"DryRunInTheBody": {
-			reason:   "nothing is stored",
+			reason:   "a dry run stores nothing",
 			requests: []sent{{"DELETE", deploymentPath + "/web", asJSON, `{"dryRun":["All"]}`, 200, sketch(42, "")}},
 		},
 		"DeleteCollection": {
-			reason:   "a write for each object that the answer lists, as it was before",
+			reason:   "each object in the response gives one write",
 			requests: []sent{{"DELETE", "/api/v1/namespaces/shop/configmaps", asJSON, "{}", 200, list}},
 			want: []*observation.Write{
 				{Ref: a, Resource: "configmaps", Verb: "deletecollection", Code: 200},
@@ -191,7 +195,7 @@ func TestWrites(t *testing.T) {
 			since: []uint64{77, 77},
 		},
 		"Eviction": {
-			reason: "the Pod is what is written",
+			reason: "the write's object is the Pod",
 			requests: []sent{
 				{
 					"POST",
@@ -208,7 +212,7 @@ func TestWrites(t *testing.T) {
 			since: []uint64{77},
 		},
 		"Refused": {
-			reason: "a refused create has its name in the request only",
+			reason: "only the request has the name of a refused create",
 			requests: []sent{
 				{
 					"POST",
@@ -216,7 +220,8 @@ func TestWrites(t *testing.T) {
 					asJSON,
 					sketch(0, ""),
 					403,
-					`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"limit is 7","details":{"kind":"deployments"},"code":403}`,
+					`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden",` +
+						`"message":"limit is 7","details":{"kind":"deployments"},"code":403}`,
 				},
 			},
 			want: []*observation.Write{
@@ -231,7 +236,7 @@ func TestWrites(t *testing.T) {
 			},
 		},
 		"CustomResource": {
-			reason: "a kind that nobody knows is looked up once",
+			reason: "an unknown kind is looked up once",
 			requests: []sent{
 				{
 					"POST",
@@ -239,7 +244,8 @@ func TestWrites(t *testing.T) {
 					asJSON,
 					`{"metadata":{"name":"h"}}`,
 					409,
-					`{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists","message":"heads.x.io \"h\" already exists"}`,
+					`{"kind":"Status","apiVersion":"v1","reason":"AlreadyExists",` +
+						`"message":"heads.x.io \"h\" already exists"}`,
 				},
 			},
 			want: []*observation.Write{
@@ -264,17 +270,19 @@ func TestWrites(t *testing.T) {
 			h := newHarness(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", asJSON)
 				w.Header().Set("Audit-Id", "audit")
-				switch { // the proxy's own questions
+				switch { // requests of the proxy itself
 				case r.URL.Query().Get("limit") == "1":
 					_, _ = io.WriteString(
 						w,
-						`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"77"},"items":[]}`,
+						`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1",`+
+							`"metadata":{"resourceVersion":"77"},"items":[]}`,
 					)
 					return
 				case r.URL.Path == "/apis/x.io/v1":
 					_, _ = io.WriteString(
 						w,
-						`{"kind":"APIResourceList","resources":[{"name":"heads","kind":"Head"},{"name":"heads/status","kind":"Head"}]}`,
+						`{"kind":"APIResourceList","resources":[`+
+							`{"name":"heads","kind":"Head"},{"name":"heads/status","kind":"Head"}]}`,
 					)
 					return
 				}
@@ -295,7 +303,7 @@ func TestWrites(t *testing.T) {
 				}
 				body, err := io.ReadAll(resp.Body)
 				if err != nil || string(body) != q.answer {
-					t.Errorf("the answer changed on its way: %q, %v", body, err)
+					t.Errorf("the proxy changed the response: %q, %v", body, err)
 				}
 				_ = resp.Body.Close()
 				step.Add(1)
@@ -311,7 +319,7 @@ func TestWrites(t *testing.T) {
 					t.Errorf("audit ID %q, from %s to %s", w.AuditID, w.Start, w.End)
 				}
 				if !strings.HasPrefix(w.TraceParent, "00-"+theTrace.TraceID().String()+"-") || seen[w.TraceParent] {
-					t.Errorf("traceparent %q is not one of its own in the run's trace", w.TraceParent)
+					t.Errorf("traceparent %q is not a new span in the run's trace", w.TraceParent)
 				}
 				seen[w.TraceParent] = true
 			}
@@ -342,9 +350,9 @@ func TestTraceContextOnWrites(t *testing.T) {
 		state   string
 		baggage string // a prefix
 	}{
-		"None": {"a write gets a span of its own", nil, ours, ours, "", run},
+		"None": {"a write gets its own span", nil, ours, ours, "", run},
 		"SameTrace": {
-			"an instrumented command's own stays",
+			"an instrumented command's traceparent stays",
 			map[string]string{"traceparent": same, "tracestate": "a=b"},
 			same,
 			same,
@@ -352,7 +360,7 @@ func TestTraceContextOnWrites(t *testing.T) {
 			run,
 		},
 		"OtherTrace": {
-			"and so does another trace; the write is known by ours",
+			"another trace stays too; the write has a context in the run's trace",
 			map[string]string{"traceparent": other, "tracestate": "a=b"},
 			other,
 			ours,
@@ -360,7 +368,7 @@ func TestTraceContextOnWrites(t *testing.T) {
 			run,
 		},
 		"Baggage": {
-			"ours comes after the caller's",
+			"the run's member comes after the command's",
 			map[string]string{"baggage": "k=v"},
 			ours,
 			ours,

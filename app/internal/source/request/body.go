@@ -12,27 +12,26 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// Body is what a body says of the objects in it: of one object, of those of a
-// list or a Table that have a name (Items), or a Status.
+// Body has the used content of a body: one object, the named objects of a list or Table (Items), or
+// a Status.
 type Body struct {
 	APIVersion string
 	Kind       string
 	Metadata   Metadata
 	Items      []Body
-	// Reason, Message and Details are those of a Status: in other kinds these
-	// names mean other things.
+	// Reason, Message and Details are set only for a Status. In other kinds these fields have other
+	// meanings.
 	Reason  string
 	Message string
 	Details *Details
-	// Causes are those of the Details, at most maxCauses.
+	// Causes are the causes in the Details, at most maxCauses.
 	Causes []message.Cause
-	// Dry: the options of a deletion, which this is, or which an Eviction
-	// holds, ask for a dry run.
+	// Dry means that DeleteOptions, alone or in an Eviction, request a dry run.
 	Dry bool
 }
 
-// Refusal returns why a Status refuses a request for the resource: its reason, and
-// the harmless part of its message. Both are bounded.
+// Refusal returns the reason of a Status that refuses a request for the resource, and the safe part
+// of its message. Both are bounded.
 func (b *Body) Refusal(resource string) (reason, sentence string) {
 	s := message.Status{Resource: resource, Message: b.Message, Causes: b.Causes}
 	if b.Details != nil {
@@ -41,7 +40,7 @@ func (b *Body) Refusal(resource string) (reason, sentence string) {
 	return message.Reason(b.Reason), message.Refusal(s)
 }
 
-// Metadata is the part of an object's, or a list's, metadata that is read.
+// Metadata has the used metadata of an object or a list.
 type Metadata struct {
 	Name            string
 	GenerateName    string
@@ -49,16 +48,16 @@ type Metadata struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
-	// Deleting: it has a deletionTimestamp; GraceSeconds is
-	// deletionGracePeriodSeconds, and Finalizers how many there are.
+	// Deleting means that there is a deletionTimestamp. GraceSeconds is deletionGracePeriodSeconds.
+	// Finalizers is the number of finalizers.
 	Deleting     bool
 	GraceSeconds int64
 	Finalizers   int
-	// Controller is the owner that is the controller, or nil.
+	// Controller is the owner with controller: true, or nil.
 	Controller *object.Owner
 }
 
-// Details names what a Status is about.
+// Details identifies the object of a Status.
 type Details struct {
 	Name  string
 	Group string
@@ -66,16 +65,16 @@ type Details struct {
 	UID   types.UID
 }
 
-// Version gives the resourceVersion as a number; 0 if it is none.
+// Version returns the resourceVersion as a number; 0 if it is not one.
 func (m *Metadata) Version() uint64 {
 	return Version(m.ResourceVersion)
 }
 
-// Version gives a resourceVersion as a number; 0 if it is none.
+// Version returns a resourceVersion as a number; 0 if it is not one.
 func Version(resourceVersion string) uint64 {
 	n, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
-		return 0 // also of one that does not fit
+		return 0 // also if the number is too large
 	}
 	return n
 }
@@ -85,7 +84,7 @@ func (m *Metadata) Remains() bool {
 	return m.Deleting && (m.Finalizers > 0 || m.GraceSeconds > 0)
 }
 
-// Objects gives the single objects in the body.
+// Objects returns the single objects in the body.
 func (b *Body) Objects() []Body {
 	switch {
 	case len(b.Items) > 0:

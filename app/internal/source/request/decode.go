@@ -14,10 +14,10 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// Decode reads a JSON body. A member of another shape than Kubernetes gives it
-// is another member: the rest is read. An error says that it is no JSON.
+// Decode decodes a JSON body. It ignores members of unexpected types and decodes the rest. An error
+// means invalid JSON.
 //
-// Nothing of the text is kept but what stands in the Body.
+// The Body shares no memory with text.
 func Decode(text []byte) (*Body, error) {
 	d := decoder{jsonwalk.New(text)}
 	b := new(Body)
@@ -27,7 +27,7 @@ func Decode(text []byte) (*Body, error) {
 	return b, nil
 }
 
-// ReadStatus reads a Status within another object, where its kind is left out.
+// ReadStatus decodes a Status within another object, without a kind.
 func ReadStatus(w jsonwalk.Walker, b *Body, code *int64) error {
 	d := decoder{w}
 	return d.Object(func(name []byte) error {
@@ -56,13 +56,13 @@ func (b *Body) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decoder reads the parts of a body.
+// decoder decodes the parts of a body.
 type decoder struct{ jsonwalk.Walker }
 
 func (d decoder) uid(u *types.UID) error { return d.Text((*string)(u)) }
 
-// body reads a body, or, if it is not whole, one of the objects in it: what that
-// may hold in turn is no part of a list.
+// body decodes a whole body or, if whole is false, one object of a list. It ignores lists within
+// such an object.
 func (d decoder) body(b *Body, whole bool) error {
 	var reason, text string
 	var about Details
@@ -118,8 +118,8 @@ func (d decoder) body(b *Body, whole bool) error {
 	return err
 }
 
-// item reads an element of a list. One without a name is no object: a body of
-// nothing but such takes hundreds of times the memory that its text does.
+// item decodes an element of a list. It drops elements without a name and UID: a body with only
+// such elements would need hundreds of times its size in memory.
 func (d decoder) item(b *Body) error {
 	if !d.IsObject() {
 		return d.Skip()
@@ -132,7 +132,7 @@ func (d decoder) item(b *Body) error {
 	return err
 }
 
-// row reads the object of a Table's row.
+// row decodes the object of a Table's row.
 func (d decoder) row(b *Body) error {
 	return d.Object(func(name []byte) error {
 		if string(name) == "object" {
@@ -216,10 +216,10 @@ func (d decoder) details(about *Details, causes *[]message.Cause) error {
 	})
 }
 
-// maxCauses bounds the causes that are read of one Status.
+// maxCauses limits the causes of one Status.
 const maxCauses = 64
 
-// causes appends the causes of a Status to the list, at most maxCauses in all.
+// causes appends causes of a Status to the list, up to maxCauses.
 func (d decoder) causes(to *[]message.Cause) error {
 	return d.List(func() error {
 		if len(*to) >= maxCauses {

@@ -22,9 +22,11 @@ func TestDecode(t *testing.T) {
 	}{
 		"object": {
 			reason: "names, versions and owners are read",
-			text: `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-5","namespace":"shop","uid":"u1","resourceVersion":"42","generation":3,
+			text: `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{
+				"name":"web-5","namespace":"shop","uid":"u1","resourceVersion":"42","generation":3,
 				"labels":{"name":"no"},"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"u0"},
-				{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"u2","controller":true}]},"spec":{"metadata":{"name":"no"},"kind":"no"}}`,
+				{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"u2","controller":true}]},
+				"spec":{"metadata":{"name":"no"},"kind":"no"}}`,
 			want: Body{APIVersion: "apps/v1", Kind: "ReplicaSet", Metadata: Metadata{
 				Name:            "web-5",
 				Namespace:       "shop",
@@ -41,33 +43,36 @@ func TestDecode(t *testing.T) {
 		},
 		"core owner": {
 			reason: "the core group has no name",
-			text:   `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u","controller":true}]}}`,
+			text: `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u",` +
+				`"controller":true}]}}`,
 			want: Body{Metadata: Metadata{Controller: &object.Owner{
 				Kind: object.Kind{Version: "v1", Kind: "Node"}, Name: "n", UID: "u", Controller: true,
 			}}},
 		},
 		"no controller": {
-			reason: "an owner that is none causes nothing",
+			reason: "an owner without controller: true is ignored",
 			text:   `{"metadata":{"ownerReferences":[{"kind":"Node","name":"n","uid":"u","controller":false}]}}`,
 		},
 		"generated": {
-			reason: "it has no name yet",
+			reason: "the object has no name yet",
 			text:   `{"kind":"Pod","metadata":{"generateName":"web-"}}`,
 			want:   Body{Kind: "Pod", Metadata: Metadata{GenerateName: "web-"}},
 		},
 		"deleting": {
-			reason: "what holds it up is read",
-			text:   `{"metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":30,"finalizers":["a/b","c/d"]}}`,
-			want:   Body{Metadata: Metadata{Name: "a", Deleting: true, GraceSeconds: 30, Finalizers: 2}},
+			reason: "grace period and finalizers are read",
+			text: `{"metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z",` +
+				`"deletionGracePeriodSeconds":30,"finalizers":["a/b","c/d"]}}`,
+			want: Body{Metadata: Metadata{Name: "a", Deleting: true, GraceSeconds: 30, Finalizers: 2}},
 		},
 		"not deleting": {
-			reason: "null is nothing",
+			reason: "a null deletionTimestamp means not deleted",
 			text:   `{"metadata":{"name":"a","deletionTimestamp":null,"finalizers":[]}}`,
 			want:   Body{Metadata: Metadata{Name: "a"}},
 		},
 		"list": {
-			reason: "its objects may leave out what they are",
-			text:   `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"a"}},{"apiVersion":"v2","kind":"Other","metadata":{"uid":"u"}}]}`,
+			reason: "items may omit apiVersion and kind",
+			text: `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"9"},` +
+				`"items":[{"metadata":{"name":"a"}},{"apiVersion":"v2","kind":"Other","metadata":{"uid":"u"}}]}`,
 			want: Body{APIVersion: "v1", Kind: "PodList", Metadata: Metadata{ResourceVersion: "9"}, Items: []Body{
 				{
 					APIVersion: "v1",
@@ -78,26 +83,29 @@ func TestDecode(t *testing.T) {
 			}},
 		},
 		"list of others": {
-			reason: "what has no name is no object",
+			reason: "elements without a name are dropped",
 			text:   `{"kind":"List","items":[{},1,null,"a",[],{"metadata":{}},{"metadata":{"name":"a"}}]}`,
 			want:   Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}},
 		},
 		"list in a list": {
-			reason: "there is no such thing",
+			reason: "a list in a list is ignored",
 			text:   `{"kind":"List","items":[{"metadata":{"name":"a"},"items":[{"metadata":{"name":"b"}}]}]}`,
 			want:   Body{Kind: "List", Items: []Body{{Metadata: Metadata{Name: "a"}}}},
 		},
 		"table": {
-			reason: "a row's object is one of it",
-			text:   `{"kind":"Table","rows":[{"cells":["a"],"object":{"kind":"PartialObjectMetadata","metadata":{"name":"a","uid":"u"}}},{"cells":["b"]}]}`,
+			reason: "the objects of rows are items",
+			text: `{"kind":"Table","rows":[{"cells":["a"],"object":{"kind":"PartialObjectMetadata",` +
+				`"metadata":{"name":"a","uid":"u"}}},{"cells":["b"]}]}`,
 			want: Body{
 				Kind:  "Table",
 				Items: []Body{{Kind: "PartialObjectMetadata", Metadata: Metadata{Name: "a", UID: "u"}}},
 			},
 		},
 		"status": {
-			reason: "why it failed, and what",
-			text:   `{"kind":"Status","reason":"NotFound","message":"no","details":{"name":"a","group":"apps","kind":"deployments","uid":"u","causes":[1,{"reason":"FieldValueInvalid","field":"spec.a","message":"m","other":{}},{}]}}`,
+			reason: "reason, details and causes are read",
+			text: `{"kind":"Status","reason":"NotFound","message":"no","details":{"name":"a",` +
+				`"group":"apps","kind":"deployments","uid":"u","causes":[1,{"reason":"FieldValueInvalid",` +
+				`"field":"spec.a","message":"m","other":{}},{}]}}`,
 			want: Body{
 				Kind:    "Status",
 				Reason:  "NotFound",
@@ -107,12 +115,12 @@ func TestDecode(t *testing.T) {
 			},
 		},
 		"bare status": {
-			reason: "nothing is about nothing",
+			reason: "empty details are nil",
 			text:   `{"kind":"Status","details":{"causes":[]}}`,
 			want:   Body{Kind: "Status"},
 		},
 		"another's": {
-			reason: "in an Event these mean something else, and may be secret",
+			reason: "in an Event these fields differ and may be secret",
 			text:   `{"kind":"Event","reason":"r","message":"m","details":{"name":"d"}}`,
 			want:   Body{Kind: "Event"},
 		},
@@ -122,17 +130,17 @@ func TestDecode(t *testing.T) {
 			want:   Body{Kind: "Status", Reason: "r"},
 		},
 		"dry": {
-			reason: "nothing is stored",
+			reason: "DeleteOptions may request a dry run",
 			text:   `{"kind":"DeleteOptions","dryRun":["All"]}`,
 			want:   Body{Kind: "DeleteOptions", Dry: true},
 		},
 		"dry, not": {
-			reason: "there is no other word for it",
+			reason: "only All is a dry run",
 			text:   `{"kind":"DeleteOptions","dryRun":["all",1]}`,
 			want:   Body{Kind: "DeleteOptions"},
 		},
 		"dry eviction": {
-			reason: "its options say it",
+			reason: "the options in an Eviction may request a dry run",
 			text:   `{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":1,"dryRun":["All"]}}`,
 			want:   Body{Kind: "Eviction", Dry: true},
 		},
@@ -147,14 +155,15 @@ func TestDecode(t *testing.T) {
 			want:   Body{Dry: true},
 		},
 		"a patch": {
-			reason: "it is a list of something else",
+			reason: "a JSON patch is an array",
 			text:   `[{"op":"add","path":"/metadata/name","value":"a"}]`,
 		},
-		"no value": {reason: "so is this", text: `null`},
+		"no value": {reason: "null is an empty body", text: `null`},
 		"of other shapes": {
-			reason: "the rest is read",
-			text:   `{"kind":7,"metadata":{"name":{},"uid":[],"generation":"3","ownerReferences":{"controller":true},"namespace":"n"},"items":{}}`,
-			want:   Body{Metadata: Metadata{Namespace: "n"}},
+			reason: "members of other types are ignored, the rest is read",
+			text: `{"kind":7,"metadata":{"name":{},"uid":[],"generation":"3",` +
+				`"ownerReferences":{"controller":true},"namespace":"n"},"items":{}}`,
+			want: Body{Metadata: Metadata{Namespace: "n"}},
 		},
 	}
 	for name, tc := range cases {
@@ -173,11 +182,16 @@ func TestDecode(t *testing.T) {
 				&again,
 			); tc.text != "null" &&
 				(err != nil || !cmp.Equal(tc.want, again)) {
-				t.Errorf("as part of something else: %+v, %v", again, err)
+				t.Errorf("with json.Unmarshal got %+v, %v", again, err)
 			}
 		})
 	}
-	for name, text := range map[string]string{"empty": ``, "cut": `{"kind":"Pod","metadata":{"name":"a"`, "cut in what is not read": `{"kind":"Pod","spec":{"a":`, "word": `Pod`} {
+	for name, text := range map[string]string{
+		"empty":                 ``,
+		"cut":                   `{"kind":"Pod","metadata":{"name":"a"`,
+		"cut in a skipped part": `{"kind":"Pod","spec":{"a":`,
+		"word":                  `Pod`,
+	} {
 		if got, err := Decode([]byte(text)); err == nil || got != nil ||
 			!strings.HasPrefix(err.Error(), "cannot read the body: ") {
 			t.Errorf("%s: got %+v, %v", name, got, err)
@@ -185,7 +199,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestKeepsNothing: what stands in the Body is its own, since the text is wiped.
+// TestKeepsNothing: the Body shares no memory with the text, which is wiped later.
 func TestKeepsNothing(t *testing.T) {
 	text := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","uid":"u1","resourceVersion":"42"}}`)
 	got, err := Decode(text)
@@ -193,27 +207,31 @@ func TestKeepsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(text)
-	if want := (Body{APIVersion: "v1", Kind: "Pod", Metadata: Metadata{Name: "web", UID: "u1", ResourceVersion: "42"}}); !cmp.Equal(
-		want,
-		*got,
-	) {
+	want := Body{
+		APIVersion: "v1", Kind: "Pod", Metadata: Metadata{Name: "web", UID: "u1", ResourceVersion: "42"},
+	}
+	if !cmp.Equal(want, *got) {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestNothings: a text of elements that are nothing is nothing, and not a hundred
-// times its size.
+// TestNothings: elements without a name and UID need no memory.
 func TestNothings(t *testing.T) {
-	for name, element := range map[string]string{"objects": `{}`, "of a list": `{"items":[{"metadata":{"name":"a"}}]}`, "rows": `{"object":{}}`, "numbers": `1`} {
+	for name, element := range map[string]string{
+		"objects":   `{}`,
+		"of a list": `{"items":[{"metadata":{"name":"a"}}]}`,
+		"rows":      `{"object":{}}`,
+		"numbers":   `1`,
+	} {
 		text := `[` + element + strings.Repeat(`,`+element, 1000) + `]`
 		got, err := Decode([]byte(`{"kind":"List","items":` + text + `,"rows":` + text + `}`))
 		if err != nil || cap(got.Items) != 0 {
-			t.Errorf("%s: room for %d items, %v", name, cap(got.Items), err)
+			t.Errorf("%s: capacity for %d items, want 0; %v", name, cap(got.Items), err)
 		}
 	}
 }
 
-// FuzzDecode: nothing panics, and what a body says is bounded by its text.
+// FuzzDecode: Decode never panics, and the size of the text bounds the size of the Body.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"kind":"PodList","items":[{"metadata":{"name":"a","ownerReferences":[{"controller":true}]}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -222,18 +240,18 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if len(b.Items)*len(`{"metadata":{"uid":"u"}}`) > len(text) {
-			t.Errorf("%d items of %d bytes", len(b.Items), len(text))
+			t.Errorf("%d items from only %d bytes", len(b.Items), len(text))
 		}
 		for _, o := range b.Objects() {
 			if o.Metadata.Name == "" && o.Metadata.UID == "" || o.Items != nil {
-				t.Errorf("an object is %+v", o)
+				t.Errorf("an object has no name and UID, or has items: %+v", o)
 			}
 		}
 		if b.Kind != "Status" && (b.Reason != "" || b.Message != "" || b.Details != nil) {
-			t.Errorf("what is no Status says %q, %q", b.Reason, b.Message)
+			t.Errorf("a body of kind %q has reason %q, message %q", b.Kind, b.Reason, b.Message)
 		}
 		if m := b.Metadata; m.Remains() && !m.Deleting {
-			t.Error("it remains, and is not deleted")
+			t.Error("Remains is true without Deleting")
 		}
 		_ = b.Metadata.Version()
 	})

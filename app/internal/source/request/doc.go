@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request says what a request to the Kubernetes API means: whether it
-// stores anything, of which kind its object is, and what the bodies of the
-// request and of its answer tell of the objects in them. Those who see requests
-// (the proxy on their way, the audit log afterwards) fill observations from it.
+// Package request interprets requests to the Kubernetes API: whether they store anything, the kind
+// of their object, and the objects in the bodies of request and response. The proxy and the audit
+// log fill observations from it.
 //
-// Of a body only names, versions and owners are read, and the reason of a
-// failure: spec, data and annotations of an object never leave it.
+// From a body only names, versions, owners and the reason of a failure are read. An object's spec,
+// data and annotations are never returned.
 package request

@@ -11,20 +11,18 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// maxLearned bounds how many kinds are learned beside Kubernetes' own: names of
-// resources are chosen by those who ask for them.
+// maxLearned limits the learned kinds, because clients choose the names of resources.
 const maxLearned = 10_000
 
-// Kinds knows the kind that a resource's objects are of. It is safe for
-// concurrent use.
+// Kinds maps resources to kinds. It is safe for concurrent use.
 type Kinds struct {
 	mu    sync.RWMutex
 	known map[schema.GroupVersionResource]string
-	// learned is how many of them are not Kubernetes' own.
+	// learned is the number of kinds outside Kubernetes' own API.
 	learned int
 }
 
-// NewKinds returns Kinds that know Kubernetes' own.
+// NewKinds returns Kinds with the kinds of Kubernetes' own API.
 func NewKinds() *Kinds {
 	k := &Kinds{known: map[schema.GroupVersionResource]string{}}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -37,14 +35,14 @@ func NewKinds() *Kinds {
 	return k
 }
 
-// Of returns the kind of a resource's objects, empty if it is not known.
+// Of returns the kind of a resource, or "" if unknown.
 func (k *Kinds) Of(gvr schema.GroupVersionResource) string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.known[gvr]
 }
 
-// Learn notes the kind of a resource's objects.
+// Learn records the kind of a resource, up to maxLearned new ones.
 func (k *Kinds) Learn(gvr schema.GroupVersionResource, kind string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,34 +16,45 @@ func TestVerbs(t *testing.T) {
 		group, resource, sub  string
 		stores, evicts, binds bool
 	}{
-		"object": {reason: "it stays", group: "apps", resource: "deployments", stores: true},
-		"status": {reason: "it stays, too", group: "apps", resource: "deployments", sub: "status", stores: true},
+		"object": {reason: "an object is stored", group: "apps", resource: "deployments", stores: true},
+		"status": {reason: "a status is stored", group: "apps", resource: "deployments", sub: "status", stores: true},
 		"scale": {
-			reason:   "it changes what stays",
+			reason:   "scale changes a stored object",
 			group:    "apps",
 			resource: "deployments",
 			sub:      "scale",
 			stores:   true,
 		},
-		"custom":  {reason: "nobody knows better", group: "example.com", resource: "reviews", stores: true},
-		"token":   {reason: "it is signed and forgotten", resource: "serviceaccounts", sub: "token"},
-		"account": {reason: "the account itself stays", resource: "serviceaccounts", stores: true},
+		"custom": {
+			reason:   "custom resources are stored, with any name",
+			group:    "example.com",
+			resource: "reviews",
+			stores:   true,
+		},
+		"token":   {reason: "a token is not stored", resource: "serviceaccounts", sub: "token"},
+		"account": {reason: "the account itself is stored", resource: "serviceaccounts", stores: true},
 		"access review": {
-			reason:   "it is answered and forgotten",
+			reason:   "a review is not stored",
 			group:    "authorization.k8s.io",
 			resource: "subjectaccessreviews",
 		},
-		"token review": {reason: "so is this", group: "authentication.k8s.io", resource: "tokenreviews"},
-		"image review": {reason: "and this", group: "imagepolicy.k8s.io", resource: "imagereviews"},
+		"token review": {reason: "a review is not stored", group: "authentication.k8s.io", resource: "tokenreviews"},
+		"image review": {reason: "a review is not stored", group: "imagepolicy.k8s.io", resource: "imagereviews"},
 		"exec":         {reason: "it opens a connection", resource: "pods", sub: "exec"},
-		"attach":       {reason: "so does this", resource: "pods", sub: "attach"},
-		"port-forward": {reason: "and this", resource: "pods", sub: "portforward"},
+		"attach":       {reason: "it opens a connection", resource: "pods", sub: "attach"},
+		"port-forward": {reason: "it opens a connection", resource: "pods", sub: "portforward"},
 		"proxy": {
-			reason:   "whoever is behind it may store something, not we",
+			reason:   "the API server stores nothing",
 			resource: "services",
 			sub:      "proxy",
 		},
-		"eviction": {reason: "the Pod goes", resource: "pods", sub: "eviction", stores: true, evicts: true},
+		"eviction": {
+			reason:   "an eviction deletes the Pod",
+			resource: "pods",
+			sub:      "eviction",
+			stores:   true,
+			evicts:   true,
+		},
 		"another's": {
 			reason:   "only Pods are evicted",
 			group:    "example.com",
@@ -52,9 +63,9 @@ func TestVerbs(t *testing.T) {
 			stores:   true,
 		},
 		"binding":     {reason: "the Pod gets a node", resource: "pods", sub: "binding", stores: true, binds: true},
-		"old binding": {reason: "as it was done before", resource: "bindings", stores: true, binds: true},
+		"old binding": {reason: "the old form of a binding", resource: "bindings", stores: true, binds: true},
 		"other binding": {
-			reason:   "a role's is another thing",
+			reason:   "bindings of another group bind no Pod",
 			group:    "rbac.authorization.k8s.io",
 			resource: "bindings",
 			stores:   true,
@@ -88,24 +99,29 @@ func TestBody(t *testing.T) {
 		objects int
 		list    bool
 	}{
-		"object":   {reason: "it is itself", body: one, objects: 1},
-		"nameless": {reason: "it is not stored under any name", body: Body{Kind: "Pod"}},
-		"status":   {reason: "it is an answer", body: Body{Kind: "Status", Metadata: Metadata{Name: "a"}}},
+		"object":   {reason: "the body is the only object", body: one, objects: 1},
+		"nameless": {reason: "an object without a name is not counted", body: Body{Kind: "Pod"}},
+		"status":   {reason: "a Status is not an object", body: Body{Kind: "Status", Metadata: Metadata{Name: "a"}}},
 		"list": {
-			reason:  "each of it",
+			reason:  "each item is an object",
 			body:    Body{Kind: "PodList", Items: []Body{one, one}},
 			objects: 2,
 			list:    true,
 		},
-		"empty list": {reason: "there is none", body: Body{Kind: "PodList"}, list: true},
-		"table":      {reason: "each of it", body: Body{Kind: "Table", Items: []Body{one}}, objects: 1, list: true},
+		"empty list": {reason: "an empty list has no objects", body: Body{Kind: "PodList"}, list: true},
+		"table": {
+			reason:  "each row is an object",
+			body:    Body{Kind: "Table", Items: []Body{one}},
+			objects: 1,
+			list:    true,
+		},
 		"bare table": {
 			reason: "rows need not have objects",
 			body:   Body{Kind: "Table", Metadata: Metadata{Name: "a"}},
 			list:   true,
 		},
 		"like one": {
-			reason:  "a kind may be called so",
+			reason:  "a kind that ends in List may be an object",
 			body:    Body{Kind: "AllowList", Metadata: Metadata{Name: "a"}},
 			objects: 1,
 		},
@@ -113,7 +129,7 @@ func TestBody(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got, list := len(tc.body.Objects()), tc.body.IsList(); got != tc.objects || list != tc.list {
-				t.Errorf("%s: %d objects, a list: %t", tc.reason, got, list)
+				t.Errorf("%s: %d objects, IsList %t", tc.reason, got, list)
 			}
 		})
 	}
@@ -126,18 +142,29 @@ func TestMetadata(t *testing.T) {
 		version uint64
 		remains bool
 	}{
-		"nothing": {reason: "a creation's request has none"},
+		"nothing": {reason: "the request of a create has no version"},
 		"version": {
-			reason:  "they are compared",
+			reason:  "the largest version fits",
 			m:       Metadata{ResourceVersion: "18446744073709551615"},
 			version: 1<<64 - 1,
 		},
-		"other":     {reason: "another server's may be no number", m: Metadata{ResourceVersion: "v7"}},
-		"too large": {reason: "nor fit", m: Metadata{ResourceVersion: "18446744073709551616"}},
-		"finalizer": {reason: "somebody has to agree", m: Metadata{Deleting: true, Finalizers: 1}, remains: true},
-		"grace":     {reason: "it has time to end", m: Metadata{Deleting: true, GraceSeconds: 30}, remains: true},
-		"at once":   {reason: "nothing holds it", m: Metadata{Deleting: true}},
-		"alive":     {reason: "finalizers are for later", m: Metadata{Finalizers: 1, GraceSeconds: 30}},
+		"other": {reason: "another server's version may not be a number", m: Metadata{ResourceVersion: "v7"}},
+		"too large": {
+			reason: "the version does not fit in uint64",
+			m:      Metadata{ResourceVersion: "18446744073709551616"},
+		},
+		"finalizer": {
+			reason:  "a finalizer delays the removal",
+			m:       Metadata{Deleting: true, Finalizers: 1},
+			remains: true,
+		},
+		"grace": {
+			reason:  "the grace period delays the removal",
+			m:       Metadata{Deleting: true, GraceSeconds: 30},
+			remains: true,
+		},
+		"at once": {reason: "nothing delays the removal", m: Metadata{Deleting: true}},
+		"alive":   {reason: "the object is not being deleted", m: Metadata{Finalizers: 1, GraceSeconds: 30}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -154,13 +181,19 @@ func TestKinds(t *testing.T) {
 		gvr  schema.GroupVersionResource
 		want string
 	}{
-		"core":      {schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod"},
-		"irregular": {schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, "NetworkPolicy"},
-		"plural":    {schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}, "Endpoints"},
-		"class":     {schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}, "StorageClass"},
-		"lists":     {schema.GroupVersionResource{Version: "v1", Resource: "podlists"}, ""},
-		"options":   {schema.GroupVersionResource{Version: "v1", Resource: "deleteoptions"}, ""},
-		"custom":    {schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, ""},
+		"core": {schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod"},
+		"irregular": {
+			schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+			"NetworkPolicy",
+		},
+		"plural": {schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}, "Endpoints"},
+		"class": {
+			schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"},
+			"StorageClass",
+		},
+		"lists":   {schema.GroupVersionResource{Version: "v1", Resource: "podlists"}, ""},
+		"options": {schema.GroupVersionResource{Version: "v1", Resource: "deleteoptions"}, ""},
+		"custom":  {schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"}, ""},
 	} {
 		if got := k.Of(tc.gvr); got != tc.want {
 			t.Errorf("%s: %v is %q, want %q", name, tc.gvr, got, tc.want)
@@ -170,12 +203,11 @@ func TestKinds(t *testing.T) {
 	k.Learn(heads, "Head")
 	k.Learn(heads, "Header")
 	if got := k.Of(heads); got != "Header" {
-		t.Errorf("it has learned %q, want what was said last", got)
+		t.Errorf("learned %q, want the last one, %q", got, "Header")
 	}
 }
 
-// TestKindsAreBounded: whoever makes up resources does not fill the memory, and
-// what is known stays known.
+// TestKindsAreBounded: the number of learned kinds is limited, and known kinds stay.
 func TestKindsAreBounded(t *testing.T) {
 	k := NewKinds()
 	own := len(k.known)
@@ -193,11 +225,11 @@ func TestKindsAreBounded(t *testing.T) {
 	}
 	all.Wait()
 	if got := len(k.known) - own; got != maxLearned {
-		t.Errorf("%d were learned, want %d", got, maxLearned)
+		t.Errorf("%d kinds were learned, want %d", got, maxLearned)
 	}
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	k.Learn(pods, "Pod")
 	if got := k.Of(pods); got != "Pod" {
-		t.Errorf("pods are %q", got)
+		t.Errorf("the kind of pods is %q, want Pod", got)
 	}
 }

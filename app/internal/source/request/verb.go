@@ -19,12 +19,12 @@ const (
 	DeleteCollection = "deletecollection"
 )
 
-// connects are the subresources that lead to a node, a container or a service,
-// whatever the method.
+// connects are the subresources that open a connection to a container or proxy a request, with any
+// method.
 var connects = []string{"exec", "attach", "portforward", "proxy"}
 
-// Stores reports whether a write to the resource leaves something behind: a
-// review is answered and forgotten, a token is signed, a connection is opened.
+// Stores reports whether a write to the resource stores anything. Reviews, tokens and connections
+// store nothing.
 func Stores(r schema.GroupResource, subresource string) bool {
 	switch {
 	case r.Group == "authentication.k8s.io", r.Group == "authorization.k8s.io":
@@ -39,13 +39,13 @@ func Stores(r schema.GroupResource, subresource string) bool {
 	return true
 }
 
-// Evicts reports whether a write there is a Pod's eviction, which deletes it.
+// Evicts reports whether a write to the resource is a Pod's eviction, which deletes the Pod.
 func Evicts(r schema.GroupResource, subresource string) bool {
 	return r.Group == "" && r.Resource == "pods" && subresource == "eviction"
 }
 
-// Binds reports whether a write there gives a Pod a node: by the Pod's
-// subresource, or by the old resource.
+// Binds reports whether a write to the resource assigns a Pod to a node: through the Pod's
+// subresource or the old bindings resource.
 func Binds(r schema.GroupResource, subresource string) bool {
 	return r.Group == "" && (r.Resource == "bindings" || r.Resource == "pods" && subresource == "binding")
 }

@@ -15,7 +15,7 @@ import (
 const maxRetryAfter = 30 * time.Second
 
 // errSlow means that a server accepted a request and did not respond in time.
-var errSlow = errors.New("the API server does not answer in time")
+var errSlow = errors.New("the API server does not respond in time")
 
 // answer holds response details that client-go does not return to the stream. client-go itself
 // would obey Retry-After ten times, without a bound and without any notice.

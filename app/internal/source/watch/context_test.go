@@ -20,7 +20,7 @@ import (
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-// told is the context of an object in an observation.
+// told is an object's context in an observation.
 type told struct{ Parent, State, Convention, GenerateName string }
 
 func toldOf(s *observation.State) told {
@@ -93,17 +93,17 @@ func TestContextOnAnObject(t *testing.T) {
 		want        told
 	}{
 		"Two": {
-			reason:      "the library's order of reading decides",
+			reason:      "the library's order of conventions decides",
 			annotations: map[string]any{"traceparent": other, lifeline.ContextKey: parent},
 			want:        told{Parent: parent, Convention: "default", GenerateName: "head-"},
 		},
 		"FirstBroken": {
-			reason:      "what is malformed is as absent",
+			reason:      "a malformed context counts as missing",
 			annotations: map[string]any{"traceparent": other, lifeline.ContextKey: "00-0-0-00"},
 			want:        told{Parent: other, Convention: "w3c", GenerateName: "head-"},
 		},
 		"None": {
-			reason:      "without a context nothing is kept, the generateName neither",
+			reason:      "without a context nothing is kept, not even generateName",
 			annotations: map[string]any{"note": parent},
 		},
 		"Hostile": {
@@ -134,6 +134,6 @@ func TestAnnotationsAreAJSONObject(t *testing.T) {
 	whole := toldOf(Normalize(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1",
 		"annotations":{"traceparent":7,"trace.kubernetes.io/context":{"a":1}}}}`)))
 	if diff := cmp.Diff(told{}, whole); diff != "" {
-		t.Errorf("what is no text is no context: -want +got:\n%s", diff)
+		t.Errorf("annotations that are not strings: -want +got:\n%s", diff)
 	}
 }

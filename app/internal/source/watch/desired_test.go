@@ -21,17 +21,19 @@ func TestDesired(t *testing.T) {
 			"the spec is desired state", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{"n":1}}`,
 			[]string{"spec", "n"}, int64(2), false,
 		},
-		"Type": {"a number is no string", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{"n":1}}`, []string{
-			"spec", "n",
-		}, "1", false},
+		"Type": {
+			"a number differs from a string", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{"n":1}}`,
+			[]string{"spec", "n"}, "1", false,
+		},
 		"Label": {"selectors read labels", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{}}`, []string{
 			"metadata", "labels", "a",
 		}, "c", false},
-		"Annotation": {"annotations are not", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{}}`, []string{
-			"metadata", "annotations", "a",
-		}, "c", true},
+		"Annotation": {
+			"annotations are not desired state", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{}}`,
+			[]string{"metadata", "annotations", "a"}, "c", true,
+		},
 		"Version": {
-			"the served version says nothing", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{}}`,
+			"the served version does not count", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{}}`,
 			[]string{"apiVersion"}, "x/v2", true,
 		},
 		"Finalizer": {"finalizers are bookkeeping", `{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{}}`, []string{
@@ -47,48 +49,49 @@ func TestDesired(t *testing.T) {
 			[]string{"rules"}, []any{}, false,
 		},
 		"Bound": {
-			"binding a Pod is not to change it", `{"apiVersion":"v1","kind":"Pod",` + head + `"spec":{"a":1}}`,
+			"binding does not change a Pod's desired state",
+			`{"apiVersion":"v1","kind":"Pod",` + head + `"spec":{"a":1}}`,
 			[]string{"spec", "nodeName"}, "n", true,
 		},
 		"BoundLabel": {
-			"nor are the labels that binding copies", `{"apiVersion":"v1","kind":"Pod",` + head + `"spec":{"a":1}}`,
+			"labels copied by binding do not count", `{"apiVersion":"v1","kind":"Pod",` + head + `"spec":{"a":1}}`,
 			[]string{"metadata", "labels", "topology.kubernetes.io/zone"}, "z", true,
 		},
 		"Gate": {
-			"removing a scheduling gate is",
+			"removing a scheduling gate is a change",
 			`{"apiVersion":"v1","kind":"Pod",` + head + `"spec":{"schedulingGates":[{"name":"g"}]}}`,
 			[]string{"spec", "schedulingGates"}, []any{}, false,
 		},
 		"OtherKind": {
-			"only of a Pod is nodeName the scheduler's",
+			"only in a Pod the scheduler sets nodeName",
 			`{"apiVersion":"x/v1","kind":"X",` + head + `"spec":{"a":1}}`, []string{"spec", "nodeName"}, "n", false,
 		},
 		"Volume": {
-			"a claim is bound by a controller",
+			"a controller sets volumeName",
 			`{"apiVersion":"v1","kind":"PersistentVolumeClaim",` + head + `"spec":{"a":1}}`,
 			[]string{"spec", "volumeName"}, "pv", true,
 		},
 		"Emptied": {
-			"a part that only holds what was filled in counts as missing",
+			"a part with only filled-in fields counts as missing",
 			`{"apiVersion":"v1","kind":"Namespace",` + head + `"spec":{"finalizers":["kubernetes"]}}`,
 			[]string{"spec"}, nil, true,
 		},
-		"PodCIDR": {"a Node gets its addresses", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`, []string{
+		"PodCIDR": {"a controller sets podCIDR", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`, []string{
 			"spec", "podCIDR",
 		}, "10.0.0.0/24", true},
 		"NodeTaint": {
-			"the node controller taints by condition", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,
+			"the node controller's taints do not count", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,
 			[]string{"spec", "taints"}, []any{map[string]any{"key": "node.kubernetes.io/not-ready"}}, true,
 		},
 		"Taint": {
-			"anybody else's taint is a change", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,
+			"another taint is a change", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,
 			[]string{"spec", "taints"}, []any{map[string]any{"key": "dedicated"}}, false,
 		},
-		"Cordon": {"so is a cordon", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`, []string{
+		"Cordon": {"a cordon is a change", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`, []string{
 			"spec", "unschedulable",
 		}, true, false},
 		"Token": {
-			"a ServiceAccount gets its token",
+			"a controller sets the token of a ServiceAccount",
 			`{"apiVersion":"v1","kind":"ServiceAccount",` + head + `"automountServiceAccountToken":true}`,
 			[]string{"secrets"}, []any{map[string]any{"name": "t"}}, true,
 		},

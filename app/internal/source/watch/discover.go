@@ -50,16 +50,16 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 		link.conf, &http.Client{Transport: within{ctx, link.client.Transport}},
 	)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask %s for its resources: %w", link.conf.Host, err)
+		return nil, fmt.Errorf("cannot discover the resources of %s: %w", link.conf.Host, err)
 	}
 	lists, err := client.ServerPreferredResources()
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if errors.As(err, &partly) && len(lists) > 0 {
 		for gv, cause := range partly.Groups {
-			w.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; going on without", gv, cause)
+			w.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; continuing without it", gv, cause)
 		}
 	} else if err != nil {
-		return nil, fmt.Errorf("cannot ask %s for its resources: %w", link.conf.Host, err)
+		return nil, fmt.Errorf("cannot discover the resources of %s: %w", link.conf.Host, err)
 	}
 	var all []resource
 	for _, list := range lists {
@@ -131,7 +131,7 @@ func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, b
 		all, err := w.discover(ctx, age)
 		if err != nil {
 			if ctx.Err() == nil {
-				w.warnings.once("discovery", "%v; going on without what it would tell", err)
+				w.warnings.once("discovery", "%v; continuing without it", err)
 			}
 			return resource{}, false
 		}
@@ -142,8 +142,8 @@ func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, b
 	return resource{}, false
 }
 
-// otherVersion switches the stream to another version of its resource if the current one is no
-// longer offered.
+// otherVersion switches the stream to another offered version of its resource, if the current one
+// is gone.
 func (s *stream) otherVersion(ctx context.Context) bool {
 	all, err := s.w.discover(ctx, time.Second)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // reached the version waits for it, and client-go waits for the server.
 const exactTimeout = 10 * time.Second
 
-var errNoAnswer = errors.New("the state at a resourceVersion was not to be had in time")
+var errNoAnswer = errors.New("the API server did not list the state at a resourceVersion in time")
 
 // exact reports whether the next list must show the state at since.
 func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }

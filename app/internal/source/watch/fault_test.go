@@ -23,16 +23,24 @@ func TestRefusalsAreOvercome(t *testing.T) {
 		warned int
 	}{
 		"Error": {
-			reason: "an error of the server passes", code: http.StatusInternalServerError, kind: "server", warned: 1,
+			reason: "the stream recovers after a server error", code: http.StatusInternalServerError,
+			kind: "server", warned: 1,
 		},
-		"Unavailable": {reason: "so does its absence", code: http.StatusServiceUnavailable, kind: "server", warned: 1},
+		"Unavailable": {
+			reason: "the stream recovers after unavailability", code: http.StatusServiceUnavailable,
+			kind: "server", warned: 1,
+		},
 		"Busy": {
-			reason: "a busy server is asked again, without a word", code: http.StatusTooManyRequests, kind: "busy",
+			reason: "a busy server gets a retry without a warning", code: http.StatusTooManyRequests, kind: "busy",
 		},
 		"Forbidden": {
-			reason: "a server that starts does not know all rights yet", code: http.StatusForbidden, kind: "forbidden",
+			reason: "a starting server has not loaded all rights yet", code: http.StatusForbidden, kind: "forbidden",
 		},
-		"NotFound": {reason: "nor all kinds", code: http.StatusNotFound, kind: "missing"},
+		"NotFound": {
+			reason: "a starting server has not loaded all kinds yet",
+			code:   http.StatusNotFound,
+			kind:   "missing",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +52,7 @@ func TestRefusalsAreOvercome(t *testing.T) {
 			f.endWatches()
 			wd.await("errors counted", func() bool { defer wd.ping(); return statsOf(wd, "pods").Errors[tc.kind] > 1 })
 			if s := statsOf(wd, "pods"); s.Connected != 0 || s.Behind.IsZero() || wd.Stats().Lag <= 0 {
-				t.Errorf("%s: a stream that is refused is behind, got %+v", tc.reason, s)
+				t.Errorf("%s: want the refused stream behind, got %+v", tc.reason, s)
 			}
 			f.put(podsPath, "default", "a")
 			f.with(func() { delete(f.refuse, podsPath) })
@@ -72,7 +80,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		}
 	}
 	if gap := at[1].Sub(at[0]); gap < 900*time.Millisecond {
-		t.Errorf("told to wait a second, it waited %v", gap)
+		t.Errorf("with Retry-After of one second the retry came after %v", gap)
 	}
 }
 
@@ -83,14 +91,20 @@ func TestRetryAfterIsBounded(t *testing.T) {
 		patient, kept  bool
 		want           time.Duration
 	}{
-		"Seconds": {reason: "a few seconds are waited", header: "7", code: 429, want: 7 * time.Second},
-		"Hours":   {reason: "hours are not", header: "86400", code: 429, want: maxRetryAfter},
-		"Words":   {reason: "what is no number is nothing", header: "Wed, 21 Oct 2015 07:28:00 GMT", code: 503},
+		"Seconds": {reason: "a few seconds are obeyed", header: "7", code: 429, want: 7 * time.Second},
+		"Hours":   {reason: "hours are limited", header: "86400", code: 429, want: maxRetryAfter},
+		"Words":   {reason: "a date is ignored", header: "Wed, 21 Oct 2015 07:28:00 GMT", code: 503},
 		"Patient": {
-			reason: "a server that has not come to a version is client-go's to wait for", header: "1", code: 504,
+			reason: "client-go waits for a server behind the version", header: "1", code: 504,
 			patient: true, kept: true,
 		},
-		"PatientBusy": {reason: "but not one that is busy", header: "1", code: 429, patient: true, want: time.Second},
+		"PatientBusy": {
+			reason:  "client-go does not wait for a busy server",
+			header:  "1",
+			code:    429,
+			patient: true,
+			want:    time.Second,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -136,10 +150,11 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	f.put(podsPath, "default", "b")
 	wd.awaitLine("Pod/b 102")
 	if n := statsOf(wd, "pods").Errors["slow"]; n != 3 {
-		t.Errorf("want 3 requests without an answer, got %d", n)
+		t.Errorf("want 3 requests without a response, got %d", n)
 	}
 	wd.wantWarnings(
-		"the API server does not answer in time; trying again", "the API server does not answer in time; trying again",
+		"the API server does not respond in time; trying again",
+		"the API server does not respond in time; trying again",
 	)
 }
 
@@ -178,14 +193,14 @@ func TestTheFirstStreamThatComesThroughWakesAll(t *testing.T) {
 	select {
 	case <-back:
 	case <-time.After(patience):
-		t.Fatal("not woken")
+		t.Fatal("the stream was not woken")
 	}
 	o.lost()
 	over = o.over()
 	o.found()
 	select {
 	case <-over:
-		t.Error("a server that comes and goes must not draw all streams each time")
+		t.Error("an unstable server must not get the requests of all streams each time")
 	default:
 	}
 }

@@ -27,7 +27,7 @@ func TestHeard(t *testing.T) {
 			t.Errorf("%s: the watch is not connected: %+v", reason, statsOf(wd, "pods"))
 		}
 	}
-	// silent checks that there is no sign of life despite the probes.
+	// silent checks that probes produce no sign of life.
 	silent := func(reason string) {
 		t.Helper()
 		probed := func(times int) {
@@ -45,22 +45,22 @@ func TestHeard(t *testing.T) {
 		}
 	}
 	for range 3 {
-		heard("nothing changes, and probes are answered")
+		heard("nothing changes, and probes get responses")
 	}
 	f.with(func() { f.stuck[livez] = 1 << 20 })
-	silent("the server does not answer any more")
+	silent("the server does not respond any more")
 	since := time.Now()
 	f.put(podsPath, "default", "b")
 	wd.await("a change as a sign of life", func() bool { defer wd.ping(); return wd.Stats().Heard.After(since) })
 	f.with(func() { f.stuck[livez] = 0 })
-	heard("the server answers again")
+	heard("the server responds again")
 	f.with(func() { f.refuse[livez] = http.StatusForbidden })
-	heard("an answer is a sign of life, whatever it is")
+	heard("a response with any status is a sign of life")
 	f.with(func() { f.refuse[livez] = http.StatusServiceUnavailable })
-	silent("a proxy whose server is away")
+	silent("a proxy responds without its server")
 }
 
-// TestNoProbes: without Probes there are no requests except those of watches.
+// TestNoProbes: without Probes a Watcher sends only its usual requests.
 func TestNoProbes(t *testing.T) {
 	f := newFakeAPI(t)
 	wd := watching(t, f)

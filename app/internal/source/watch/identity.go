@@ -29,7 +29,7 @@ func Identity(ctx context.Context, cfg *rest.Config) (string, error) {
 	case err == nil:
 		return string(system.UID), nil
 	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		return "", fmt.Errorf("cannot ask %s which cluster it is: %w", cfg.Host, err)
+		return "", fmt.Errorf("cannot identify the cluster at %s: %w", cfg.Host, err)
 	}
 	loaded := rest.CopyConfig(cfg)
 	if err := rest.LoadTLSFiles(loaded); err != nil {

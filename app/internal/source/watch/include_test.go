@@ -40,7 +40,7 @@ func TestInclude(t *testing.T) {
 			want:   []string{"baseline Pod/changed 105", "baseline Deployment/d 104", "baseline event Pulled 108"},
 		},
 		"Past": {
-			reason: "what stood is the baseline, and what came after it is told, however it ended", since: 104,
+			reason: "the state at since is the baseline, and all later changes follow", since: 104,
 			want: []string{
 				"baseline Pod/changed 103", "baseline Deployment/d 104",
 				"listed Pod/changed 105", "listed Pod/brief 106", "listed gone Pod/brief 107",
@@ -48,12 +48,12 @@ func TestInclude(t *testing.T) {
 			},
 		},
 		"PastGone": {
-			reason: "a past that is not to be had is replaced by the present", since: 104,
+			reason: "a discarded past is replaced by the present", since: 104,
 			before: (*fakeAPI).expire,
 			want:   []string{"baseline Pod/changed 105", "baseline Deployment/d 104", "baseline event Pulled 108"},
 		},
 		"WatchGone": {
-			reason: "a past of which only the list is to be had still tells what differs", since: 104,
+			reason: "without a watch from the past, the list of the past gives the differences", since: 104,
 			before: func(f *fakeAPI) { f.with(func() { f.gone = f.version }) },
 			want: []string{
 				"baseline Pod/changed 103", "baseline Deployment/d 104", "listed Pod/changed 105",
@@ -80,7 +80,7 @@ func TestInclude(t *testing.T) {
 			wd.awaitLine("Pod/q 109")
 			wd.awaitPosition("events.events.k8s.io//", "108")
 			mine := []string{"baseline Pod/p 101", "baseline Node/n 102", "Pod/q 109"}
-			wd.want("what is in other namespaces is passed over", slices.Clone(mine)...)
+			wd.want("objects in other namespaces are dropped", slices.Clone(mine)...)
 
 			if tc.before != nil {
 				tc.before(f)
@@ -102,7 +102,7 @@ func TestInclude(t *testing.T) {
 				f.remove(podsPath, "ours", "q")
 			})
 			wd.awaitLine("listed gone Pod/q 114")
-			wd.want("what was left is neither told of nor told to be gone",
+			wd.want("objects of a namespace that was left are neither observed nor reported as gone",
 				slices.Concat(
 					mine, tc.want, []string{"Pod/live 110", "Pod/r 112", "listed Pod/s 113", "listed gone Pod/q 114"},
 				)...)
@@ -125,7 +125,7 @@ func TestRelistBeforeInclude(t *testing.T) {
 		f.put(podsPath, "theirs", "changed")
 	})
 	wd.awaitLine("listed Pod/changed 103")
-	wd.want("only what was stored meanwhile is news", "baseline Pod/a 101", "listed Pod/changed 103")
+	wd.want("only objects stored in between are changes", "baseline Pod/a 101", "listed Pod/changed 103")
 }
 
 // A relist after Include knows the objects from Include: it neither repeats them nor misses their
@@ -143,7 +143,7 @@ func TestRelistAfterInclude(t *testing.T) {
 	wd.sync()
 	f.breakOff(podsPath, func() { f.remove(podsPath, "theirs", "a") })
 	wd.awaitLine("listed gone Pod/a 103")
-	wd.want("what stood is no news", "baseline Pod/a 101", "baseline Pod/b 102", "listed gone Pod/a 103")
+	wd.want("existing objects are not changes", "baseline Pod/a 101", "baseline Pod/b 102", "listed gone Pod/a 103")
 }
 
 func TestEventsOfClusterScopedObjectsAreWanted(t *testing.T) {
@@ -155,7 +155,7 @@ func TestEventsOfClusterScopedObjectsAreWanted(t *testing.T) {
 	wd := watchingAs(t, f, func(c *Config) { c.Wanted = func(string) bool { return false } })
 	wd.watch(all)
 	wd.sync()
-	wd.want("an Event stands for what it regards", "baseline event NodeReady 101")
+	wd.want("an Event counts as its regarded object", "baseline event NodeReady 101")
 }
 
 // Namespaces come and go while objects change. At the end, the last observation of each wanted

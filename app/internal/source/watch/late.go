@@ -15,7 +15,7 @@ import (
 
 // errSetBack means that the storage has not reached a version that was already observed, as after a
 // restore from a backup. A watch from that version would be silent.
-var errSetBack = errors.New("the API server's storage is older than what was seen of it")
+var errSetBack = errors.New("the API server's storage is older than the observed state")
 
 // pulse is the time of the last sign of life of a stream's watch.
 type pulse struct{ at time.Time }

@@ -63,7 +63,7 @@ func TestAShortBreakMakesNothingLate(t *testing.T) {
 	f.put(podsPath, "default", "a")
 	wd.awaitLine("Pod/a 101")
 	if asked := f.asked("/pods", "limit=1&"); asked != nil {
-		t.Errorf("there was no need to ask: %v", asked)
+		t.Errorf("want no request for the present version, got %v", asked)
 	}
 }
 

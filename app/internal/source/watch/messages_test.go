@@ -19,9 +19,11 @@ func TestMessagesAreCleaned(t *testing.T) {
 		ended  = `{"terminated":{"exitCode":1,"reason":"Error","message":"secret \"cNrYhunter2\" not found"}}`
 	)
 	for name, text := range map[string]string{
-		"pod": `{"apiVersion":"v1","kind":"Pod",` + meta + `"spec":{"containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Failed",` + bad + `,
+		"pod": `{"apiVersion":"v1","kind":"Pod",` + meta + `"spec":{"containers":[{"name":"a"},{"name":"b"}]},
+			"status":{"phase":"Failed",` + bad + `,
 			"conditions":[{"type":"Ready","status":"False",` + bad + `}],
-			"containerStatuses":[{"name":"a","state":{"waiting":{` + bad + `}},"lastState":` + ended + `},{"name":"b","state":` + ended + `}]}}`,
+			"containerStatuses":[{"name":"a","state":{"waiting":{` + bad + `}},"lastState":` + ended + `},
+			{"name":"b","state":` + ended + `}]}}`,
 		"job": `{"apiVersion":"batch/v1","kind":"Job",` + meta +
 			`"status":{"conditions":[{"type":"Failed","status":"True",` + bad + `}]}}`,
 		"custom": `{"apiVersion":"x/v1","kind":"X",` + meta +
@@ -44,7 +46,7 @@ func TestMessagesAreCleaned(t *testing.T) {
 				t.Fatal(err)
 			}
 			if strings.Contains(string(out), secret) || !strings.Contains(string(out), "(text withheld)") {
-				t.Errorf("got %s", out)
+				t.Errorf("want the message withheld, got %s", out)
 			}
 		})
 	}

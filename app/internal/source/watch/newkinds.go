@@ -24,7 +24,7 @@ type newKinds struct {
 	// defined kinds are not in discovery yet. undefined kinds are in discovery without a
 	// definition. leaving kinds are still in discovery, but their definition is gone.
 	defined, undefined, leaving map[schema.GroupResource]bool
-	// dropped kinds are no longer to be watched.
+	// dropped kinds must not be watched any more.
 	dropped []droppedKind
 	changed chan struct{}
 }

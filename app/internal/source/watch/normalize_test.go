@@ -19,7 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // read returns an object of testdata, recorded from a real API server.
 func read(tb testing.TB, name string) *unstructured.Unstructured {
@@ -53,7 +53,7 @@ func golden(t *testing.T, name string, got any) {
 	}
 	text = append(text, '\n')
 	if strings.Contains(string(text), "topsecret") || strings.Contains(string(text), "dG9wc2Vj") {
-		t.Errorf("%s: what must stay in the cluster is in the observation", name)
+		t.Errorf("%s: the observation contains a confidential value", name)
 	}
 	path := filepath.Join("testdata", name+".out")
 	if *update {
@@ -107,19 +107,22 @@ func TestRepeatedEvent(t *testing.T) {
 		text   string
 	}{
 		"DeprecatedFields": {
-			reason: "the kubelet counts in the fields of the old API, which the new one calls deprecated",
-			text: `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"7"},"reason":"BackOff",
+			reason: "the kubelet counts in fields of core/v1, which events.k8s.io/v1 calls deprecated",
+			text: `{"apiVersion":"events.k8s.io/v1","kind":"Event",
+				"metadata":{"uid":"e","resourceVersion":"7"},"reason":"BackOff",
 				"deprecatedSource":{"component":"kubelet"},"deprecatedCount":3,
 				"deprecatedFirstTimestamp":"2026-05-04T03:02:01Z","deprecatedLastTimestamp":"2026-05-04T03:02:09Z"}`,
 		},
 		"Core": {
-			reason: "the same, as core/v1",
+			reason: "the same Event as core/v1",
 			text: `{"apiVersion":"v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"7"},"reason":"BackOff",
-				"source":{"component":"kubelet"},"count":3,"firstTimestamp":"2026-05-04T03:02:01Z","lastTimestamp":"2026-05-04T03:02:09Z"}`,
+				"source":{"component":"kubelet"},"count":3,
+				"firstTimestamp":"2026-05-04T03:02:01Z","lastTimestamp":"2026-05-04T03:02:09Z"}`,
 		},
 		"Series": {
 			reason: "the new API counts in a series",
-			text: `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"7"},"reason":"BackOff",
+			text: `{"apiVersion":"events.k8s.io/v1","kind":"Event",
+				"metadata":{"uid":"e","resourceVersion":"7"},"reason":"BackOff",
 				"reportingController":"kubelet","deprecatedFirstTimestamp":"2026-05-04T03:02:01Z",
 				"series":{"count":3,"lastObservedTime":"2026-05-04T03:02:09.654321Z"}}`,
 		},
@@ -139,12 +142,14 @@ func TestRepeatedEvent(t *testing.T) {
 
 func TestNoIdentityNoState(t *testing.T) {
 	for reason, text := range map[string]string{
-		"a metric has no UID":                         `{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics","metadata":{"name":"a","resourceVersion":"1"}}`,
-		"an API of its own may have versions of text": `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"a-7"}}`,
-		"metadata may be anything":                    `{"apiVersion":"x/v1","kind":"X","metadata":[1]}`,
+		"a metric has no UID": `{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics",` +
+			`"metadata":{"name":"a","resourceVersion":"1"}}`,
+		"an aggregated API may have other versions": `{"apiVersion":"x/v1","kind":"X",` +
+			`"metadata":{"uid":"u","resourceVersion":"a-7"}}`,
+		"metadata may have any type": `{"apiVersion":"x/v1","kind":"X","metadata":[1]}`,
 	} {
 		if s := Normalize(parse(t, text)); s != nil {
-			t.Errorf("%s: got %v", reason, s)
+			t.Errorf("%s: want nil, got %v", reason, s)
 		}
 	}
 }

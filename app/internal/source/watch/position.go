@@ -10,7 +10,7 @@ import (
 )
 
 // Position is the position of one stream of a Watcher. A later Watcher of the same cluster can
-// resume from it (Config.Resume). The zero value is no position.
+// resume from it (Config.Resume). The zero value means no position.
 type Position struct {
 	// Resource is the watched resource. Its version is not part of the stream's key, because the
 	// API server may prefer another one later.

@@ -9,7 +9,8 @@ import (
 )
 
 func TestProgress(t *testing.T) {
-	const meta = `"metadata":{"uid":"u","resourceVersion":"1","generation":2,"creationTimestamp":"2026-05-04T03:02:01Z"},`
+	const meta = `"metadata":{"uid":"u","resourceVersion":"1","generation":2,` +
+		`"creationTimestamp":"2026-05-04T03:02:01Z"},`
 	cases := map[string]struct {
 		reason  string
 		object  string
@@ -17,66 +18,73 @@ func TestProgress(t *testing.T) {
 		message string
 	}{
 		"JobRunning": {
-			reason: "a Job that runs has not reached anything",
+			reason: "a running Job is in progress",
 			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
 				`"status":{"startTime":"2026-05-04T03:02:01Z","active":1}}`,
 			want: observation.ProgressInProgress,
 		},
 		"JobComplete": {
-			reason: "a Job is done when it says so",
+			reason: "a Job with the condition Complete is current",
 			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
 				`"status":{"conditions":[{"type":"Complete","status":"True"}]}}`,
 			want: observation.ProgressCurrent,
 		},
 		"JobFailed": {
-			reason:  "a failed Job says why",
-			object:  `{"apiVersion":"batch/v1","kind":"Job",` + meta + `"status":{"conditions":[{"type":"Failed","status":"True","message":"Job was active longer than specified deadline"}]}}`,
+			reason: "a failed Job has a message",
+			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
+				`"status":{"conditions":[{"type":"Failed","status":"True",` +
+				`"message":"Job was active longer than specified deadline"}]}}`,
 			want:    observation.ProgressFailed,
 			message: "Job was active longer than specified deadline",
 		},
 		"JobSuspended": {
-			reason: "a suspended Job waits for nobody in the cluster",
+			reason: "a suspended Job needs no more work",
 			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
 				`"spec":{"suspend":true},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
 			want: observation.ProgressCurrent, message: "suspended",
 		},
 		"PodUnschedulable": {
-			reason: "the verdict must not depend on how old the Pod is by now",
-			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}}`,
-			want:   observation.ProgressInProgress,
+			reason: "the verdict must not depend on the Pod's age",
+			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Pending",` +
+				`"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}}`,
+			want: observation.ProgressInProgress,
 		},
 		"PodReady": {
-			reason: "a Pod that is ready has arrived",
+			reason: "a ready Pod is current",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta +
 				`"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
 			want: observation.ProgressCurrent,
 		},
 		"PodFailed": {
-			reason: "a Pod that failed says why",
+			reason: "a failed Pod has a message",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta +
 				`"status":{"phase":"Failed","message":"The node was low on resource: memory."}}`,
 			want: observation.ProgressFailed, message: "The node was low on resource: memory.",
 		},
 		"NotObserved": {
-			reason: "a controller that has not seen the generation has not acted on it",
+			reason: "the controller has not observed the generation yet",
 			object: `{"apiVersion":"x/v1","kind":"X",` + meta +
 				`"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}}`,
 			want: observation.ProgressInProgress, message: "X generation is 2, but latest observed generation is 1",
 		},
 		"CustomReady": {
-			reason:  "kstatus knows Ready of any kind",
-			object:  `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Ready","status":"False","message":"containers with unready status: [web]"}]}}`,
+			reason: "kstatus reads the condition Ready of any kind",
+			object: `{"apiVersion":"x/v1","kind":"X",` + meta +
+				`"status":{"conditions":[{"type":"Ready","status":"False",` +
+				`"message":"containers with unready status: [web]"}]}}`,
 			want:    observation.ProgressInProgress,
 			message: "containers with unready status: [web]",
 		},
 		"Stalled": {
-			reason:  "and Stalled; an unknown message may quote a value",
-			object:  `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":[{"type":"Stalled","status":"True","reason":"NoQuota","message":"the token is hunter2"}]}}`,
+			reason: "kstatus reads Stalled; an unknown message may quote a value",
+			object: `{"apiVersion":"x/v1","kind":"X",` + meta +
+				`"status":{"conditions":[{"type":"Stalled","status":"True",` +
+				`"reason":"NoQuota","message":"the token is hunter2"}]}}`,
 			want:    observation.ProgressFailed,
 			message: "NoQuota: (text withheld)",
 		},
 		"Malformed": {
-			reason: "a status that cannot be read is no reason to stop, nor to say that all is well",
+			reason: "a malformed status means in progress, without an error",
 			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":"soon"}}`,
 			want:   observation.ProgressInProgress,
 		},

@@ -108,9 +108,9 @@ func TestReloadMustNotLeadToAnotherCluster(t *testing.T) {
 	f.revoke("x")
 	wd.await("warnings", func() bool { return len(wd.warns) == 2 })
 	if len(other.asked("")) != 0 {
-		t.Error("the other server was asked")
+		t.Error("the other server got a request")
 	}
-	wd.want("nothing of the other cluster")
+	wd.want("no observation of the other cluster")
 }
 
 func TestTokenFileRenewed(t *testing.T) {

@@ -77,13 +77,13 @@ func TestResume(t *testing.T) {
 		left    []Position // further positions, of removed resources
 	}{
 		"Nothing": {
-			reason: "where nothing happened, nothing is said", known: map[string]uint64{
+			reason: "without changes there are no observations", known: map[string]uint64{
 				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
 			},
 			between: func(*fakeAPI) {}, last: "Pod/after 104", want: []string{"Pod/after 104"},
 		},
 		"Changes": {
-			reason: "every change of the time between is handed on, as late", known: map[string]uint64{
+			reason: "every change in between is emitted as late", known: map[string]uint64{
 				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
 			},
 			between: changesOfPods, last: "Pod/after 110",
@@ -93,7 +93,7 @@ func TestResume(t *testing.T) {
 			},
 		},
 		"Forgotten": {
-			reason: "what the server has forgotten is compared", known: map[string]uint64{
+			reason: "discarded changes are found by comparison", known: map[string]uint64{
 				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
 			},
 			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
@@ -103,7 +103,7 @@ func TestResume(t *testing.T) {
 			},
 		},
 		"ForgottenAndUnknown": {
-			reason:  "whoever knows no objects is told of all, and of none as how things stood",
+			reason:  "without known objects all objects are changes, none a baseline",
 			between: func(f *fakeAPI) { changesOfPods(f); f.expire() }, last: "Pod/after 110", lists: 1,
 			want: []string{
 				"listed Pod/same 101", "listed Pod/changed 105", "listed Pod/new 107", "listed event Pulled 109",
@@ -111,7 +111,7 @@ func TestResume(t *testing.T) {
 			},
 		},
 		"SetBack": {
-			reason: "a storage that is older than what was seen is compared, not waited for", known: map[string]uint64{
+			reason: "a restored, older storage is compared without waiting", known: map[string]uint64{
 				"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103,
 			},
 			between: func(f *fakeAPI) {
@@ -121,7 +121,7 @@ func TestResume(t *testing.T) {
 			want: []string{"listed gone Pod/changed 102", "listed gone Pod/removed 102", "Pod/after 103"},
 		},
 		"Definitions": {
-			reason: "a kind that came between is seen to come, with its first objects",
+			reason: "a kind added in between is observed with its first objects",
 			known:  map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103},
 			between: func(f *fakeAPI) {
 				f.put(crdsPath, "", "heads.example.com")
@@ -134,7 +134,7 @@ func TestResume(t *testing.T) {
 			},
 		},
 		"Undefined": {
-			reason: "the objects of a kind that went between are gone",
+			reason: "the objects of a kind removed in between are gone",
 			known:  map[string]uint64{"Pod/same": 101, "Pod/changed": 102, "Pod/removed": 103, "Head/h": 90},
 			between: func(f *fakeAPI) {
 				f.put(crdsPath, "", "heads.example.com")
@@ -204,7 +204,7 @@ func TestPositionsAreToldAfterWhatTheyCover(t *testing.T) {
 	wd.awaitPosition("pods/default/", "101")
 	f.put(podsPath, "default", "b")
 	wd.awaitPosition("pods/default/", "102")
-	wd.want("what is covered was emitted", "baseline Pod/a 101", "Pod/b 102")
+	wd.want("everything up to the position was emitted", "baseline Pod/a 101", "Pod/b 102")
 	f.put(podsPath, "other", "unseen")
 	wd.awaitPosition("pods/default/", "103")
 	wd.awaitPosition("events.events.k8s.io/default/", "103")
@@ -230,22 +230,22 @@ func TestPositionText(t *testing.T) {
 		"Core": {reason: "a core resource has no group", text: "/v1/pods///12", want: Position{
 			Resource: pods, Version: "12",
 		}, key: "pods//"},
-		"Namespaced": {reason: "a namespace stands in it", text: "apps/v1/deployments/shop//7", want: Position{
+		"Namespaced": {reason: "the namespace is a part", text: "apps/v1/deployments/shop//7", want: Position{
 			Resource: kind.Deployment.GroupVersionResource(), Namespace: "shop", Version: "7",
 		}, key: "deployments.apps/shop/"},
-		"Named": {reason: "so does a name", text: "/v1/nodes//n1/7", want: Position{
+		"Named": {reason: "the name is a part", text: "/v1/nodes//n1/7", want: Position{
 			Resource: nodes, Name: "n1", Version: "7",
 		}, key: "nodes//n1"},
 		"Other": {
-			reason: "the API version is no part of the key", text: "apps/v2/deployments/shop//7",
+			reason: "the key omits the API version", text: "apps/v2/deployments/shop//7",
 			key: "deployments.apps/shop/",
 			want: Position{Resource: schema.GroupVersionResource{
 				Group: "apps", Version: "v2", Resource: "deployments",
 			}, Namespace: "shop", Version: "7"},
 		},
 		"Short":     {reason: "parts are missing", text: "apps/v1/deployments/7", fails: true},
-		"NoVersion": {reason: "without a version it is no position", text: "/v1/pods///", fails: true},
-		"Empty":     {reason: "nothing is no position", fails: true},
+		"NoVersion": {reason: "the resourceVersion is missing", text: "/v1/pods///", fails: true},
+		"Empty":     {reason: "an empty text is not a position", fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

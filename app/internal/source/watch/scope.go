@@ -114,7 +114,7 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 			return
 		case <-w.kinds.changed:
 			timer.Stop()
-			agreed = true // as far as is known
+			agreed = true // the pauses below begin short again
 		case <-timer.C:
 		}
 		for _, kind := range w.kinds.takeDropped() {

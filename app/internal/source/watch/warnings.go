@@ -70,6 +70,6 @@ func (w *warnings) flush() {
 		if namespace != "" {
 			where = "in namespace " + namespace
 		}
-		w.tell("not permitted to watch %s: %s; going on without", where, strings.Join(names, ", "))
+		w.tell("not permitted to watch %s: %s; continuing without them", where, strings.Join(names, ", "))
 	}
 }

@@ -37,7 +37,7 @@ type Config struct {
 	// Position continues from it: nothing is lost, and nothing is Baseline. A stream without one
 	// starts with the present as Baseline.
 	Resume []Position
-	// Known yields the stored objects that the receiver knows, with their newest resourceVersion.
+	// Known yields the stored objects of the receiver, with their newest resourceVersion.
 	// Watch reads it once. It matters when the API server has discarded a stream's Position. With
 	// Known, the stream then emits only the differences; without, all existing objects. Nil means
 	// none.
@@ -133,7 +133,7 @@ type Watcher struct {
 // New returns a Watcher without any streams. It does not connect.
 func New(cfg Config) (*Watcher, error) {
 	if cfg.REST == nil || cfg.Emit == nil {
-		return nil, errors.New("cannot watch: a connection and a receiver are needed")
+		return nil, errors.New("cannot watch: Config needs REST and Emit")
 	}
 	w := &Watcher{
 		now:      cfg.Now,

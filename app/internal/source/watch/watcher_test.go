@@ -198,7 +198,7 @@ func TestFollowShowsExactlyWhatCameAfter(t *testing.T) {
 	wd.awaitLine("ReplicaSet/web-1 104")
 	wd.awaitLine("Pod/web-1-a 105")
 	wd.awaitLine("event Scheduled 106")
-	wd.want("what stood before the write is the baseline, all else is seen to happen",
+	wd.want("the state before the write is the baseline, all later changes are live",
 		"baseline Deployment/old 101", "Deployment/web 103", "ReplicaSet/web-1 104", "Pod/web-1-a 105",
 		"event Scheduled 106", "gone Deployment/old 107")
 	wd.wantWarnings()
@@ -215,11 +215,11 @@ func TestFollowAgain(t *testing.T) {
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.sync()
 	if n := len(f.asked("/pods", "limit=")); n != 1 {
-		t.Errorf("a later write was covered, yet there were %d lists", n)
+		t.Errorf("a covered later write caused %d lists", n)
 	}
 	wd.Follow(t.Context(), pods, "default", 100)
 	wd.await("all four", func() bool { return len(wd.lines) == 4 })
-	wd.want("an older write begins anew, from there", "baseline Pod/a 101", "Pod/b 102", "Pod/a 101", "Pod/b 102")
+	wd.want("an older write restarts from its version", "baseline Pod/a 101", "Pod/b 102", "Pod/a 101", "Pod/b 102")
 }
 
 func TestFollowWhenThePastIsGone(t *testing.T) {
@@ -233,7 +233,7 @@ func TestFollowWhenThePastIsGone(t *testing.T) {
 	f.put(podsPath, "default", "c")
 	wd.awaitLine("Pod/c 103")
 	wd.want(
-		"the present is the baseline if the past is not to be had", "baseline Pod/a 101", "baseline Pod/b 102",
+		"the present is the baseline if the past was discarded", "baseline Pod/a 101", "baseline Pod/b 102",
 		"Pod/c 103",
 	)
 	wd.wantWarnings()
@@ -247,12 +247,12 @@ func TestFollowAcrossStorages(t *testing.T) {
 	wd.Follow(t.Context(), pods, "default", 5000)
 	wd.sync()
 	wd.want(
-		"a version of another storage says nothing, so the present is the baseline", "baseline Pod/a 101",
+		"a version of another storage is useless, so the present is the baseline", "baseline Pod/a 101",
 		"baseline event Pulled 102",
 	)
 	wd.wantWarnings()
 	if asked := f.asked("/events", "Exact"); asked != nil {
-		t.Errorf("the storage of Events must not be asked for a version that it may never reach: %v", asked)
+		t.Errorf("want no list of Events at a version that their storage may never reach, got %v", asked)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestFollowWhenOnlyTheWatchIsTooOld(t *testing.T) {
 	wd := watching(t, f)
 	wd.Follow(t.Context(), pods, "default", 101)
 	wd.awaitLine("listed Pod/b 102")
-	wd.want("the list of the past still tells what is new", "baseline Pod/a 101", "listed Pod/b 102")
+	wd.want("the list of the past shows which objects are new", "baseline Pod/a 101", "listed Pod/b 102")
 }
 
 func TestRelistInventsNothingAndLosesNothing(t *testing.T) {
@@ -286,7 +286,7 @@ func TestRelistInventsNothingAndLosesNothing(t *testing.T) {
 			f.expire()
 			f.with(func() { delete(f.refuse, podsPath) })
 			wd.awaitLine("listed gone Pod/removed 106")
-			wd.want("only what differs is handed on",
+			wd.want("only differences are emitted",
 				"baseline Pod/same 101", "baseline Pod/changed 102", "baseline Pod/removed 103",
 				"listed Pod/changed 104", "listed Pod/new 106", "listed gone Pod/removed 106")
 		})
@@ -308,9 +308,9 @@ func TestWatchGoesOnWhereItEnded(t *testing.T) {
 	f.endWatches()
 	f.put(podsPath, "default", "d")
 	wd.awaitLine("Pod/d 105")
-	wd.want("a watch that ended repeats nothing", "baseline Pod/a 101", "Pod/b 102", "Pod/c 104", "Pod/d 105")
+	wd.want("a reopened watch repeats nothing", "baseline Pod/a 101", "Pod/b 102", "Pod/c 104", "Pod/d 105")
 	if len(f.asked("/pods", "limit=")) != 1 {
-		t.Errorf("there was no need to list again: %v", f.asked("/pods"))
+		t.Errorf("want no second list, got %v", f.asked("/pods"))
 	}
 }
 
@@ -346,8 +346,10 @@ func TestForbiddenIsSaidOnceAndTheRestGoesOn(t *testing.T) {
 	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
 	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", 0)
 	wd.sync()
-	wd.want("the rest is seen", "baseline Deployment/web 101")
-	wd.wantWarnings("not permitted to watch in namespace default: pods, replicasets.apps, secrets; going on without")
+	wd.want("readable resources are observed", "baseline Deployment/web 101")
+	wd.wantWarnings(
+		"not permitted to watch in namespace default: pods, replicasets.apps, secrets; continuing without them",
+	)
 }
 
 func TestEventsOfTheOldAPI(t *testing.T) {
@@ -357,7 +359,7 @@ func TestEventsOfTheOldAPI(t *testing.T) {
 	wd := watching(t, f)
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.sync()
-	wd.want("core Events serve who may not read the new ones", "baseline event Pulled 101")
+	wd.want("core Events replace unreadable events.k8s.io", "baseline event Pulled 101")
 	wd.wantWarnings()
 }
 
@@ -370,7 +372,7 @@ func TestExpiredEventsAreNoNews(t *testing.T) {
 	f.remove(eventsPath, "default", "e")
 	f.put(eventsPath, "default", "f", "reason", "Started")
 	wd.awaitLine("event Started 103")
-	wd.want("an Event that is removed has not unhappened", "baseline event Pulled 101", "event Started 103")
+	wd.want("the removal of an Event is not observed", "baseline event Pulled 101", "event Started 103")
 }
 
 func TestSecretsAreReadAsMetadata(t *testing.T) {
@@ -400,9 +402,12 @@ func TestEverythingOfTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	wd.sync()
-	wd.want("all but what is excluded", "baseline Pod/p 101", "baseline Node/n 102", "baseline Deployment/d 104")
+	wd.want(
+		"all resources but the excluded ones", "baseline Pod/p 101", "baseline Node/n 102",
+		"baseline Deployment/d 104",
+	)
 	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot watch the API broken.example.com/v1: ") {
-		t.Errorf("want one warning of the API that does not answer, got %q", wd.warns)
+		t.Errorf("want one warning about the unavailable API, got %q", wd.warns)
 	}
 	if asked := f.asked("/events", "watch"); slices.ContainsFunc(
 		asked, func(s string) bool { return strings.HasPrefix(s, "/api/v1") },
@@ -440,7 +445,7 @@ func TestKindsThatAppearAndVanish(t *testing.T) {
 	f.with(func() { f.kinds["example.com/v1"] = []kindOffered{{"heads", "Head", true}} })
 	f.put(heads, "default", "second")
 	wd.awaitLine("Head/second 108")
-	wd.want("a kind's first objects are no baseline",
+	wd.want("a new kind's first objects are not a baseline",
 		"CustomResourceDefinition/heads.example.com 101", "Head/first 102", "Head/other 103", "gone Head/first 104",
 		"gone CustomResourceDefinition/heads.example.com 105", "listed gone Head/other 105",
 		"CustomResourceDefinition/heads.example.com 107", "Head/second 108")
@@ -463,18 +468,18 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Identity(t.Context(), f.config()); err == nil {
-		t.Error("a cluster that cannot be asked has no identity")
+		t.Error("Identity of an unreachable cluster: want an error")
 	}
 	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", 0)
 	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if wd.Synced(ctx) == nil {
-		t.Error("nothing was listed, yet all is synced")
+		t.Error("Sync succeeded although nothing was listed")
 	}
 	wd.Close()
 	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot reach the API server: dial tcp ") {
-		t.Errorf("want one warning for all, got %q", wd.warns)
+		t.Errorf("want one warning for all streams, got %q", wd.warns)
 	}
 }
 
@@ -501,5 +506,5 @@ func TestEndsWithItsContext(t *testing.T) {
 	wd.running.Wait()
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.sync()
-	wd.want("a stream that ended can be begun again", "baseline Pod/a 101", "baseline Pod/a 101")
+	wd.want("an ended stream can be restarted", "baseline Pod/a 101", "baseline Pod/a 101")
 }

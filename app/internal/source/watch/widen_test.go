@@ -49,7 +49,7 @@ func TestWidening(t *testing.T) {
 		want      []string
 	}{
 		"Deployment": {
-			reason:    "a Deployment causes ReplicaSets, Pods and Events in its namespace",
+			reason:    "a Deployment has effects on ReplicaSets, Pods and Events in its namespace",
 			follow:    kind.Deployment.GroupVersionResource(),
 			namespace: "default",
 			want: []string{
@@ -58,17 +58,17 @@ func TestWidening(t *testing.T) {
 			},
 		},
 		"Secret": {
-			reason: "a Secret causes nothing by itself", follow: schema.GroupVersionResource{
+			reason: "a Secret has no effects", follow: schema.GroupVersionResource{
 				Version: "v1", Resource: "secrets",
 			}, namespace: "default",
 			want: []string{"/api/v1" + inNamespace + "secrets", "/apis/events.k8s.io/v1" + inNamespace + "events"},
 		},
 		"Node": {
-			reason: "Events of what has no namespace are in default", follow: nodes,
+			reason: "Events of cluster-scoped objects are in default", follow: nodes,
 			want: []string{"/api/v1/nodes", "/apis/events.k8s.io/v1" + inNamespace + "events"},
 		},
 		"Custom": {
-			reason: "a kind of unknown effects may cause anything in its namespace", follow: heads,
+			reason: "an unknown kind may affect anything in its namespace", follow: heads,
 			namespace: "default",
 			want: []string{
 				"/api/v1" + inNamespace + "pods", "/api/v1" + inNamespace + "secrets",
@@ -77,7 +77,7 @@ func TestWidening(t *testing.T) {
 			},
 		},
 		"Owner": {
-			reason: "what is owned leads to its owner, and that to its own effects", follow: pods, namespace: "default",
+			reason: "an owner is watched, and its effects too", follow: pods, namespace: "default",
 			happen: func(f *fakeAPI) {
 				f.put(podsPath, "default", "p", "ownerReferences", []any{map[string]any{
 					"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": true,
@@ -95,7 +95,7 @@ func TestWidening(t *testing.T) {
 			},
 		},
 		"Bound": {
-			reason: "a Pod that is bound leads to its Node, and to no other", follow: pods, namespace: "default",
+			reason: "for a bound Pod only its Node is watched", follow: pods, namespace: "default",
 			happen: func(f *fakeAPI) {
 				f.put(nodesPath, "", "other")
 				f.put(podsPath, "default", "p", "spec", map[string]any{"nodeName": "n1"})
@@ -126,7 +126,7 @@ func TestWidening(t *testing.T) {
 			}
 			for _, request := range f.asked("limit=") {
 				if !strings.Contains(request, "resourceVersion=100") && !strings.Contains(request, "limit=1") {
-					t.Errorf("all must be seen from the write on, but for %s", request)
+					t.Errorf("all watches must start at the write, but got %s", request)
 				}
 			}
 		})
@@ -164,7 +164,7 @@ func TestScopeOfSomeResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	wd.sync()
-	wd.want("what is named, what it causes, and Events, in all namespaces",
+	wd.want("the named resource, its effects and Events, in all namespaces",
 		"baseline Deployment/d 101", "baseline Pod/p 102", "baseline event Started 103")
 }
 
@@ -180,10 +180,10 @@ func TestNamespacesThatGo(t *testing.T) {
 	ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Namespace"}, Name: "brief", UID: "u"}
 	w.followed(t.Context(), s, &observation.Observation{State: &observation.State{Ref: ref, Deleting: time.Unix(1, 0)}})
 	if !s.emptied["brief"] {
-		t.Fatal("a Namespace that goes is not followed")
+		t.Fatal("a deleted Namespace is not remembered")
 	}
 	w.followed(t.Context(), s, &observation.Observation{Gone: &observation.Gone{Ref: ref}})
 	if len(s.emptied) != 0 {
-		t.Errorf("still remembered: %v", s.emptied)
+		t.Errorf("removed Namespaces are still remembered: %v", s.emptied)
 	}
 }

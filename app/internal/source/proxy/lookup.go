@@ -17,19 +17,18 @@ import (
 )
 
 const (
-	// knownFor is how long what passed by counts as the present state.
+	// knownFor is how long a version that passed the proxy counts as current.
 	knownFor = time.Second
-	// askPatience bounds a question of the proxy's own: without an answer the
-	// write goes on all the same.
+	// askPatience limits a request of the proxy itself. On timeout the write continues.
 	askPatience = 2 * time.Second
 
 	metadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// lookBefore learns how far the resource of a write has come, right before it
-// is sent: from there a watch sees it, and an answer that is not newer stored
-// nothing. Usually the command has just read the object itself; if not, one
-// list of one object's metadata tells.
+// lookBefore finds the latest version of a write's resource right before the write is sent. A watch
+// from that version sees the write. A response whose version is not newer means that nothing was
+// stored. Usually the command has just read the object; otherwise lookBefore lists the metadata of
+// one object.
 func (p *Proxy) lookBefore(ctx context.Context, x *exchange) {
 	v := x.up.versions
 	x.before = v.of(x.call)
@@ -39,14 +38,14 @@ func (p *Proxy) lookBefore(ctx context.Context, x *exchange) {
 	path := x.call.collection() + "?limit=1"
 	var list request.Body
 	if err := p.ask(ctx, x, path, metadataList, &list); err != nil {
-		return // no right to list: the engine tells by what it watches
+		return // for example no right to list: the engine then decides from its watches
 	}
 	v.learn(x.call, &list, x.start)
 	x.before = v.of(x.call)
 }
 
-// kindOf names the kind of a call's resource, and asks the API server if it is
-// one that nobody has told of yet.
+// kindOf returns the kind of a call's resource. For an unknown resource it asks the API server. It
+// returns "" if that fails.
 func (p *Proxy) kindOf(x *exchange) string {
 	if kind := p.kinds.Of(x.call.GroupVersionResource); kind != "" {
 		return kind
@@ -67,7 +66,8 @@ func (p *Proxy) kindOf(x *exchange) string {
 	return p.kinds.Of(x.call.GroupVersionResource)
 }
 
-// ask sends a read of the proxy's own, as the same user as the command's.
+// ask sends a GET of the proxy itself with the command's user and credentials, and decodes the
+// response.
 func (p *Proxy) ask(ctx context.Context, x *exchange, path, accept string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
@@ -93,7 +93,7 @@ func (p *Proxy) ask(ctx context.Context, x *exchange, path, accept string, into 
 	return json.NewDecoder(io.LimitReader(resp.Body, maxWriteAnswer)).Decode(into)
 }
 
-// collection is the path of the collection that the call's object is in.
+// collection returns the path of the collection of the call's object.
 func (c call) collection() string {
 	path := "/apis/" + c.Group + "/" + c.Version
 	if c.Group == "" {
