@@ -66,7 +66,13 @@ asked.`,
 	flags.StringVar(&f.list.Since, "since", "",
 		"only what began after this time, or that long ago: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.list.Until, "until", "", "only what began before this time, or longer ago than that")
-	flags.StringVarP(&f.list.Selector, "selector", "l", "", "only what touched an object with these labels, as in -l app=web")
+	flags.StringVarP(
+		&f.list.Selector,
+		"selector",
+		"l",
+		"",
+		"only what touched an object with these labels, as in -l app=web",
+	)
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only what failed")

@@ -25,20 +25,36 @@ func TestCommandLine(t *testing.T) {
 		out    string
 		log    string
 	}{
-		"Version": {"", "lifeline", "version", 0, "lifeline ", ""},
+		"Version":     {"", "lifeline", "version", 0, "lifeline ", ""},
 		"VersionFlag": {"as of other programs", "lifeline", "--version", 0, "lifeline ", ""},
 		"KubeconfigFlags": {
-			"after the command's own", "lifeline", "trace --help", 0,
-			"ask the \"lifeline serve\" at this URL; \"\" asks none\n\nFlags of the kubeconfig, as in kubectl:\n      --as string", "",
+			"after the command's own",
+			"lifeline",
+			"trace --help",
+			0,
+			"ask the \"lifeline serve\" at this URL; \"\" asks none\n\nFlags of the kubeconfig, as in kubectl:\n      --as string",
+			"",
 		},
 		"LsSortBy": {
 			"", "lifeline", "ls --sort-by age", 1, "",
 			"lifeline: --sort-by \"age\": known are duration, outcome, spans, start, what, who\n",
 		},
 		"LsSelector": {"", "lifeline", "ls -l a=b=c", 1, "", "lifeline: --selector \"a=b=c\": "},
-		"LsMany":     {"", "lifeline", "ls deploy web api", 1, "", "lifeline ls takes one object, KIND/NAME or KIND NAME; there are 3\n"},
+		"LsMany": {
+			"",
+			"lifeline",
+			"ls deploy web api",
+			1,
+			"",
+			"lifeline ls takes one object, KIND/NAME or KIND NAME; there are 3\n",
+		},
 		"TraceWords": {
-			"kubectl's two words", "lifeline", "trace deployment web --direct", 1, "", "lifeline: there is no kubeconfig",
+			"kubectl's two words",
+			"lifeline",
+			"trace deployment web --direct",
+			1,
+			"",
+			"lifeline: there is no kubeconfig",
 		},
 		"Plugin": {
 			"as a plugin of kubectl it is called so", "/bin/kubectl-lifeline", "run --help", 0,
@@ -56,7 +72,12 @@ func TestCommandLine(t *testing.T) {
 		},
 		"BadFlag": {"", "lifeline", "run --nosuch -- true", 1, "", "lifeline: unknown flag: --nosuch\n"},
 		"BadOutput": {
-			"", "lifeline", "replay -o xml f", 1, "", "lifeline: unknown output \"xml\": known are tree, table, json, yaml, name\n",
+			"",
+			"lifeline",
+			"replay -o xml f",
+			1,
+			"",
+			"lifeline: unknown output \"xml\": known are tree, table, json, yaml, name\n",
 		},
 		"NoRecording": {
 			"the file is named", "lifeline", "replay /no/such/file", 1, "",
@@ -75,18 +96,34 @@ func TestCommandLine(t *testing.T) {
 			"lifeline: cannot ask the server that --server names: no server answers at http://127.0.0.1:1",
 		},
 		"LsOutput": {
-			"", "lifeline", "ls -o tree", 1, "", "lifeline: unknown output \"tree\": known are table, wide, json, yaml, name\n",
+			"",
+			"lifeline",
+			"ls -o tree",
+			1,
+			"",
+			"lifeline: unknown output \"tree\": known are table, wide, json, yaml, name\n",
 		},
 		"LsSlow": {
 			"the flag's value needs its equals sign", "lifeline", "ls --slow 30s", 1, "",
 			"lifeline: \"30s\" is not KIND/NAME; the minimum duration is --slow=30s\n",
 		},
 		"LsSince": {
-			"", "lifeline", "ls --since yesterday", 1, "",
+			"",
+			"lifeline",
+			"ls --since yesterday",
+			1,
+			"",
 			"lifeline: --since \"yesterday\": it must be a duration back from now, such as 90m or 1d, or a time, such as " +
 				"2026-03-01T12:00:00Z\n",
 		},
-		"LsOutputs": {"outputs are completed", "lifeline", "__complete ls -o ", 0, "table\nwide\njson\nyaml\nname\n", ""},
+		"LsOutputs": {
+			"outputs are completed",
+			"lifeline",
+			"__complete ls -o ",
+			0,
+			"table\nwide\njson\nyaml\nname\n",
+			"",
+		},
 		"LsHelp": {
 			"which server is asked", "lifeline", "ls --help", 0,
 			"LIFELINE_SERVER, else the one at\nhttp://127.0.0.1:7070", "",

@@ -17,8 +17,12 @@ func groupFlags(root *cobra.Command) {
 	cobra.AddTemplateFunc("ownFlags", func(all *pflag.FlagSet) string { return usages(all, false) })
 	cobra.AddTemplateFunc("kubeconfigFlags", func(all *pflag.FlagSet) string { return usages(all, true) })
 	const flags = "{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), flags,
-		"{{ownFlags .LocalFlags}}{{with kubeconfigFlags .LocalFlags}}\n\nFlags of the kubeconfig, as in kubectl:\n{{.}}{{end}}", 1))
+	root.SetUsageTemplate(strings.Replace(
+		root.UsageTemplate(),
+		flags,
+		"{{ownFlags .LocalFlags}}{{with kubeconfigFlags .LocalFlags}}\n\nFlags of the kubeconfig, as in kubectl:\n{{.}}{{end}}",
+		1,
+	))
 }
 
 // usages returns the help of the flags with or without the annotation.

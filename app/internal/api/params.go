@@ -98,7 +98,11 @@ func (p *params) moment(name string) time.Time {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		p.bad(name, `%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m" or "1d"`, text)
+		p.bad(
+			name,
+			`%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m" or "1d"`,
+			text,
+		)
 	}
 	return at
 }

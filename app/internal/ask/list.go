@@ -108,7 +108,9 @@ func checkMoment(flag, text string) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"%s %q: it must be a duration back from now, such as 90m or 1d, or a time, such as 2026-03-01T12:00:00Z", flag, text,
+		"%s %q: it must be a duration back from now, such as 90m or 1d, or a time, such as 2026-03-01T12:00:00Z",
+		flag,
+		text,
 	)
 }
 

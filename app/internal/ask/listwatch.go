@@ -19,7 +19,13 @@ import (
 
 // follow prints a row for each trace that begins, ends or changes its outcome, until an interrupt:
 // `lifeline ls --watch`. shown are the entries printed so far.
-func (l *List) follow(ctx context.Context, server *cli.Session, q client.Query, of []types.UID, shown []api.Summary) (int, error) {
+func (l *List) follow(
+	ctx context.Context,
+	server *cli.Session,
+	q client.Query,
+	of []types.UID,
+	shown []api.Summary,
+) (int, error) {
 	signals, release := cli.Interrupts(l.Signals)
 	defer release()
 	ctx, cancel := context.WithCancel(ctx)

@@ -16,7 +16,12 @@ func TestReasons(t *testing.T) {
 		"New":   {reason: "a new cause stays whole", text: pull, head: pull},
 		"Same":  {reason: "nothing is left of a repetition", shown: []string{pull}, text: pull, repeated: true},
 		"Empty": {reason: "an empty text has no cause", shown: []string{"", pull}, text: ""},
-		"Colon": {reason: "an empty text before it hides nothing", shown: []string{""}, text: "Pod web: ", head: "Pod web: "},
+		"Colon": {
+			reason: "an empty text before it hides nothing",
+			shown:  []string{""},
+			text:   "Pod web: ",
+			head:   "Pod web: ",
+		},
 		"Parent": {
 			reason: "the part in front of the cause", shown: []string{pull}, repeated: true,
 			text: "progress deadline exceeded: " + pull, head: "progress deadline exceeded",
@@ -29,7 +34,12 @@ func TestReasons(t *testing.T) {
 			reason: "short ends say too little", shown: []string{"container a: exit code 1"},
 			text: "container b: exit code 1", head: "container b: exit code 1",
 		},
-		"ShortWhole": {reason: "a short text is its own cause", shown: []string{"exit code 1"}, text: "exit code 1", repeated: true},
+		"ShortWhole": {
+			reason:   "a short text is its own cause",
+			shown:    []string{"exit code 1"},
+			text:     "exit code 1",
+			repeated: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
