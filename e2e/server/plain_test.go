@@ -36,6 +36,8 @@ func (p *plain) number(t *testing.T) {
 var (
 	madeUp  = regexp.MustCompile(`\b[a-z]+-[0-9a-f]{8,10}(-[a-z0-9]{5})?\b`)
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	// starts are the times in headers, with the space in front.
+	starts  = regexp.MustCompile(`(?:\n {2}| {3})\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+`)
 	shares  = regexp.MustCompile(` \d+%`)
 	lengths = regexp.MustCompile(`(^|\s)\+?(~?\d+(\.\d+)?(ms|s)|~?\d+m\d*s?|<1m?s)(…?)([\s:]|$)`)
 	bars    = regexp.MustCompile(` *[▏▕▇]+`)
@@ -77,6 +79,7 @@ func (p *plain) text(t *testing.T, r harness.Result) string {
 	out = strings.ReplaceAll(out, "http://"+p.server.APIAddress(), "SERVER")
 	out = paths.ReplaceAllString(out, "critical path: …\n")
 	out = moments.ReplaceAllString(out, "TIME")
+	out = starts.ReplaceAllString(out, "")
 	out = shares.ReplaceAllString(out, " N%")
 	out = bars.ReplaceAllString(out, "")
 	for range 2 { // two lengths may share the blank between them

@@ -277,7 +277,7 @@ func bind(ctx context.Context, field, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf(
-			"cannot listen on %s (set %s to a free address, or end what has it): %w",
+			"cannot listen on %s (set %s to a free address, or stop the process that uses it): %w",
 			address,
 			field,
 			err,
