@@ -38,6 +38,7 @@ var (
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	// starts are the times in headers, with the space in front.
 	starts  = regexp.MustCompile(`(?:\n {2}| {3})\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+`)
+	since   = regexp.MustCompile(`traces since [^()]+ \([^()]*\)`)
 	shares  = regexp.MustCompile(` \d+%`)
 	lengths = regexp.MustCompile(`(^|\s)\+?(~?\d+(\.\d+)?(ms|s)|~?\d+m\d*s?|<1m?s)(…?)([\s:]|$)`)
 	bars    = regexp.MustCompile(` *[▏▕▇]+`)
@@ -79,6 +80,7 @@ func (p *plain) text(t *testing.T, r harness.Result) string {
 	out = strings.ReplaceAll(out, "http://"+p.server.APIAddress(), "SERVER")
 	out = paths.ReplaceAllString(out, "critical path: …\n")
 	out = moments.ReplaceAllString(out, "TIME")
+	out = since.ReplaceAllString(out, "traces since TIME")
 	out = starts.ReplaceAllString(out, "")
 	out = shares.ReplaceAllString(out, " N%")
 	out = bars.ReplaceAllString(out, "")
