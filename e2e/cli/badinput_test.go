@@ -166,7 +166,7 @@ func TestRefusesToStart(t *testing.T) {
 			[]string{"run", "-o", "xml", "--", "true"},
 			"",
 			1,
-			`lifeline: unknown output "xml": known are tree, table, json`,
+			`lifeline: unknown output "xml": known are tree, table, json, yaml, name`,
 		},
 		"no duration": {
 			"flag and value are named",

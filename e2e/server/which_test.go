@@ -136,7 +136,7 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--since", "1x"},
 			here,
 			"",
-			`--since "1x": it must be a duration back from now, such as 90m, or a time, such as .*`,
+			`--since "1x": it must be a duration back from now, such as 90m or 1d, or a time, such as .*`,
 		},
 		"time before last": {
 			[]string{"ls", "--until", "-1h"},
@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--slow", "30s"},
 			here,
 			"",
-			`"30s" is not KIND/NAME; how slow is slow is said by --slow=30s`,
+			`"30s" is not KIND/NAME; the minimum duration is --slow=30s`,
 		},
 	}
 	for name, tt := range tests {
