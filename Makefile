@@ -137,7 +137,7 @@ cluster-test: kubernetes bin ## What the API server asks the webhook, and whethe
 	trap '$(LAB) down --dir "$$dir"; rm -rf "$$dir"' EXIT
 	$(LAB) up --dir "$$dir" --nodes none
 	export KUBECONFIG="$$($(LAB) kubeconfig --dir "$$dir")" LIFELINE_WEBHOOK_CLUSTER=1
-	(cd app && go test -v -count 1 $(SHORT) -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook ./internal/certificate)
+	(cd app && go test -v -count 1 $(SHORT) -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook/registration ./internal/webhook/certificate)
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn

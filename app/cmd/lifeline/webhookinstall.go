@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
 // webhookFlags are the flags for the configuration.
@@ -37,10 +38,10 @@ func (f *webhookFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "namespace of the server, in which nothing is asked about; that of --service, " +
 		"or lifeline, if it is not given"
-	flags.StringVar(&f.name, "name", webhook.DefaultName, "name of the MutatingWebhookConfiguration")
+	flags.StringVar(&f.name, "name", registration.DefaultName, "name of the MutatingWebhookConfiguration")
 	flags.StringVar(&f.service, "service", "",
 		fmt.Sprintf("Service that is asked, as NAMESPACE/NAME[:PORT]; %s:%d in the server's namespace if it is not "+
-			"given", webhook.DefaultService, webhook.DefaultPort))
+			"given", registration.DefaultService, registration.DefaultPort))
 	flags.StringVar(&f.url, "url", "", "ask at this URL instead, such as https://192.0.2.1:9443"+webhook.Path)
 	flags.StringVar(&f.caFile, "ca-file", "", "file with the authorities, in PEM, that signed the server's certificate")
 	flags.StringVar(&f.certManager, "cert-manager", "",
@@ -54,8 +55,8 @@ func (f *webhookFlags) add(cmd *cobra.Command) {
 }
 
 // complete converts the flags to options.
-func (f *webhookFlags) complete() (o webhook.Options, err error) {
-	o = webhook.Options{
+func (f *webhookFlags) complete() (o registration.Options, err error) {
+	o = registration.Options{
 		Name: f.name, Namespace: *f.config.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe,
 	}
 	switch {
@@ -65,32 +66,32 @@ func (f *webhookFlags) complete() (o webhook.Options, err error) {
 		return o, errors.New("--ca-file and --cert-manager do not go together: one of them says which certificate is " +
 			"right")
 	case f.url != "":
-		if o.URL, err = webhook.ParseURL(f.url); err != nil {
+		if o.URL, err = registration.ParseURL(f.url); err != nil {
 			return o, err
 		}
 	case f.service != "":
-		if o.Service, err = webhook.ParseService(f.service); err != nil {
+		if o.Service, err = registration.ParseService(f.service); err != nil {
 			return o, err
 		}
 	}
 	o.Namespace = cmp.Or(o.Namespace, o.Service.Namespace, "lifeline")
 	if f.url == "" && f.service == "" {
-		o.Service = webhook.Service{
-			NamespacedName: types.NamespacedName{Namespace: o.Namespace, Name: webhook.DefaultService},
-			Port:           webhook.DefaultPort,
+		o.Service = registration.Service{
+			NamespacedName: types.NamespacedName{Namespace: o.Namespace, Name: registration.DefaultService},
+			Port:           registration.DefaultPort,
 		}
 	}
 	if f.certManager != "" {
-		if o.Certificate, err = webhook.ParseCertificate(f.certManager); err != nil {
+		if o.Certificate, err = registration.ParseCertificate(f.certManager); err != nil {
 			return o, err
 		}
 	}
 	if f.caFile != "" {
-		if o.CA, err = webhook.ReadCA(f.caFile); err != nil {
+		if o.CA, err = registration.ReadCA(f.caFile); err != nil {
 			return o, err
 		}
 	}
-	if o.Exclude, err = webhook.ParseExcluded(f.excluded); err != nil {
+	if o.Exclude, err = registration.ParseExcluded(f.excluded); err != nil {
 		return o, err
 	}
 	return o, o.Validate()
@@ -120,7 +121,7 @@ too. The server is not installed by this.
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), &webhook.Install{
+			return execute(cmd.Context(), &registration.Install{
 				Options: o, REST: to.Kubeconfig.Current(), DryRun: f.dryRun == dryRunServer, Out: streams.Out,
 			})
 		},
@@ -150,7 +151,7 @@ asked.
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), &webhook.Print{Options: o, Out: streams.Out})
+			return execute(cmd.Context(), &registration.Print{Options: o, Out: streams.Out})
 		},
 	}
 	f.add(cmd)
@@ -159,7 +160,7 @@ asked.
 
 func newWebhookUninstall(streams genericiooptions.IOStreams) *cobra.Command {
 	f := newCommon(streams)
-	c := &webhook.Uninstall{Out: streams.Out}
+	c := &registration.Uninstall{Out: streams.Out}
 	var convention string
 	var known []string
 	for _, k := range lifeline.Conventions() {
@@ -182,7 +183,7 @@ nothing is installed is no error.`,
 			if c.Convention == (lifeline.Convention{}) {
 				return fmt.Errorf("--convention %.80q: known are %s", convention, strings.Join(known, ", "))
 			}
-			if err := webhook.CheckName(c.Name); err != nil {
+			if err := registration.CheckName(c.Name); err != nil {
 				return err
 			}
 			to, err := f.connected()
@@ -195,7 +196,7 @@ nothing is installed is no error.`,
 	}
 	f.addConfig(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&c.Name, "name", webhook.DefaultName, "name of the MutatingWebhookConfiguration")
+	flags.StringVar(&c.Name, "name", registration.DefaultName, "name of the MutatingWebhookConfiguration")
 	flags.StringVar(&convention, "convention", lifeline.Default.String(),
 		"convention of the annotations that are left: "+strings.Join(known, ", "))
 	flags.BoolVar(&c.DryRun, "dry-run", false, "say what would be deleted")

@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/webhook"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
 // webhook reads the registration of the admission webhook, and connects to it.
@@ -32,7 +32,7 @@ func (g *gatherer) webhook(ctx context.Context) Known[*Webhook] {
 	list, err := within(ctx, func(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfigurationList,
 		error) {
 		return g.client.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{
-			LabelSelector: webhook.Selector, Limit: nodePage,
+			LabelSelector: registration.Selector, Limit: nodePage,
 		})
 	})
 	switch {
@@ -45,11 +45,11 @@ func (g *gatherer) webhook(ctx context.Context) Known[*Webhook] {
 	}
 	c := &list.Items[0]
 	client := c.Webhooks[0].ClientConfig
-	w := &Webhook{Name: object.Bound(c.Name), Authority: object.Bound(c.Annotations[webhook.CAKey])}
-	for _, d := range webhook.Differs(c) {
+	w := &Webhook{Name: object.Bound(c.Name), Authority: object.Bound(c.Annotations[registration.CAKey])}
+	for _, d := range registration.Differs(c) {
 		w.Differs = append(w.Differs, object.Bound(d))
 	}
-	if c.Annotations[webhook.CertManagerKey] != "" {
+	if c.Annotations[registration.CertManagerKey] != "" {
 		w.Authority = "cert-manager"
 	}
 	roots, n, until := authorities(client.CABundle)
@@ -193,8 +193,8 @@ func callsIn(text io.Reader) (Calls, error) {
 			continue
 		}
 		labels, value, ok := strings.Cut(rest, "} ")
-		if !ok || !strings.Contains(labels, `name="`+webhook.ObjectsName+`"`) &&
-			!strings.Contains(labels, `name="`+webhook.ObservedName+`"`) {
+		if !ok || !strings.Contains(labels, `name="`+registration.ObjectsName+`"`) &&
+			!strings.Contains(labels, `name="`+registration.ObservedName+`"`) {
 			continue
 		}
 		value, _, _ = strings.Cut(value, " ") // a timestamp may follow

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/webhook"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
 // TestGatherWebhook queries an API server with an installed webhook, and connects to that webhook.
@@ -28,45 +29,45 @@ func TestGatherWebhook(t *testing.T) {
 	t.Cleanup(hook.Close)
 	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
 	when := hook.Certificate().NotBefore.Add(time.Hour)
-	service := webhook.Service{NamespacedName: types.NamespacedName{Namespace: "tracing", Name: "hook"}, Port: 443}
+	service := registration.Service{NamespacedName: types.NamespacedName{Namespace: "tracing", Name: "hook"}, Port: 443}
 	for name, tc := range map[string]struct {
 		reason  string
-		options webhook.Options
+		options registration.Options
 		status  int
 		check   func(*testing.T, Known[*Webhook])
 	}{
-		"fits": {"what it serves is what it is told", webhook.Options{URL: hook.URL + webhook.Path, CA: own}, 0,
+		"fits": {"what it serves is what it is told", registration.Options{URL: hook.URL + webhook.Path, CA: own}, 0,
 			func(t *testing.T, got Known[*Webhook]) {
 				w := got.Value
 				if w.Served.Value.Wrong != "" || !w.Served.Is() ||
 					!w.Served.Value.Until.Equal(hook.Certificate().NotAfter) || w.Authorities != 1 ||
-					w.Authority != webhook.CAGiven {
+					w.Authority != registration.CAGiven {
 					t.Errorf("got %+v", w)
 				}
 				if w.Calls.Value != (Calls{All: 30, Failed: 2}) || len(w.Differs) > 0 {
 					t.Errorf("got %+v", w)
 				}
 			}},
-		"another": {"by authorities of the machine", webhook.Options{URL: hook.URL + webhook.Path}, 0,
+		"another": {"by authorities of the machine", registration.Options{URL: hook.URL + webhook.Path}, 0,
 			func(t *testing.T, got Known[*Webhook]) {
 				if w := got.Value; !strings.Contains(w.Served.Value.Wrong, "unknown authority") || w.Authorities != 0 ||
-					w.Authority != webhook.CAManaged {
+					w.Authority != registration.CAManaged {
 					t.Errorf("got %+v", w)
 				}
 			}},
-		"nowhere": {"nothing is concluded", webhook.Options{URL: "https://127.0.0.1:1" + webhook.Path, CA: own}, 0,
+		"nowhere": {"nothing is concluded", registration.Options{URL: "https://127.0.0.1:1" + webhook.Path, CA: own}, 0,
 			func(t *testing.T, got Known[*Webhook]) {
 				if w := got.Value; w.Served.Is() || w.Ready.Is() {
 					t.Errorf("got %+v", w)
 				}
 			}},
-		"service": {"its endpoints are counted", webhook.Options{Service: service}, 0,
+		"service": {"its endpoints are counted", registration.Options{Service: service}, 0,
 			func(t *testing.T, got Known[*Webhook]) {
 				if w := got.Value; w.Where != "tracing/hook:443" || w.Ready != known(2) || w.Served.Is() {
 					t.Errorf("got %+v", w)
 				}
 			}},
-		"forbidden": {"", webhook.Options{Service: service}, http.StatusForbidden,
+		"forbidden": {"", registration.Options{Service: service}, http.StatusForbidden,
 			func(t *testing.T, got Known[*Webhook]) {
 				if got.Unknown != "you may not list mutatingwebhookconfigurations" {
 					t.Errorf("got %+v", got)
@@ -75,7 +76,7 @@ func TestGatherWebhook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.options.Name, tc.options.Namespace, tc.options.Observe = "lifeline", "lifeline", true
-			c, err := json.Marshal(webhook.Configuration(tc.options))
+			c, err := json.Marshal(registration.Configuration(tc.options))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/webhook"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
 // near is the remaining life below which an authority or a certificate is reported.
@@ -70,7 +70,7 @@ func (w *Webhook) broken(now time.Time) (text string, add Lines) {
 				"--service)",
 			Text: "kubectl apply -k deploy/webhook\n",
 		}
-	case w.Authorities == 0 && w.Authority == webhook.CAManaged:
+	case w.Authorities == 0 && w.Authority == registration.CAManaged:
 		return "the server has not told it its certificate", Lines{
 			Where: "configuration of lifeline serve (its log says if it may not); or give the authority yourself " +
 				"(lifeline webhook install --ca-file)",
@@ -107,7 +107,7 @@ func (w *Webhook) doubtful(now time.Time) (text string, add Lines) {
 // renew returns the lines that give the API server another certificate.
 func (w *Webhook) renew() Lines {
 	switch w.Authority {
-	case webhook.CAManaged:
+	case registration.CAManaged:
 		return Lines{
 			Where: "a shell: a new certificate is made, and told within seconds; if not, the server's log says why",
 			Text:  "kubectl delete secret -n lifeline lifeline-webhook\n",

@@ -13,21 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kube-lifeline/lifeline/app/internal/admitter"
-	"github.com/kube-lifeline/lifeline/app/internal/certificate"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/webhook"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/certificate"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/serving"
 )
 
-// newAdmitter makes what answers the API server's admission calls; nil if that is
+// newWebhook makes what answers the API server's admission calls; nil if that is
 // not configured.
-func (s *server) newAdmitter() *admitter.Admitter {
+func (s *server) newWebhook() *serving.Server {
 	if s.conf.Load().Webhook.Endpoint.Address == "" {
 		return nil
 	}
-	return admitter.New(admitter.Options{
+	return serving.New(serving.Options{
 		Config: func() config.WebhookConfiguration { return s.conf.Load().Webhook },
 		Sample: func(id trace.TraceID) bool { return s.sampling().byRatio(id) },
 		Open: func(namespace string, uid types.UID) (trace.SpanContext, bool) {
@@ -42,7 +42,7 @@ func (s *server) newAdmitter() *admitter.Admitter {
 // last to end: a write is answered whatever the server is doing, and whether it
 // leads or not.
 func (s *server) admit(up *tasks) error {
-	if s.admitter == nil {
+	if s.webhook == nil {
 		return nil
 	}
 	at := endpoint(s.conf.Load().Webhook.Endpoint)
@@ -54,12 +54,12 @@ func (s *server) admit(up *tasks) error {
 		at.Certificate = k.GetCertificate
 		up.start("certificate", k.Run)
 	}
-	ln, err := s.admitter.Listen(up.ctx, at)
+	ln, err := s.webhook.Listen(up.ctx, at)
 	if err != nil {
 		return fmt.Errorf("%w (webhook.endpoint)", err)
 	}
 	s.log.Info("admission reviews are answered", "address", ln.Addr().String())
-	up.start("webhook", func(ctx context.Context) error { return s.admitter.Serve(ctx, ln) })
+	up.start("webhook", func(ctx context.Context) error { return s.webhook.Serve(ctx, ln) })
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (s *server) newKeeper() (*certificate.Keeper, error) {
 	c := s.conf.Load().Webhook.Certificate
 	names := c.Names
 	if len(names) == 0 {
-		names = []string{webhook.DefaultService + "." + s.namespace() + ".svc"}
+		names = []string{registration.DefaultService + "." + s.namespace() + ".svc"}
 	}
 	return certificate.New(certificate.Options{
 		Client:        client,
@@ -96,7 +96,7 @@ func (s *server) newKeeper() (*certificate.Keeper, error) {
 
 // publishOpen is recorderOptions.Opened; nil if nobody asks.
 func (s *server) publishOpen() func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace) {
-	if s.admitter == nil {
+	if s.webhook == nil {
 		return nil
 	}
 	return func(open iter.Seq2[object.Ref, trace.SpanContext], traces []*span.Trace) {
@@ -105,7 +105,7 @@ func (s *server) publishOpen() func(iter.Seq2[object.Ref, trace.SpanContext], []
 }
 
 func (s *server) refreshAdmitter() {
-	if s.admitter != nil {
-		s.admitter.Refresh()
+	if s.webhook != nil {
+		s.webhook.Refresh()
 	}
 }

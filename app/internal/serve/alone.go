@@ -30,7 +30,7 @@ func RunWebhook(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if s.admitter == nil {
+	if s.webhook == nil {
 		return errors.New(
 			"there is no address on which the API server could call: set webhook.endpoint.address in the configuration file, or --address",
 		)

@@ -21,7 +21,6 @@ import (
 	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
 
-	"github.com/kube-lifeline/lifeline/app/internal/admitter"
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
@@ -30,6 +29,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/serving"
 )
 
 const (
@@ -60,10 +60,10 @@ type server struct {
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]
 	auditing atomic.Pointer[auditing]
-	// admitter answers the API server's admission calls; nil if that is not
+	// webhook answers the API server's admission calls; nil if that is not
 	// configured. opened is what it knows of the loop.
-	admitter *admitter.Admitter
-	opened   opened
+	webhook *serving.Server
+	opened  opened
 	// joined is what had been joined at the last look.
 	joined atomic.Pointer[joiningStats]
 	// received counts what comes in.
@@ -142,7 +142,7 @@ func newBase(o Options) (*server, error) {
 	s.opts.Version = cmp.Or(o.Version, "devel")
 	s.conf.Store(o.Config)
 	s.metrics = telemetry.NewMetrics(s.refresh)
-	s.admitter = s.newAdmitter()
+	s.webhook = s.newWebhook()
 	telemetry.RouteKlog(log)
 	slog.SetDefault(log) // for what logs without being told where to
 	return s, nil

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch converts Kubernetes objects and Events, read by list and watch, into observations.
+// Package watch reads Kubernetes objects and Events by list and watch, and emits observations.
+// Package normalize converts each object.
 //
 // It discovers the kinds, reads only the requested resources and keeps no object. It survives lost
 // connections, expired resourceVersions and restarts of the API server. It neither invents a change

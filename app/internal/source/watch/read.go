@@ -15,6 +15,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -109,12 +110,12 @@ func (s *stream) observe(obj metav1.Object) *observation.Observation {
 	o := &observation.Observation{Seen: s.w.now(), Source: observation.SourceWatch}
 	switch obj := obj.(type) {
 	case *metav1.PartialObjectMetadata:
-		o.State = NormalizeMetadata(s.kind().Kind, obj)
+		o.State = normalize.Metadata(s.kind().Kind, obj)
 	case *unstructured.Unstructured:
 		if s.isEvents() {
-			o.Event = NormalizeEvent(obj)
+			o.Event = normalize.Event(obj)
 		} else {
-			o.State = Normalize(obj)
+			o.State = normalize.Object(obj)
 		}
 	}
 	if o.State == nil && o.Event == nil {

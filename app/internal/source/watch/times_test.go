@@ -16,7 +16,14 @@ func TestImpossibleTimes(t *testing.T) {
 	const meta = `"metadata":{"name":"n","namespace":"default","uid":"u","resourceVersion":"7",` +
 		`"creationTimestamp":"2026-01-02T03:04:00Z"},`
 	w := &Watcher{now: func() time.Time { return now }}
-	u := func(text string) *unstructured.Unstructured { return parse(t, text) }
+	u := func(text string) *unstructured.Unstructured {
+		t.Helper()
+		out := &unstructured.Unstructured{}
+		if err := out.UnmarshalJSON([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
 	s := &stream{w: w, plan: plan{resource: coreEvents}}
 	e := s.observe(u(`{"apiVersion":"v1","kind":"Event",` + meta +
 		`"eventTime":"9999-12-31T23:59:59.000000Z","firstTimestamp":"0001-01-02T00:00:00Z",` +

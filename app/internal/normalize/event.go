@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package normalize
+
+import (
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Event returns the Event fields that the engine uses, from events.k8s.io/v1 or core/v1.
+// The API server serves the same stored object as both, with different field names. It returns nil
+// for an Event without UID or numeric resourceVersion.
+func Event(u *unstructured.Unstructured) *observation.Event {
+	obj := u.Object
+	meta := sub(obj, "metadata")
+	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
+	if err != nil || raw(meta, "uid") == "" {
+		return nil
+	}
+	e := &observation.Event{
+		UID:             text(meta, "uid"),
+		ResourceVersion: version,
+		Type:            word(obj, "type"),
+		Reason:          word(obj, "reason"),
+		Time:            moment(obj, "eventTime"),
+	}
+	series := sub(obj, "series")
+	var regarding fields
+	var source fields
+	if raw(obj, "apiVersion") == "v1" {
+		regarding, source = sub(obj, "involvedObject"), sub(obj, "source")
+		e.Note = raw(obj, "message")
+		e.Component = word(obj, "reportingComponent")
+		e.Count = count(number(obj, "count"))
+		e.First, e.Last = moment(obj, "firstTimestamp"), moment(obj, "lastTimestamp")
+	} else {
+		regarding, source = sub(obj, "regarding"), sub(obj, "deprecatedSource")
+		e.Note = raw(obj, "note")
+		e.Component = word(obj, "reportingController")
+		e.Count = count(number(obj, "deprecatedCount"))
+		e.First, e.Last = moment(obj, "deprecatedFirstTimestamp"), moment(obj, "deprecatedLastTimestamp")
+	}
+	if e.Component == "" {
+		e.Component = word(source, "component")
+	}
+	if series != nil {
+		e.Count = count(number(series, "count"))
+		e.Last = moment(series, "lastObservedTime").Truncate(time.Second)
+	}
+	e.Regarding = ref(regarding)
+	e.FieldPath = word(regarding, "fieldPath")
+	if related := sub(obj, "related"); related != nil {
+		r := ref(related)
+		e.Related = &r
+	}
+	e.Clean()
+	return e
+}
+
+func ref(m fields) object.Ref {
+	return object.Ref{
+		Kind:      kindOf(raw(m, "apiVersion"), raw(m, "kind")),
+		Namespace: word(m, "namespace"),
+		Name:      word(m, "name"),
+		UID:       types.UID(word(m, "uid")),
+	}
+}

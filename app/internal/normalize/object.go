@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package normalize converts Kubernetes objects and Events, as the API serves them, into the normal
+// form of package observation. It reads the fields that the engine uses, and no others: no data of a
+// Secret or ConfigMap, no environment or command of a container. The same object always gives the
+// same observation.
+package normalize
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Object returns the fields of an object that the engine uses. It only reads u, as decoded by
+// the dynamic client, and keeps nothing of it but strings. It returns nil for an object without UID
+// or numeric resourceVersion, such as a metric or a ComponentStatus: these are not stored and have
+// no lifecycle.
+func Object(u *unstructured.Unstructured) *observation.State {
+	obj := u.Object
+	meta := sub(obj, "metadata")
+	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
+	if err != nil || raw(meta, "uid") == "" {
+		return nil
+	}
+	of := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
+	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
+	status := sub(obj, "status")
+	_, hasStatus := obj["status"]
+	s := &observation.State{
+		Ref: object.Ref{
+			Kind:      of,
+			Namespace: word(meta, "namespace"),
+			Name:      text(meta, "name"),
+			UID:       types.UID(text(meta, "uid")),
+		},
+		ResourceVersion:    version,
+		Generation:         number(meta, "generation"),
+		Desired:            desired(obj, gk),
+		Created:            moment(meta, "creationTimestamp"),
+		Deleting:           moment(meta, "deletionTimestamp"),
+		GraceSeconds:       number(meta, "deletionGracePeriodSeconds"),
+		Finalizers:         words(meta, "finalizers", ""),
+		Owners:             owners(items(meta, "ownerReferences")),
+		Managers:           managers(items(meta, "managedFields")),
+		ObservedGeneration: numberOr(status, "observedGeneration", -1),
+		Conditions:         conditions(items(status, "conditions")),
+	}
+	s.Reconciled = hasStatus || s.Generation > 0
+	if template := sub(sub(obj, "spec"), "template"); template != nil {
+		d := newDigest()
+		d.value(template)
+		s.Template = d.sum()
+	}
+	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
+	switch gk {
+	case kind.Pod.GroupKind():
+		s.Pod = pod(obj)
+	case kind.Node.GroupKind():
+		s.Node = node(obj)
+	default:
+		s.Workload = workload(obj, gk)
+	}
+	s.Clean()
+	s.Progress, s.ProgressMessage = progress(u, gk, s)
+	return s
+}
+
+// kindOf splits an apiVersion. The parts are interned.
+func kindOf(apiVersion, kind string) object.Kind {
+	group, version, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		group, version = "", apiVersion
+	}
+	return object.Kind{Group: intern(group), Version: intern(version), Kind: intern(kind)}
+}
+
+func owners(refs []any) []object.Owner {
+	if len(refs) == 0 {
+		return nil
+	}
+	out := make([]object.Owner, 0, len(refs))
+	for _, ref := range refs {
+		m, _ := ref.(fields)
+		out = append(out, object.Owner{
+			Kind:       kindOf(raw(m, "apiVersion"), raw(m, "kind")),
+			Name:       word(m, "name"),
+			UID:        types.UID(word(m, "uid")),
+			Controller: truth(m, "controller"),
+		})
+	}
+	return out
+}
+
+func managers(entries []any) []observation.Manager {
+	if len(entries) == 0 {
+		return nil
+	}
+	out := make([]observation.Manager, 0, len(entries))
+	for _, entry := range entries {
+		m, _ := entry.(fields)
+		d := newDigest()
+		d.value(m["fieldsV1"])
+		out = append(out, observation.Manager{
+			Name:        word(m, "manager"),
+			Operation:   word(m, "operation"),
+			Subresource: word(m, "subresource"),
+			Time:        moment(m, "time"),
+			Fields:      d.sum(),
+		})
+	}
+	return out
+}
+
+func conditions(list []any) []observation.Condition {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]observation.Condition, 0, len(list))
+	for _, item := range list {
+		m, _ := item.(fields)
+		if raw(m, "type") == "" {
+			continue
+		}
+		out = append(out, observation.Condition{
+			Type:    word(m, "type"),
+			Status:  word(m, "status"),
+			Reason:  word(m, "reason"),
+			Message: raw(m, "message"),
+			Since:   moment(m, "lastTransitionTime"),
+		})
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package normalize
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Node labels that the spans of its Pods show.
+const (
+	labelRegion       = "topology.kubernetes.io/region"
+	labelZone         = "topology.kubernetes.io/zone"
+	labelInstanceType = "node.kubernetes.io/instance-type"
+)
+
+// annotationRevision is the revision number of a Deployment's template.
+const annotationRevision = "deployment.kubernetes.io/revision"
+
+// workload returns the progress of a controller of Pods, or nil for another kind.
+func workload(obj fields, gk schema.GroupKind) *observation.Workload {
+	spec, status := sub(obj, "spec"), sub(obj, "status")
+	switch kind.Of(gk.Group, gk.Kind).Replicas {
+	case kind.ReplicaCounts:
+		return &observation.Workload{
+			Replicas:  count(numberOr(spec, "replicas", 1)),
+			Paused:    truth(spec, "paused"),
+			Total:     count(number(status, "replicas")),
+			Updated:   count(number(status, "updatedReplicas")),
+			Ready:     count(number(status, "readyReplicas")),
+			Available: count(number(status, "availableReplicas")),
+			Revision:  word(sub(sub(obj, "metadata"), "annotations"), annotationRevision),
+		}
+	case kind.NodeCounts:
+		return &observation.Workload{
+			Replicas:  count(number(status, "desiredNumberScheduled")),
+			Total:     count(number(status, "currentNumberScheduled")),
+			Updated:   count(number(status, "updatedNumberScheduled")),
+			Ready:     count(number(status, "numberReady")),
+			Available: count(number(status, "numberAvailable")),
+		}
+	}
+	return nil
+}
+
+func count(n int64) int32 {
+	return int32(n) //nolint:gosec // an int32 in the API
+}
+
+func node(obj fields) *observation.Node {
+	labels := sub(sub(obj, "metadata"), "labels")
+	return &observation.Node{
+		Region:       word(labels, labelRegion),
+		Zone:         word(labels, labelZone),
+		InstanceType: word(labels, labelInstanceType),
+		ProviderID:   text(sub(obj, "spec"), "providerID"),
+	}
+}
