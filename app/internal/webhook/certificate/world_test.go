@@ -69,9 +69,13 @@ func newWorld(t *testing.T) *world {
 func (w *world) install(t *testing.T, change func(*admissionregistrationv1.MutatingWebhookConfiguration)) {
 	t.Helper()
 	c := registration.Configuration(registration.Options{
-		Name: "lifeline", Namespace: "lifeline",
-		Service: registration.Service{NamespacedName: types.NamespacedName{Namespace: "lifeline", Name: "lifeline-webhook"},
-			Port: 443}, Observe: true,
+		Name:      "lifeline",
+		Namespace: "lifeline",
+		Service: registration.Service{
+			NamespacedName: types.NamespacedName{Namespace: "lifeline", Name: "lifeline-webhook"},
+			Port:           443,
+		},
+		Observe: true,
 	})
 	c.ResourceVersion = "7"
 	if change != nil {

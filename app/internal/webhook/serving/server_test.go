@@ -216,7 +216,12 @@ func TestAnswers(t *testing.T) {
 			if tc.conf.Suppliers != "" {
 				s.conf.Store(&tc.conf) // reloaded while it runs
 			}
-			r, code, err := post(s.client(t), s.address, "/admission", reviewOf(tc.user, tc.group, tc.owner, tc.metadata))
+			r, code, err := post(
+				s.client(t),
+				s.address,
+				"/admission",
+				reviewOf(tc.user, tc.group, tc.owner, tc.metadata),
+			)
 			if err != nil || r == nil {
 				t.Fatalf("%s: got %d, %v", tc.reason, code, err)
 			}
