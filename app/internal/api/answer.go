@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -22,8 +23,6 @@ const (
 	// and whole how long to read all of it, unless it is a stream.
 	patience = 10 * time.Second
 	whole    = 5 * time.Minute
-	// chunk is what patience counts for, in bytes.
-	chunk = 64 << 10
 )
 
 // answer makes a handler of a function that returns the body of an answer, to
@@ -73,7 +72,7 @@ func (s *Server) write(w http.ResponseWriter, body any) error {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	out := &patient{w: w, control: http.NewResponseController(w), patience: s.patience, until: time.Now().Add(whole)}
+	out := &httpserve.SlowClient{Writer: w, Patience: s.patience, Until: time.Now().Add(whole)}
 	_, _ = out.Write(doc) // whom could we tell?
 	return nil
 }
@@ -87,33 +86,6 @@ func marshal(body any) ([]byte, error) {
 		return nil, fmt.Errorf("cannot write %T as JSON: %w", body, err)
 	}
 	return doc.Bytes(), nil
-}
-
-// patient writes to a client that may be slow, but not too slow.
-type patient struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	patience time.Duration
-	// until bounds all writes together; zero does not.
-	until time.Time
-}
-
-// Write writes in chunks, each in time.
-func (p *patient) Write(b []byte) (n int, err error) {
-	for len(b) > 0 && err == nil {
-		deadline := time.Now().Add(p.patience)
-		if !p.until.IsZero() && p.until.Before(deadline) {
-			deadline = p.until
-		}
-		// What cannot be bounded is a test's recorder.
-		if err := p.control.SetWriteDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return n, err
-		}
-		var m int
-		m, err = p.w.Write(b[:min(len(b), chunk)])
-		n, b = n+m, b[m:]
-	}
-	return n, err
 }
 
 // fail answers with an error. What is not the client's to know goes to the log.
@@ -151,6 +123,11 @@ const statusClientGone = 499
 
 func problem(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// reject writes an error response.
+func reject(w http.ResponseWriter, code int, message string) {
+	writeError(w, &Error{Code: code, Message: message})
 }
 
 func writeError(w http.ResponseWriter, e *Error) {

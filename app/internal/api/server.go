@@ -19,12 +19,14 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -134,8 +136,40 @@ func New(o Options) (*Server, error) {
 	s.mux.Handle("/api/v1/writes", s.answer(s.writes))
 	s.mux.HandleFunc("/api/v1/watch", s.watch)
 	s.mux.Handle("/", s.answer(nowhere))
-	s.handler = s.guard(GuardHost(s.mux, o.Hosts...))
+	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}
+	s.handler = guard.Wrap(readOnly(httpserve.GuardHost(s.mux, reject, o.Hosts...)))
 	return s, nil
+}
+
+// done counts a response under the pattern of its path.
+func (s *Server) done(r *http.Request, code int) {
+	_, pattern := s.mux.Handler(r)
+	s.opts.Metrics.Request(cmp.Or(pattern, "/"), code)
+}
+
+func (s *Server) panicked(r *http.Request, fault any, stack []byte) {
+	s.opts.Metrics.Panicked()
+	s.opts.Log.Error("the API met a bug; please report it",
+		"path", r.URL.Path, "panic", fault, "stack", string(stack))
+}
+
+// readOnly rejects requests with another method than GET, or with a body.
+func readOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var err *Error
+		switch {
+		case r.Method != http.MethodGet:
+			w.Header().Set("Allow", http.MethodGet)
+			err = problem(http.StatusMethodNotAllowed, "method %.20q: this API only reads, use GET", r.Method)
+		case r.ContentLength != 0:
+			err = problem(http.StatusRequestEntityTooLarge, "the request has a body: send none")
+		default:
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Connection", "close") // the rest of the request stays unread
+		writeError(w, err)
+	})
 }
 
 // ServeHTTP answers a request.

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -83,7 +84,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	st := &stream{
 		server: s, sub: sub, of: of, told: map[trace.TraceID]bool{}, control: control,
-		out: &patient{w: w, control: control, patience: s.patience},
+		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies are to pass events on at once
@@ -103,7 +104,7 @@ type stream struct {
 	server  *Server
 	sub     *subscription
 	of      object.Ref
-	out     *patient
+	out     *httpserve.SlowClient
 	control *http.ResponseController
 	// told are the open traces that the client was told of.
 	told map[trace.TraceID]bool

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 const (
@@ -73,7 +73,7 @@ func (l *waitingLog) await(t *testing.T, line string) string {
 // admits is a server on loopback that answers admission calls.
 type admits struct {
 	log                *waitingLog
-	ca                 *listentest.Authority
+	ca                 *httpservetest.Authority
 	webhook, telemetry string
 	stop               func() error
 }
@@ -81,12 +81,12 @@ type admits struct {
 // starts runs a server; rest is the rest of its configuration file.
 func starts(t *testing.T, run func(context.Context, Options) error, o Options, rest string) (a *admits, file string) {
 	t.Helper()
-	a = &admits{log: newWaitingLog(), ca: listentest.New(t)}
+	a = &admits{log: newWaitingLog(), ca: httpservetest.New(t)}
 	tls := a.ca.Files(t, nil)
 	file = filepath.Join(t.TempDir(), "lifeline.yaml")
 	content := "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\ntelemetry: {address: \"127.0.0.1:0\"}\n" +
 		"webhook:\n  endpoint: {address: \"127.0.0.1:0\", tls: {certFile: " + tls.CertFile + ", keyFile: " + tls.KeyFile + "}}\n" + rest
-	listentest.Write(t, file, []byte(content))
+	httpservetest.Write(t, file, []byte(content))
 	var err error
 	if o.Config, err = config.Load(file, o.Overrides...); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := strings.Replace(string(content), "webhook:\n", "webhook:\n  suppliers: nobody\n", 1)
-	listentest.Write(t, file, []byte(changed+"watch: {namespaces: [of-no-interest]}\n")) // would need a restart
+	httpservetest.Write(t, file, []byte(changed+"watch: {namespaces: [of-no-interest]}\n")) // would need a restart
 	hangup <- os.Interrupt
 	a.log.await(t, `configuration taken over" changed=(webhook.suppliers)`)
 	if got := a.ask(t, supplied); !strings.Contains(got, `"patch"`) || !strings.Contains(got, `"refused"`) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -71,7 +71,7 @@ func (a *auditing) listen(ctx context.Context, c config.AuditReceiverConfigurati
 	conf.Unauthenticated = !at.Authenticates()
 	conf.Anonymous = conf.Unauthenticated && c.LogFile != ""
 	var err error
-	if conf.Token, err = at.Token(listen.Purpose{Name: "audit batches", Log: a.s.log}); err != nil {
+	if conf.Token, err = at.Token(httpserve.Purpose{Name: "audit batches", Log: a.s.log}); err != nil {
 		return nil, err
 	}
 	if a.webhook, err = audit.New(conf); err != nil {

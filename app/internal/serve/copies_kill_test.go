@@ -22,8 +22,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
@@ -63,7 +63,7 @@ func receiveOn(path string) error {
 			s.loop.takeSpans(ctx, h)
 		}
 	}()
-	in, err := otlp.New(ctx, otlp.Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0"}, Sink: s.loop})
+	in, err := otlp.New(ctx, otlp.Options{HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"}, Sink: s.loop})
 	if err != nil {
 		return err
 	}

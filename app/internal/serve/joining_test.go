@@ -15,8 +15,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -197,7 +197,7 @@ func TestForged(t *testing.T) {
 {"key":"lifeline.origin.span_id","value":{"stringValue":"ffffffffffffffff"}},{"key":"lifeline.clock.correction","value":{"doubleValue":3600}}]}]}]}]}`
 	)
 	r, err := otlp.New(t.Context(), otlp.Options{
-		HTTP: listen.Endpoint{Address: "127.0.0.1:0"},
+		HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"},
 		Sink: otlp.SinkFunc(
 			func(_ context.Context, spans []*span.Span) error { j.joining.accept(spans, at); return nil },
 		),

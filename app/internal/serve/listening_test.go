@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 // apiOf is a server with that section api, of which only the listener is used.
@@ -50,7 +50,7 @@ func TestOpenAPI(t *testing.T) {
 
 // TestAPIWithTLS: with a certificate the API answers over TLS, and not in plaintext.
 func TestAPIWithTLS(t *testing.T) {
-	ca := listentest.New(t)
+	ca := httpservetest.New(t)
 	files := ca.Files(t, nil)
 	s := apiOf(
 		config.APIConfiguration{
@@ -64,7 +64,7 @@ func TestAPIWithTLS(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- api.Serve(ctx, ln, &s.gate) }()
+	go func() { ended <- httpserve.Serve(ctx, ln, &s.gate) }()
 	defer func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
@@ -107,10 +107,10 @@ func (s *server) receive(ctx context.Context) (end func(), err error) {
 	return func() { cancel(); <-done }, nil
 }
 
-func endpoint(c config.EndpointConfiguration) listen.Endpoint {
-	return listen.Endpoint{
+func endpoint(c config.EndpointConfiguration) httpserve.Endpoint {
+	return httpserve.Endpoint{
 		Address: c.Address, Insecure: c.Insecure, TokenFile: c.TokenFile,
-		TLS: listen.TLS{CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ClientCAFile: c.TLS.ClientCAFile},
+		TLS: httpserve.TLS{CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ClientCAFile: c.TLS.ClientCAFile},
 	}
 }
 

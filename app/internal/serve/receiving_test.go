@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // TestEndpoint: what a configuration says of an endpoint arrives, and what it may
@@ -18,28 +18,28 @@ func TestEndpoint(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		said   config.EndpointConfiguration
-		want   listen.Endpoint
+		want   httpserve.Endpoint
 		good   bool
 	}{
-		"nowhere":   {"nothing is received", config.EndpointConfiguration{}, listen.Endpoint{}, true},
-		"loopback":  {"it may be plaintext", config.EndpointConfiguration{Address: "[::1]:4317"}, listen.Endpoint{Address: "[::1]:4317"}, true},
-		"localhost": {"so may this", config.EndpointConfiguration{Address: "localhost:0"}, listen.Endpoint{Address: "localhost:0"}, true},
-		"open":      {"it must be asked for", config.EndpointConfiguration{Address: ":4317"}, listen.Endpoint{Address: ":4317"}, false},
-		"asked for": {"it is", config.EndpointConfiguration{Address: ":4317", Insecure: true}, listen.Endpoint{Address: ":4317", Insecure: true}, true},
+		"nowhere":   {"nothing is received", config.EndpointConfiguration{}, httpserve.Endpoint{}, true},
+		"loopback":  {"it may be plaintext", config.EndpointConfiguration{Address: "[::1]:4317"}, httpserve.Endpoint{Address: "[::1]:4317"}, true},
+		"localhost": {"so may this", config.EndpointConfiguration{Address: "localhost:0"}, httpserve.Endpoint{Address: "localhost:0"}, true},
+		"open":      {"it must be asked for", config.EndpointConfiguration{Address: ":4317"}, httpserve.Endpoint{Address: ":4317"}, false},
+		"asked for": {"it is", config.EndpointConfiguration{Address: ":4317", Insecure: true}, httpserve.Endpoint{Address: ":4317", Insecure: true}, true},
 		"mutual TLS": {
 			"each file is what it is", config.EndpointConfiguration{Address: ":1", TLS: config.TLSConfiguration{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}},
-			listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}}, true,
+			httpserve.Endpoint{Address: ":1", TLS: httpserve.TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}}, true,
 		},
 		"token": {
-			"it is a file", config.EndpointConfiguration{Address: "localhost:1", TokenFile: "t"}, listen.Endpoint{Address: "localhost:1", TokenFile: "t"}, true,
+			"it is a file", config.EndpointConfiguration{Address: "localhost:1", TokenFile: "t"}, httpserve.Endpoint{Address: "localhost:1", TokenFile: "t"}, true,
 		},
-		"token, no address": {"somebody forgot it", config.EndpointConfiguration{TokenFile: "t"}, listen.Endpoint{TokenFile: "t"}, false},
+		"token, no address": {"somebody forgot it", config.EndpointConfiguration{TokenFile: "t"}, httpserve.Endpoint{TokenFile: "t"}, false},
 		"half": {
 			"a CA is no certificate", config.EndpointConfiguration{Address: "localhost:1", TLS: config.TLSConfiguration{ClientCAFile: "a"}},
-			listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}}, false,
+			httpserve.Endpoint{Address: "localhost:1", TLS: httpserve.TLS{ClientCAFile: "a"}}, false,
 		},
-		"no address": {"somebody forgot it", config.EndpointConfiguration{TLS: pair}, listen.Endpoint{TLS: listen.TLS{CertFile: "c", KeyFile: "k"}}, false},
-		"no port":    {"none is guessed", config.EndpointConfiguration{Address: "localhost", TLS: pair}, listen.Endpoint{Address: "localhost", TLS: listen.TLS{CertFile: "c", KeyFile: "k"}}, false},
+		"no address": {"somebody forgot it", config.EndpointConfiguration{TLS: pair}, httpserve.Endpoint{TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}}, false},
+		"no port":    {"none is guessed", config.EndpointConfiguration{Address: "localhost", TLS: pair}, httpserve.Endpoint{Address: "localhost", TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)

@@ -24,7 +24,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -163,6 +163,9 @@ func bounded(h http.Handler) http.Handler {
 	})
 }
 
+// plainError writes an error response as text.
+func plainError(w http.ResponseWriter, code int, message string) { http.Error(w, message, code) }
+
 // hostOf is the name or address in host:port.
 func hostOf(address string) string {
 	host, _, err := net.SplitHostPort(address)
@@ -193,7 +196,7 @@ func (s *server) run(ctx context.Context) (err error) {
 	s.lifetime = up.ctx
 	defer up.end()
 	s.tell(up, telemetryListener)
-	up.start("API", func(ctx context.Context) error { return api.Serve(ctx, apiListener, &s.gate) })
+	up.start("API", func(ctx context.Context) error { return httpserve.Serve(ctx, apiListener, &s.gate) })
 	if err := s.admit(up); err != nil {
 		return err
 	}
@@ -221,7 +224,7 @@ func (s *server) tell(up *tasks, ln net.Listener) {
 	up.start("telemetry", func(ctx context.Context) error {
 		c := s.conf.Load().Telemetry
 		h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.metrics, Health: &s.health, Pprof: c.Pprof})
-		return api.Serve(ctx, ln, api.GuardHost(bounded(h), hostOf(c.Address)))
+		return httpserve.Serve(ctx, ln, httpserve.GuardHost(bounded(h), plainError, hostOf(c.Address)))
 	})
 }
 
@@ -283,7 +286,7 @@ func bind(ctx context.Context, field, address string) (net.Listener, error) {
 			err,
 		)
 	}
-	return netutil.LimitListener(ln, api.MaxConnections), nil
+	return netutil.LimitListener(ln, httpserve.MaxConnections), nil
 }
 
 // listenAPI opens the listener of the API. Its errors name the section of the configuration.
@@ -291,8 +294,8 @@ func (s *server) listenAPI(ctx context.Context) (net.Listener, error) {
 	c := s.conf.Load().API
 	ln, err := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS}).Listen(
 		ctx,
-		listen.Purpose{
-			Name: "the API", MaxConnections: api.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
+		httpserve.Purpose{
+			Name: "the API", MaxConnections: httpserve.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
 		},
 	)
 	if err != nil {

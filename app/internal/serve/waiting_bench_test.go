@@ -20,8 +20,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -189,7 +189,7 @@ func receiveFor(b *testing.B, sink otlp.Sink, now func() time.Time) (url string,
 	b.Helper()
 	in, err := otlp.New(
 		b.Context(),
-		otlp.Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0"}, Sink: sink, Clock: now},
+		otlp.Options{HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"}, Sink: sink, Clock: now},
 	)
 	if err != nil {
 		b.Fatal(err)

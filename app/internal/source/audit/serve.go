@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // Limits of one listener.
@@ -22,10 +22,10 @@ const (
 
 // Listen returns a listener for Serve. The endpoint decides between plaintext and TLS; the
 // webhook's kubeconfig must match. log receives failures to renew certificates; nil means no log.
-func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger) (net.Listener, error) {
+func Listen(ctx context.Context, e httpserve.Endpoint, log *slog.Logger) (net.Listener, error) {
 	return e.Listen(
 		ctx,
-		listen.Purpose{
+		httpserve.Purpose{
 			Name:           "audit batches",
 			MaxConnections: maxConnections,
 			Protocols:      []string{"http/1.1"},
@@ -38,8 +38,8 @@ func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger) (net.Liste
 // seconds, and returns nil after all its goroutines have ended. If ln fails, it returns early with
 // an error. It closes ln.
 func (s *Source) Serve(ctx context.Context, ln net.Listener) error {
-	return listen.HTTP{
+	return httpserve.HTTP{
 		Doing: "take audit batches", Handler: s,
-		Read: bodyPatience + listen.HeaderTimeout, Write: writeTimeout, Idle: idleTimeout, Grace: grace,
+		Read: bodyPatience + httpserve.HeaderTimeout, Write: writeTimeout, Idle: idleTimeout, Grace: grace,
 	}.Serve(ctx, ln)
 }

@@ -17,14 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 // served runs s on a free port of loopback until the test ends or stop is called.
-func served(t *testing.T, s *Source, files listen.TLS) (address string, stop func()) {
+func served(t *testing.T, s *Source, files httpserve.TLS) (address string, stop func()) {
 	t.Helper()
-	ln, err := Listen(t.Context(), listen.Endpoint{Address: "127.0.0.1:0", TLS: files}, nil)
+	ln, err := Listen(t.Context(), httpserve.Endpoint{Address: "127.0.0.1:0", TLS: files}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func post(t *testing.T, url string, body io.Reader, config *tls.Config) (code in
 
 func TestServe(t *testing.T) {
 	to := newSink()
-	address, stop := served(t, newSource(t, to, nil), listen.TLS{})
+	address, stop := served(t, newSource(t, to, nil), httpserve.TLS{})
 	if code, err := post(
 		t,
 		"http://"+address+"/any/path",
@@ -69,7 +69,7 @@ func TestServe(t *testing.T) {
 	}
 	if _, err := Listen(
 		t.Context(),
-		listen.Endpoint{Address: address},
+		httpserve.Endpoint{Address: address},
 		nil,
 	); err == nil || !strings.Contains(err.Error(), "cannot listen for audit batches") ||
 		!strings.Contains(err.Error(), address) {
@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 // TestMutualTLS: only clients with a trusted certificate may send events, because events decide the
 // content of traces.
 func TestMutualTLS(t *testing.T) {
-	server, clients, stranger := listentest.New(t), listentest.New(t), listentest.New(t)
+	server, clients, stranger := httpservetest.New(t), httpservetest.New(t), httpservetest.New(t)
 	to := newSink()
 	address, _ := served(t, newSource(t, to, nil), server.Files(t, clients))
 	for name, tc := range map[string]struct {
@@ -138,7 +138,7 @@ func TestHugeBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			to := newSink()
 			s := newSource(t, to, nil)
-			address, stop := served(t, s, listen.TLS{})
+			address, stop := served(t, s, httpserve.TLS{})
 			body := new(spaces)
 			body.left.Store(size)
 			req, err := http.NewRequest(http.MethodPost, "http://"+address, io.NopCloser(body))
@@ -175,7 +175,7 @@ func TestSlowBody(t *testing.T) {
 	to := newSink()
 	s := newSource(t, to, func(c *Config) { c.MaxInFlight = 1 })
 	s.patience = 200 * time.Millisecond
-	address, _ := served(t, s, listen.TLS{})
+	address, _ := served(t, s, httpserve.TLS{})
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestSlowBody(t *testing.T) {
 // TestSlowHoldsNoTurn: an unfinished batch does not take the turn of another.
 func TestSlowHoldsNoTurn(t *testing.T) {
 	to := newSink()
-	address, _ := served(t, newSource(t, to, func(c *Config) { c.MaxInFlight = 1 }), listen.TLS{})
+	address, _ := served(t, newSource(t, to, func(c *Config) { c.MaxInFlight = 1 }), httpserve.TLS{})
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestSlowHeader(t *testing.T) {
 	}
 	t.Parallel()
 	s := newSource(t, newSink(), nil)
-	address, _ := served(t, s, listen.TLS{})
+	address, _ := served(t, s, httpserve.TLS{})
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

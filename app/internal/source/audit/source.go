@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
@@ -29,7 +29,7 @@ type Config struct {
 	// Resource means the whole group.
 	Exclude []schema.GroupResource
 	// Token authenticates webhook requests; nil accepts all.
-	Token *listen.Token
+	Token *httpserve.Token
 	// Unauthenticated means that any client that reaches the source can send events.
 	Unauthenticated bool
 	// Anonymous omits users and refused writes. It is for an unauthenticated source beside an

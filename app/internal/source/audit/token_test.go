@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 // TestToken: with a token file, requests without the token are refused.
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	listentest.Write(t, file, []byte("0123456789abcdef"))
-	token, err := listen.Endpoint{TokenFile: file}.Token(listen.Purpose{Name: "audit batches"})
+	httpservetest.Write(t, file, []byte("0123456789abcdef"))
+	token, err := httpserve.Endpoint{TokenFile: file}.Token(httpserve.Purpose{Name: "audit batches"})
 	if err != nil {
 		t.Fatal(err)
 	}

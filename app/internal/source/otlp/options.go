@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // Defaults of Options.
@@ -46,7 +46,7 @@ type Options struct {
 	Sink Sink
 
 	// GRPC and HTTP are the endpoints of the two transports.
-	GRPC, HTTP listen.Endpoint
+	GRPC, HTTP httpserve.Endpoint
 	// Path is the HTTP path for spans; empty means DefaultPath.
 	Path string
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // grace limits the time for requests in progress to finish during shutdown.
@@ -27,7 +27,7 @@ type Receiver struct {
 	// grpc and http are nil for an endpoint without an address.
 	grpc, http net.Listener
 	// grpcToken and httpToken are nil if the endpoint requires no token.
-	grpcToken, httpToken *listen.Token
+	grpcToken, httpToken *httpserve.Token
 }
 
 // New returns a Receiver that already listens, so clients can connect. It serves once Run is
@@ -40,10 +40,10 @@ func New(ctx context.Context, o Options) (*Receiver, error) {
 	o = o.orDefaults()
 	r := &Receiver{opts: o, turns: make(chan struct{}, o.MaxRequests)}
 	var err error
-	if r.grpcToken, err = o.GRPC.Token(listen.Purpose{Name: nameGRPC, Log: o.Log}); err != nil {
+	if r.grpcToken, err = o.GRPC.Token(httpserve.Purpose{Name: nameGRPC, Log: o.Log}); err != nil {
 		return nil, err
 	}
-	if r.httpToken, err = o.HTTP.Token(listen.Purpose{Name: nameHTTP, Log: o.Log}); err != nil {
+	if r.httpToken, err = o.HTTP.Token(httpserve.Purpose{Name: nameHTTP, Log: o.Log}); err != nil {
 		return nil, err
 	}
 	if r.grpc, err = open(ctx, o, o.GRPC, nameGRPC, "h2"); err != nil {
@@ -57,11 +57,20 @@ func New(ctx context.Context, o Options) (*Receiver, error) {
 }
 
 // open returns nil for an endpoint without an address.
-func open(ctx context.Context, o Options, e listen.Endpoint, name string, protocols ...string) (net.Listener, error) {
+func open(
+	ctx context.Context,
+	o Options,
+	e httpserve.Endpoint,
+	name string,
+	protocols ...string,
+) (net.Listener, error) {
 	if e.Address == "" {
 		return nil, nil
 	}
-	return e.Listen(ctx, listen.Purpose{Name: name, MaxConnections: o.MaxConnections, Protocols: protocols, Log: o.Log})
+	return e.Listen(
+		ctx,
+		httpserve.Purpose{Name: name, MaxConnections: o.MaxConnections, Protocols: protocols, Log: o.Log},
+	)
 }
 
 // GRPCAddr returns the address of the gRPC listener; nil if there is none.

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -29,13 +29,13 @@ func TestValidate(t *testing.T) {
 			reason: "loopback may be plaintext",
 			opts: Options{
 				Sink: sink,
-				GRPC: listen.Endpoint{Address: DefaultGRPCAddress},
-				HTTP: listen.Endpoint{Address: DefaultHTTPAddress},
+				GRPC: httpserve.Endpoint{Address: DefaultGRPCAddress},
+				HTTP: httpserve.Endpoint{Address: DefaultHTTPAddress},
 			},
 		},
 		"no sink": {
 			reason: "spans must go somewhere",
-			opts:   Options{GRPC: listen.Endpoint{Address: "localhost:0"}},
+			opts:   Options{GRPC: httpserve.Endpoint{Address: "localhost:0"}},
 			err:    "Sink is nil",
 		},
 		"no address": {
@@ -45,46 +45,46 @@ func TestValidate(t *testing.T) {
 		},
 		"one": {
 			reason: "either is enough",
-			opts:   Options{Sink: sink, HTTP: listen.Endpoint{Address: "localhost:0"}},
+			opts:   Options{Sink: sink, HTTP: httpserve.Endpoint{Address: "localhost:0"}},
 		},
 		"gRPC is open": {
 			reason: "plaintext off loopback must be explicit",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "0.0.0.0:4317"}},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "0.0.0.0:4317"}},
 			err:    "cannot listen for OTLP over gRPC on \"0.0.0.0:4317\" without TLS: it is not loopback",
 		},
 		"HTTP is open": {
 			reason: "plaintext off loopback must be explicit",
-			opts:   Options{Sink: sink, HTTP: listen.Endpoint{Address: ":4318"}},
+			opts:   Options{Sink: sink, HTTP: httpserve.Endpoint{Address: ":4318"}},
 			err:    "cannot listen for OTLP over HTTP on \":4318\" without TLS",
 		},
 		"path": {
 			reason: "it would match nothing",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, Path: "v1/traces"},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "localhost:1"}, Path: "v1/traces"},
 			err:    "begins with a slash",
 		},
 		"negative bytes": {
 			reason: "a slip",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxBytes: -1},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "localhost:1"}, MaxBytes: -1},
 			err:    "MaxBytes -1",
 		},
 		"no end of bytes": {
 			reason: "memory is bounded",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxBytes: 1 << 30},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "localhost:1"}, MaxBytes: 1 << 30},
 			err:    "MaxBytes 1073741824",
 		},
 		"requests": {
 			reason: "a slip",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, MaxRequests: -1},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "localhost:1"}, MaxRequests: -1},
 			err:    "MaxRequests -1",
 		},
 		"timeout": {
 			reason: "a slip",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, Timeout: time.Hour},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "localhost:1"}, Timeout: time.Hour},
 			err:    "Timeout 1h0m0s",
 		},
 		"retry": {
 			reason: "a slip",
-			opts:   Options{Sink: sink, GRPC: listen.Endpoint{Address: "localhost:1"}, RetryAfter: -1},
+			opts:   Options{Sink: sink, GRPC: httpserve.Endpoint{Address: "localhost:1"}, RetryAfter: -1},
 			err:    "RetryAfter -1ns",
 		},
 	}
@@ -108,8 +108,8 @@ func TestAddressInUse(t *testing.T) {
 		t.Context(),
 		Options{
 			Sink: &basket{},
-			GRPC: listen.Endpoint{Address: "127.0.0.1:0"},
-			HTTP: listen.Endpoint{Address: first.HTTPAddr().String()},
+			GRPC: httpserve.Endpoint{Address: "127.0.0.1:0"},
+			HTTP: httpserve.Endpoint{Address: first.HTTPAddr().String()},
 		},
 	)
 	if err == nil ||
@@ -121,7 +121,7 @@ func TestAddressInUse(t *testing.T) {
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
-	_, err = New(t.Context(), Options{Sink: &basket{}, GRPC: listen.Endpoint{Address: first.GRPCAddr().String()}})
+	_, err = New(t.Context(), Options{Sink: &basket{}, GRPC: httpserve.Endpoint{Address: first.GRPCAddr().String()}})
 	if err == nil || !strings.Contains(err.Error(), "over gRPC") {
 		t.Errorf("got %v", err)
 	}
@@ -129,11 +129,11 @@ func TestAddressInUse(t *testing.T) {
 
 // TestOneOnly: an endpoint without an address is not served.
 func TestOneOnly(t *testing.T) {
-	r, _ := started(t, Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0"}})
+	r, _ := started(t, Options{HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"}})
 	if r.GRPCAddr() != nil || r.HTTPAddr() == nil {
 		t.Errorf("listening on %v and %v", r.GRPCAddr(), r.HTTPAddr())
 	}
-	idle, err := New(t.Context(), Options{Sink: &basket{}, GRPC: listen.Endpoint{Address: "127.0.0.1:0"}})
+	idle, err := New(t.Context(), Options{Sink: &basket{}, GRPC: httpserve.Endpoint{Address: "127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 const (
@@ -44,11 +44,11 @@ func (r *Receiver) serve(
 	protocols *http.Protocols,
 	answer http.HandlerFunc,
 ) error {
-	return listen.HTTP{
+	return httpserve.HTTP{
 		Doing:     "receive " + name,
 		Handler:   answer,
-		Read:      listen.HeaderTimeout + r.opts.Timeout,
-		Write:     listen.HeaderTimeout + 2*r.opts.Timeout,
+		Read:      httpserve.HeaderTimeout + r.opts.Timeout,
+		Write:     httpserve.HeaderTimeout + 2*r.opts.Timeout,
 		Idle:      idleTimeout,
 		Grace:     grace,
 		Protocols: protocols,

@@ -13,14 +13,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 // TestMutualTLS: both transports accept the same clients.
 func TestMutualTLS(t *testing.T) {
-	server, clients, stranger := listentest.New(t), listentest.New(t), listentest.New(t)
-	endpoint := listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, clients)}
+	server, clients, stranger := httpservetest.New(t), httpservetest.New(t), httpservetest.New(t)
+	endpoint := httpserve.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, clients)}
 	sink := &basket{}
 	r, _ := started(t, Options{Sink: sink, GRPC: endpoint, HTTP: endpoint})
 
@@ -64,8 +64,8 @@ func TestMutualTLS(t *testing.T) {
 
 // TestHTTP2: over TLS a client may use HTTP/1.1 or HTTP/2.
 func TestHTTP2(t *testing.T) {
-	server := listentest.New(t)
-	r, _ := started(t, Options{HTTP: listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}})
+	server := httpservetest.New(t)
+	r, _ := started(t, Options{HTTP: httpserve.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}})
 	for want, newer := range map[string]bool{"HTTP/2.0": true, "HTTP/1.1": false} {
 		c := client(t)
 		transport := c.Transport.(*http.Transport)

@@ -19,15 +19,15 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 // TestToken: with a token file, requests without the token are refused.
 func TestToken(t *testing.T) {
 	const token = "0123456789abcdef"
 	file := filepath.Join(t.TempDir(), "token")
-	listentest.Write(t, file, []byte(token+"\n"))
+	httpservetest.Write(t, file, []byte(token+"\n"))
 	wire, _ := sample(t, 3)
 	var request coltracepb.ExportTraceServiceRequest
 	if err := proto.Unmarshal(wire, &request); err != nil {
@@ -43,7 +43,7 @@ func TestToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			basket := &basket{}
-			endpoint := listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file}
+			endpoint := httpserve.Endpoint{Address: "127.0.0.1:0", TokenFile: file}
 			r, stop := started(t, Options{Sink: basket, GRPC: endpoint, HTTP: endpoint})
 			post, err := http.NewRequestWithContext(
 				t.Context(),
@@ -98,7 +98,7 @@ func TestToken(t *testing.T) {
 	}
 	if _, err := New(
 		t.Context(),
-		Options{Sink: &basket{}, HTTP: listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file + "x"}},
+		Options{Sink: &basket{}, HTTP: httpserve.Endpoint{Address: "127.0.0.1:0", TokenFile: file + "x"}},
 	); err == nil ||
 		!strings.Contains(err.Error(), file+"x") {
 		t.Errorf("for a missing file got %v", err)

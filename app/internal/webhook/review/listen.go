@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // Limits of one listener. The API server closes the connection after a timeout of one second, so
@@ -31,8 +31,8 @@ const (
 // Listen returns a listener for Serve. A connection above the limit is closed at once, and refused
 // is called: a write without a context is better than a waiting write. Only HTTP/1.1 is served, so
 // that the API server's calls spread over the webhook's replicas. log may be nil.
-func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger, refused func()) (net.Listener, error) {
-	return e.Listen(ctx, listen.Purpose{
+func Listen(ctx context.Context, e httpserve.Endpoint, log *slog.Logger, refused func()) (net.Listener, error) {
+	return e.Listen(ctx, httpserve.Purpose{
 		Name:           "admission reviews",
 		MaxConnections: maxConnections,
 		Refused:        refused,
@@ -47,7 +47,7 @@ func Listen(ctx context.Context, e listen.Endpoint, log *slog.Logger, refused fu
 func (h *Handler) Serve(ctx context.Context, ln net.Listener, log *log.Logger) error {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	return listen.HTTP{
+	return httpserve.HTTP{
 		Doing: "answer admission reviews", Handler: h, Protocols: &protocols, ErrorLog: log,
 		Read: readTimeout, Write: writeTimeout, Idle: idleTimeout, Grace: grace,
 	}.Serve(ctx, ln)

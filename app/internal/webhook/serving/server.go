@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 	"github.com/kube-lifeline/lifeline/app/internal/webhook/decision"
@@ -68,7 +68,7 @@ func New(o Options) *Server {
 }
 
 // Listen starts listening, for Serve.
-func (s *Server) Listen(ctx context.Context, e listen.Endpoint) (net.Listener, error) {
+func (s *Server) Listen(ctx context.Context, e httpserve.Endpoint) (net.Listener, error) {
 	return review.Listen(ctx, e, s.opts.Log, s.turnedAway)
 }
 

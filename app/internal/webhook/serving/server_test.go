@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -53,8 +53,8 @@ type served struct {
 	address string
 	conf    atomic.Pointer[config.WebhookConfiguration]
 	log     *logged
-	ca      *listentest.Authority
-	files   listen.TLS
+	ca      *httpservetest.Authority
+	files   httpserve.TLS
 	stop    func()
 }
 
@@ -64,7 +64,7 @@ var openOwner = trace.NewSpanContext(trace.SpanContextConfig{
 
 func newServed(tb testing.TB) *served {
 	tb.Helper()
-	s := &served{log: new(logged), ca: listentest.New(tb)}
+	s := &served{log: new(logged), ca: httpservetest.New(tb)}
 	c := config.Default().Webhook
 	s.conf.Store(&c)
 	s.Server = New(Options{
@@ -84,7 +84,7 @@ func newServed(tb testing.TB) *served {
 // start serves on an address until stop is called or the test ends.
 func (s *served) start(tb testing.TB, address string) {
 	tb.Helper()
-	ln, err := s.Listen(tb.Context(), listen.Endpoint{Address: address, TLS: s.files})
+	ln, err := s.Listen(tb.Context(), httpserve.Endpoint{Address: address, TLS: s.files})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestAgain(t *testing.T) {
 		}
 		s.start(t, address)
 	}
-	if _, err := s.Listen(t.Context(), listen.Endpoint{Address: address, TLS: s.files}); err == nil ||
+	if _, err := s.Listen(t.Context(), httpserve.Endpoint{Address: address, TLS: s.files}); err == nil ||
 		!strings.Contains(err.Error(), "cannot listen for admission reviews") ||
 		!strings.Contains(err.Error(), address) {
 		t.Errorf("an address in use gives %v", err)
@@ -337,8 +337,8 @@ func TestAgain(t *testing.T) {
 // served.
 func TestCertificates(t *testing.T) {
 	s := newServed(t)
-	other := listentest.New(t)
-	shown := func(ca *listentest.Authority) (serial int64, err error) {
+	other := httpservetest.New(t)
+	shown := func(ca *httpservetest.Authority) (serial int64, err error) {
 		conn, err := (&tls.Dialer{Config: ca.Trusting()}).DialContext(t.Context(), "tcp", s.address)
 		if err != nil {
 			return 0, err
@@ -347,8 +347,8 @@ func TestCertificates(t *testing.T) {
 		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64(), nil
 	}
 	write := func(cert, key []byte) {
-		listentest.Write(t, s.files.CertFile, cert)
-		listentest.Write(t, s.files.KeyFile, key)
+		httpservetest.Write(t, s.files.CertFile, cert)
+		httpservetest.Write(t, s.files.KeyFile, key)
 	}
 	if serial, err := shown(s.ca); serial != 2 || err != nil {
 		t.Errorf("the first is %d, %v", serial, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package api
+package httpserve
 
 import (
 	"bufio"
@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
 )
 
 // closer is a handler whose requests last until it is closed.
@@ -95,7 +93,7 @@ func TestServeBoundsHeaders(t *testing.T) {
 	// As much as is read of it: what is not read would be answered by a reset.
 	const slack = 4096
 	head := "GET / HTTP/1.1\r\nHost: localhost\r\nX: "
-	if _, err := io.WriteString(conn, head+strings.Repeat("x", listen.MaxHeader+slack-len(head)+1)); err != nil {
+	if _, err := io.WriteString(conn, head+strings.Repeat("x", MaxHeader+slack-len(head)+1)); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(conn).ReadString('\n')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package listen_test
+package httpserve_test
 
 import (
 	"context"
@@ -12,111 +12,111 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 func TestValidate(t *testing.T) {
-	pair := listen.TLS{CertFile: "c", KeyFile: "k"}
+	pair := httpserve.TLS{CertFile: "c", KeyFile: "k"}
 	none := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("no certificate") }
 	cases := map[string]struct {
 		reason   string
-		endpoint listen.Endpoint
+		endpoint httpserve.Endpoint
 		err      string // empty for none
 	}{
 		"disabled": {reason: "an endpoint needs no address"},
 		"managed": {
 			reason:   "a managed certificate means TLS",
-			endpoint: listen.Endpoint{Address: ":9443", Certificate: none},
+			endpoint: httpserve.Endpoint{Address: ":9443", Certificate: none},
 		},
 		"managed, with files": {
 			reason:   "the certificate would be ambiguous",
-			endpoint: listen.Endpoint{Address: ":9443", Certificate: none, TLS: pair},
+			endpoint: httpserve.Endpoint{Address: ":9443", Certificate: none, TLS: pair},
 			err:      "set either TLS files or a managed certificate, not both",
 		},
 		"loopback": {
 			reason:   "plaintext is allowed on loopback",
-			endpoint: listen.Endpoint{Address: "127.0.0.1:4317"},
+			endpoint: httpserve.Endpoint{Address: "127.0.0.1:4317"},
 		},
 		"another loopback": {
 			reason:   "all of 127.0.0.0/8 is loopback",
-			endpoint: listen.Endpoint{Address: "127.9.9.9:4317"},
+			endpoint: httpserve.Endpoint{Address: "127.9.9.9:4317"},
 		},
-		"IPv6": {reason: "[::1] is loopback", endpoint: listen.Endpoint{Address: "[::1]:4317"}},
+		"IPv6": {reason: "[::1] is loopback", endpoint: httpserve.Endpoint{Address: "[::1]:4317"}},
 		"localhost": {
 			reason:   "localhost is the only name that counts as loopback",
-			endpoint: listen.Endpoint{Address: "localhost:0"},
+			endpoint: httpserve.Endpoint{Address: "localhost:0"},
 		},
 		"open, insecure": {
 			reason:   "a sidecar's network may be trusted",
-			endpoint: listen.Endpoint{Address: ":4317", Insecure: true},
+			endpoint: httpserve.Endpoint{Address: ":4317", Insecure: true},
 		},
 		"TLS": {
 			reason:   "TLS is allowed on every address",
-			endpoint: listen.Endpoint{Address: ":4317", TLS: pair},
+			endpoint: httpserve.Endpoint{Address: ":4317", TLS: pair},
 		},
 		"open": {
 			reason:   "plaintext beyond loopback must be deliberate",
-			endpoint: listen.Endpoint{Address: "0.0.0.0:4317"},
+			endpoint: httpserve.Endpoint{Address: "0.0.0.0:4317"},
 			err:      "cannot listen for spans on \"0.0.0.0:4317\" without TLS: it is not loopback",
 		},
 		"every address": {
 			reason:   "an empty host means every address",
-			endpoint: listen.Endpoint{Address: ":4318"},
+			endpoint: httpserve.Endpoint{Address: ":4318"},
 			err:      "on \":4318\" without TLS",
 		},
 		"IPv6, open": {
 			reason:   "a zone does not make an address loopback",
-			endpoint: listen.Endpoint{Address: "[fe80::1%lo]:4318"},
+			endpoint: httpserve.Endpoint{Address: "[fe80::1%lo]:4318"},
 			err:      "without TLS",
 		},
 		"a name": {
 			reason:   "a name may resolve to any address",
-			endpoint: listen.Endpoint{Address: "collector:4318"},
+			endpoint: httpserve.Endpoint{Address: "collector:4318"},
 			err:      "without TLS",
 		},
 		"no port": {
 			reason:   "the port has no default",
-			endpoint: listen.Endpoint{Address: "localhost"},
+			endpoint: httpserve.Endpoint{Address: "localhost"},
 			err:      `on "localhost": it is not host:port`,
 		},
 		"bad port": {
 			reason:   "ports end at 65535",
-			endpoint: listen.Endpoint{Address: "localhost:70000"},
+			endpoint: httpserve.Endpoint{Address: "localhost:70000"},
 			err:      "its port is not 0 to 65535",
 		},
 		"port by name": {
 			reason:   "port names differ between machines",
-			endpoint: listen.Endpoint{Address: "localhost:http"},
+			endpoint: httpserve.Endpoint{Address: "localhost:http"},
 			err:      "its port is not 0 to 65535",
 		},
 		"no key": {
 			reason:   "a certificate is useless without its key",
-			endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{CertFile: "c"}},
+			endpoint: httpserve.Endpoint{Address: ":1", TLS: httpserve.TLS{CertFile: "c"}},
 			err:      "needs both a certificate and its key",
 		},
 		"no certificate": {
 			reason:   "a key is useless without its certificate",
-			endpoint: listen.Endpoint{Address: ":1", TLS: listen.TLS{KeyFile: "k"}},
+			endpoint: httpserve.Endpoint{Address: ":1", TLS: httpserve.TLS{KeyFile: "k"}},
 			err:      "needs both",
 		},
 		"only a CA": {
 			reason:   "plaintext cannot authenticate clients",
-			endpoint: listen.Endpoint{Address: "localhost:1", TLS: listen.TLS{ClientCAFile: "a"}},
+			endpoint: httpserve.Endpoint{Address: "localhost:1", TLS: httpserve.TLS{ClientCAFile: "a"}},
 			err:      "needs both",
 		},
 		"insecure, no key": {
 			reason:   "Insecure does not excuse incomplete TLS",
-			endpoint: listen.Endpoint{Address: ":1", Insecure: true, TLS: listen.TLS{CertFile: "c"}},
+			endpoint: httpserve.Endpoint{Address: ":1", Insecure: true, TLS: httpserve.TLS{CertFile: "c"}},
 			err:      "needs both",
 		},
 		"TLS without address": {
 			reason:   "the address was forgotten",
-			endpoint: listen.Endpoint{TLS: pair},
+			endpoint: httpserve.Endpoint{TLS: pair},
 			err:      "cannot listen for spans: TLS files are set, but no address",
 		},
 		"long address": {
 			reason:   "an error has one short line",
-			endpoint: listen.Endpoint{Address: strings.Repeat("x\n", 500) + ":1"},
+			endpoint: httpserve.Endpoint{Address: strings.Repeat("x\n", 500) + ":1"},
 			err:      "without TLS",
 		},
 	}
@@ -135,7 +135,7 @@ func TestValidate(t *testing.T) {
 }
 
 // opened returns a listener that is closed at the end of the test.
-func opened(t *testing.T, e listen.Endpoint, p listen.Purpose) net.Listener {
+func opened(t *testing.T, e httpserve.Endpoint, p httpserve.Purpose) net.Listener {
 	t.Helper()
 	if p.Name == "" {
 		p.Name = "spans"
@@ -153,8 +153,8 @@ func opened(t *testing.T, e listen.Endpoint, p listen.Purpose) net.Listener {
 
 // TestAddress: an unusable address gives an error of one line.
 func TestAddress(t *testing.T) {
-	p := listen.Purpose{Name: "spans", MaxConnections: 1}
-	taken := opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, p).Addr().String()
+	p := httpserve.Purpose{Name: "spans", MaxConnections: 1}
+	taken := opened(t, httpserve.Endpoint{Address: "127.0.0.1:0"}, p).Addr().String()
 	for name, tc := range map[string]struct {
 		reason  string
 		address string
@@ -169,7 +169,7 @@ func TestAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			ln, err := listen.Endpoint{Address: tc.address}.Listen(t.Context(), p)
+			ln, err := httpserve.Endpoint{Address: tc.address}.Listen(t.Context(), p)
 			if err == nil {
 				_ = ln.Close()
 			}
@@ -180,14 +180,14 @@ func TestAddress(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (listen.Endpoint{Address: "localhost:0"}).Listen(ctx, p); !errors.Is(err, context.Canceled) {
+	if _, err := (httpserve.Endpoint{Address: "localhost:0"}).Listen(ctx, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a cancelled context: got %v, want context.Canceled", err)
 	}
 }
 
 // TestMaxConnections: without Refused, a connection above the limit waits until another is closed.
 func TestMaxConnections(t *testing.T) {
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, listen.Purpose{MaxConnections: 1})
+	ln := opened(t, httpserve.Endpoint{Address: "127.0.0.1:0"}, httpserve.Purpose{MaxConnections: 1})
 	type taken struct {
 		net.Conn
 		alone bool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package listen_test
+package httpserve_test
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // held is a handler whose requests last until let is closed or their context ends.
@@ -35,11 +35,11 @@ func (h *held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func loopback(t *testing.T) net.Listener {
 	t.Helper()
-	return opened(t, listen.Endpoint{Address: "127.0.0.1:0"}, listen.Purpose{})
+	return opened(t, httpserve.Endpoint{Address: "127.0.0.1:0"}, httpserve.Purpose{})
 }
 
 // serving runs h until stop is called. The result of Serve is sent to ended.
-func serving(t *testing.T, h listen.HTTP) (address string, stop func(), ended <-chan error) {
+func serving(t *testing.T, h httpserve.HTTP) (address string, stop func(), ended <-chan error) {
 	t.Helper()
 	ln := loopback(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +73,12 @@ func TestHTTPEndsInGoodOrder(t *testing.T) {
 	ending := make(chan struct{})
 	address, stop, ended := serving(
 		t,
-		listen.HTTP{Doing: "test", Handler: h, Grace: time.Minute, Ending: func() error { close(ending); return nil }},
+		httpserve.HTTP{
+			Doing:   "test",
+			Handler: h,
+			Grace:   time.Minute,
+			Ending:  func() error { close(ending); return nil },
+		},
 	)
 	got := get(address)
 	<-h.began
@@ -104,7 +109,7 @@ func TestHTTPEndsWhatIsLeft(t *testing.T) {
 	why := errors.New("why")
 	address, stop, ended := serving(
 		t,
-		listen.HTTP{Doing: "test", Handler: h, Grace: time.Millisecond, Ending: func() error { return why }},
+		httpserve.HTTP{Doing: "test", Handler: h, Grace: time.Millisecond, Ending: func() error { return why }},
 	)
 	got := get(address)
 	<-h.began
@@ -127,7 +132,7 @@ func TestHTTPEndsWhatIsLeft(t *testing.T) {
 func TestHTTPTellsOfItsListener(t *testing.T) {
 	ln := loopback(t)
 	ln.Close()
-	err := listen.HTTP{Doing: "take greetings", Handler: http.NotFoundHandler()}.Serve(t.Context(), ln)
+	err := httpserve.HTTP{Doing: "take greetings", Handler: http.NotFoundHandler()}.Serve(t.Context(), ln)
 	if !errors.Is(err, net.ErrClosed) ||
 		!strings.HasPrefix(err.Error(), "cannot take greetings on "+ln.Addr().String()) {
 		t.Errorf("got %v", err)
@@ -144,7 +149,7 @@ func TestHTTPBounds(t *testing.T) {
 		// connection.
 		"long header": {
 			"memory is bounded",
-			"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", listen.MaxHeader+4096-35), "431",
+			"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", httpserve.MaxHeader+4096-35), "431",
 		},
 		"slow body": {
 			"the time of a request is bounded",
@@ -159,7 +164,7 @@ func TestHTTPBounds(t *testing.T) {
 			})
 			address, stop, ended := serving(
 				t,
-				listen.HTTP{Doing: "test", Handler: reads, Read: 50 * time.Millisecond, Grace: time.Minute},
+				httpserve.HTTP{Doing: "test", Handler: reads, Read: 50 * time.Millisecond, Grace: time.Minute},
 			)
 			conn, err := net.Dial("tcp", address)
 			if err != nil {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package listen_test
+package httpserve_test
 
 import (
 	"io"
 	"net"
 	"testing"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // TestRefused: with Refused, a connection above the limit is closed at once. After another one is
@@ -16,8 +16,8 @@ func TestRefused(t *testing.T) {
 	refused := make(chan struct{}, 1)
 	ln := opened(
 		t,
-		listen.Endpoint{Address: "127.0.0.1:0"},
-		listen.Purpose{MaxConnections: 1, Refused: func() { refused <- struct{}{} }},
+		httpserve.Endpoint{Address: "127.0.0.1:0"},
+		httpserve.Purpose{MaxConnections: 1, Refused: func() { refused <- struct{}{} }},
 	)
 	accepted := make(chan net.Conn)
 	go func() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package listen_test
+package httpserve_test
 
 import (
 	"log/slog"
@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 const goodToken, nextToken = "0123456789abcdef", "fedcba9876543210-fedcba"
@@ -26,8 +26,8 @@ func with(authorization string) *http.Request {
 
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	listentest.Write(t, file, []byte(goodToken+"\n"))
-	token, err := listen.Endpoint{Address: "127.0.0.1:0", TokenFile: file}.Token(listen.Purpose{Name: "spans"})
+	httpservetest.Write(t, file, []byte(goodToken+"\n"))
+	token, err := httpserve.Endpoint{Address: "127.0.0.1:0", TokenFile: file}.Token(httpserve.Purpose{Name: "spans"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestToken(t *testing.T) {
 			}
 		})
 	}
-	open, err := listen.Endpoint{Address: "127.0.0.1:0"}.Token(listen.Purpose{Name: "spans"})
+	open, err := httpserve.Endpoint{Address: "127.0.0.1:0"}.Token(httpserve.Purpose{Name: "spans"})
 	if err != nil || !open.Admits(with("")) {
 		t.Errorf("without a token file, a request is refused, or there is an error: %v", err)
 	}
@@ -61,11 +61,11 @@ func TestToken(t *testing.T) {
 // valid.
 func TestTokenRenewed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	listentest.Write(t, file, []byte(goodToken))
+	httpservetest.Write(t, file, []byte(goodToken))
 	var log logged
-	token, err := listen.Endpoint{
+	token, err := httpserve.Endpoint{
 		TokenFile: file,
-	}.Token(listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	}.Token(httpserve.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +76,10 @@ func TestTokenRenewed(t *testing.T) {
 		warnings  int
 	}{
 		{"first", func() {}, true, false, 0},
-		{"renewed", func() { listentest.Write(t, file, []byte(nextToken)) }, false, true, 0},
-		{"empty", func() { listentest.Write(t, file, nil) }, false, true, 1},
+		{"renewed", func() { httpservetest.Write(t, file, []byte(nextToken)) }, false, true, 0},
+		{"empty", func() { httpservetest.Write(t, file, nil) }, false, true, 1},
 		{"removed", func() { _ = os.Remove(file) }, false, true, 2},
-		{"restored", func() { listentest.Write(t, file, []byte(goodToken)) }, true, false, 2},
+		{"restored", func() { httpservetest.Write(t, file, []byte(goodToken)) }, true, false, 2},
 	} {
 		step.change()
 		for range 2 {
@@ -119,9 +119,9 @@ func TestTokenFile(t *testing.T) {
 			case "a directory":
 				file = filepath.Dir(file)
 			default:
-				listentest.Write(t, file, []byte(tc.content))
+				httpservetest.Write(t, file, []byte(tc.content))
 			}
-			_, err := listen.Endpoint{TokenFile: file}.Token(listen.Purpose{Name: "spans"})
+			_, err := httpserve.Endpoint{TokenFile: file}.Token(httpserve.Purpose{Name: "spans"})
 			if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file) ||
 				strings.Contains(err.Error(), goodToken) {
 				t.Errorf("got %v, want %q and the file's name", err, tc.err)
@@ -134,13 +134,13 @@ func TestTokenFile(t *testing.T) {
 func TestPublicToken(t *testing.T) {
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
 		file := filepath.Join(t.TempDir(), "token")
-		listentest.Write(t, file, []byte(goodToken))
+		httpservetest.Write(t, file, []byte(goodToken))
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
 		}
 		var log logged
-		if _, err := (listen.Endpoint{TokenFile: file}).Token(
-			listen.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))},
+		if _, err := (httpserve.Endpoint{TokenFile: file}).Token(
+			httpserve.Purpose{Name: "spans", Log: slog.New(slog.NewTextHandler(&log, nil))},
 		); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listentest makes certificates for tests with listeners of package listen.
-package listentest
+// Package httpservetest makes certificates for tests with listeners of package listen.
+package httpservetest
 
 import (
 	"crypto/ecdsa"
@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
 // Authority signs certificates of clients and of servers on 127.0.0.1.
@@ -119,10 +119,10 @@ func (a *Authority) Client(t testing.TB, server *Authority) *tls.Config {
 
 // Files writes the files of a server in a temporary folder. Its certificate has the serial number
 // 2. It admits clients of the other authority; nil admits every client.
-func (a *Authority) Files(t testing.TB, clients *Authority) listen.TLS {
+func (a *Authority) Files(t testing.TB, clients *Authority) httpserve.TLS {
 	t.Helper()
 	dir := t.TempDir()
-	out := listen.TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
+	out := httpserve.TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
 	cert, key := a.Pair(t, 2)
 	Write(t, out.CertFile, cert)
 	Write(t, out.KeyFile, key)

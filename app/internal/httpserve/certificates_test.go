@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package listen_test
+package httpserve_test
 
 import (
 	"crypto/tls"
@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/listen"
-	"github.com/kube-lifeline/lifeline/app/internal/listen/listentest"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
 // greeting is sent to each client after its handshake.
@@ -59,16 +59,16 @@ func greeted(t *testing.T, ln net.Listener, config *tls.Config) (tls.ConnectionS
 }
 
 func TestHandshake(t *testing.T) {
-	server, clients, stranger := listentest.New(t), listentest.New(t), listentest.New(t)
-	private := listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, clients)}
-	public := listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}
+	server, clients, stranger := httpservetest.New(t), httpservetest.New(t), httpservetest.New(t)
+	private := httpserve.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, clients)}
+	public := httpserve.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)}
 	older := clients.Client(t, server)
 	older.MaxVersion = tls.VersionTLS12
 	tooOld := server.Trusting()
 	tooOld.MinVersion, tooOld.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	for name, tc := range map[string]struct {
 		reason string
-		at     listen.Endpoint
+		at     httpserve.Endpoint
 		client *tls.Config
 		in     bool
 	}{
@@ -83,7 +83,7 @@ func TestHandshake(t *testing.T) {
 		"wrong server":     {"a client trusts only its own authority", public, stranger.Trusting(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ln := opened(t, tc.at, listen.Purpose{})
+			ln := opened(t, tc.at, httpserve.Purpose{})
 			serve(t, ln)
 			if _, err := greeted(t, ln, tc.client); (err == nil) != tc.in {
 				t.Errorf("%s: got %v", tc.reason, err)
@@ -94,20 +94,20 @@ func TestHandshake(t *testing.T) {
 
 // TestManaged: Endpoint.Certificate is called for each handshake.
 func TestManaged(t *testing.T) {
-	first, second := listentest.New(t), listentest.New(t)
+	first, second := httpservetest.New(t), httpservetest.New(t)
 	var now atomic.Pointer[tls.Certificate]
 	ln := opened(
 		t,
-		listen.Endpoint{Address: "127.0.0.1:0", Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		httpserve.Endpoint{Address: "127.0.0.1:0", Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if c := now.Load(); c != nil {
 				return c, nil
 			}
 			return nil, errors.New("no certificate yet")
 		}},
-		listen.Purpose{},
+		httpserve.Purpose{},
 	)
 	serve(t, ln)
-	keep := func(a *listentest.Authority) {
+	keep := func(a *httpservetest.Authority) {
 		cert, key := a.Pair(t, 7)
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
@@ -115,7 +115,7 @@ func TestManaged(t *testing.T) {
 		}
 		now.Store(&pair)
 	}
-	check := func(when string, a *listentest.Authority, in bool) {
+	check := func(when string, a *httpservetest.Authority, in bool) {
 		t.Helper()
 		if _, err := greeted(t, ln, a.Trusting()); (err == nil) != in {
 			t.Errorf("%s: got %v", when, err)
@@ -131,7 +131,11 @@ func TestManaged(t *testing.T) {
 
 // TestPlaintext: a plaintext request to an endpoint with TLS gets no response of the server.
 func TestPlaintext(t *testing.T) {
-	ln := opened(t, listen.Endpoint{Address: "127.0.0.1:0", TLS: listentest.New(t).Files(t, nil)}, listen.Purpose{})
+	ln := opened(
+		t,
+		httpserve.Endpoint{Address: "127.0.0.1:0", TLS: httpservetest.New(t).Files(t, nil)},
+		httpserve.Purpose{},
+	)
 	serve(t, ln)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
 	if err != nil {
@@ -149,11 +153,11 @@ func TestPlaintext(t *testing.T) {
 // TestProtocols: ALPN selects the server's preferred common protocol; none if the client offers
 // none.
 func TestProtocols(t *testing.T) {
-	server := listentest.New(t)
+	server := httpservetest.New(t)
 	ln := opened(
 		t,
-		listen.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)},
-		listen.Purpose{Protocols: []string{"h2", "http/1.1"}},
+		httpserve.Endpoint{Address: "127.0.0.1:0", TLS: server.Files(t, nil)},
+		httpserve.Purpose{Protocols: []string{"h2", "http/1.1"}},
 	)
 	serve(t, ln)
 	for name, tc := range map[string]struct {
@@ -198,13 +202,13 @@ func (l *logged) String() string {
 // TestRenewal: the next handshake uses the changed files. Unusable files leave the last
 // configuration in use, and are logged once.
 func TestRenewal(t *testing.T) {
-	server, clients, others := listentest.New(t), listentest.New(t), listentest.New(t)
+	server, clients, others := httpservetest.New(t), httpservetest.New(t), httpservetest.New(t)
 	files := server.Files(t, clients)
 	var log logged
 	ln := opened(
 		t,
-		listen.Endpoint{Address: "127.0.0.1:0", TLS: files},
-		listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
+		httpserve.Endpoint{Address: "127.0.0.1:0", TLS: files},
+		httpserve.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
 	)
 	serve(t, ln)
 	mine, theirs := clients.Client(t, server), others.Client(t, server)
@@ -221,19 +225,19 @@ func TestRenewal(t *testing.T) {
 		{"first", func() {}, mine, 2, 0},
 		{
 			"half renewed: the certificate does not match the key",
-			func() { listentest.Write(t, files.CertFile, renewed) }, mine, 2, 1,
+			func() { httpservetest.Write(t, files.CertFile, renewed) }, mine, 2, 1,
 		},
 		{"still half renewed", func() {}, mine, 2, 1},
-		{"renewed", func() { listentest.Write(t, files.KeyFile, key) }, mine, 3, 1},
-		{"broken", func() { listentest.Write(t, files.CertFile, broken) }, mine, 3, 2},
+		{"renewed", func() { httpservetest.Write(t, files.KeyFile, key) }, mine, 3, 1},
+		{"broken", func() { httpservetest.Write(t, files.CertFile, broken) }, mine, 3, 2},
 		{"removed", func() { _ = os.Remove(files.CertFile) }, mine, 3, 3},
-		{"restored", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 3},
+		{"restored", func() { httpservetest.Write(t, files.CertFile, renewed) }, mine, 3, 3},
 		{"removed again", func() { _ = os.Remove(files.CertFile) }, mine, 3, 4},
-		{"restored again", func() { listentest.Write(t, files.CertFile, renewed) }, mine, 3, 4},
-		{"broken client CA", func() { listentest.Write(t, files.ClientCAFile, []byte("nothing")) }, mine, 3, 5},
+		{"restored again", func() { httpservetest.Write(t, files.CertFile, renewed) }, mine, 3, 4},
+		{"broken client CA", func() { httpservetest.Write(t, files.ClientCAFile, []byte("nothing")) }, mine, 3, 5},
 		{
 			"other client CA: a session is not resumed under a removed authority",
-			func() { listentest.Write(t, files.ClientCAFile, others.PEM()) }, mine, 0, 5,
+			func() { httpservetest.Write(t, files.ClientCAFile, others.PEM()) }, mine, 0, 5,
 		},
 		{"client of the other CA", func() {}, theirs, 3, 5},
 	} {
@@ -255,19 +259,19 @@ func TestRenewal(t *testing.T) {
 // TestNotValid: the server presents an invalid certificate, because the client decides, and logs it
 // once.
 func TestNotValid(t *testing.T) {
-	server := listentest.New(t)
+	server := httpservetest.New(t)
 	files := server.Files(t, nil)
 	renew := func(serial int64, until time.Time) {
 		cert, key := server.PairUntil(t, serial, until)
-		listentest.Write(t, files.KeyFile, key)
-		listentest.Write(t, files.CertFile, cert)
+		httpservetest.Write(t, files.KeyFile, key)
+		httpservetest.Write(t, files.CertFile, cert)
 	}
 	renew(10, time.Now().Add(-time.Minute))
 	var log logged
 	ln := opened(
 		t,
-		listen.Endpoint{Address: "127.0.0.1:0", TLS: files},
-		listen.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
+		httpserve.Endpoint{Address: "127.0.0.1:0", TLS: files},
+		httpserve.Purpose{Log: slog.New(slog.NewTextHandler(&log, nil))},
 	)
 	if !strings.Contains(log.String(), "it has expired on") || !strings.Contains(log.String(), "file="+files.CertFile) {
 		t.Errorf("Listen does not log the expired certificate and its file:\n%s", log.String())
@@ -303,30 +307,30 @@ func TestNotValid(t *testing.T) {
 
 // TestFiles: Listen fails for unusable files, and its error names the file.
 func TestFiles(t *testing.T) {
-	server := listentest.New(t)
+	server := httpservetest.New(t)
 	for name, tc := range map[string]struct {
 		reason string
-		change func(*listen.TLS)
+		change func(*httpserve.TLS)
 		err    string
 	}{
 		"missing": {
 			reason: "the name of the file has a typo",
-			change: func(f *listen.TLS) { f.CertFile += "x" },
+			change: func(f *httpserve.TLS) { f.CertFile += "x" },
 			err:    "cannot listen for spans: cannot read TLS file: open ",
 		},
 		"missing CA": {
 			reason: "without it every client would be admitted",
-			change: func(f *listen.TLS) { f.ClientCAFile = f.CertFile + "x" },
+			change: func(f *httpserve.TLS) { f.ClientCAFile = f.CertFile + "x" },
 			err:    "cannot read TLS file: open ",
 		},
 		"other key": {
 			reason: "the key must match the certificate",
-			change: func(f *listen.TLS) { f.KeyFile = server.Files(t, nil).KeyFile },
+			change: func(f *httpserve.TLS) { f.KeyFile = server.Files(t, nil).KeyFile },
 			err:    "cannot use certificate ",
 		},
 		"no CA": {
 			reason: "every client would be rejected",
-			change: func(f *listen.TLS) { f.ClientCAFile = f.KeyFile },
+			change: func(f *httpserve.TLS) { f.ClientCAFile = f.KeyFile },
 			err:    "has no certificate in PEM",
 		},
 	} {
@@ -334,12 +338,12 @@ func TestFiles(t *testing.T) {
 			t.Log(tc.reason)
 			f := server.Files(t, nil)
 			tc.change(&f)
-			ln, err := listen.Endpoint{
+			ln, err := httpserve.Endpoint{
 				Address: "127.0.0.1:0",
 				TLS:     f,
 			}.Listen(
 				t.Context(),
-				listen.Purpose{Name: "spans", MaxConnections: 1},
+				httpserve.Purpose{Name: "spans", MaxConnections: 1},
 			)
 			if err == nil {
 				_ = ln.Close()
