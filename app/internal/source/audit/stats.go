@@ -40,7 +40,16 @@ type Stats struct {
 	// Events counts the events that were read, Writes the resulting observations. A webhook batch
 	// counts once the sink has accepted it.
 	Events, Writes uint64
-	// Passed counts skipped events by reason; see Reasons.
+	// Passed counts skipped events by reason:
+	//   - stage: a stage before the response
+	//   - read: not a write
+	//   - excluded: an excluded resource
+	//   - not stored: a request that stores nothing
+	//   - dry run
+	//   - unchanged: a write without a change
+	//   - unnamed: the object's name is not known
+	//   - unknown kind: the kind of the resource is not known
+	//   - unauthenticated: a refused write from an unauthenticated source beside an authenticated one
 	Passed map[string]uint64
 	// Damaged counts invalid batches, events and lines. Overlong counts lines above MaxLine.
 	Damaged, Overlong uint64
@@ -56,18 +65,6 @@ type Stats struct {
 	// counts the times that unread events may have been lost.
 	Rotations, Truncations, Gaps uint64
 }
-
-// Reasons returns the reasons for which Stats counts a skipped event:
-//   - stage: a stage before the response
-//   - read: not a write
-//   - excluded: an excluded resource
-//   - not stored: a request that stores nothing
-//   - dry run
-//   - unchanged: a write without a change
-//   - unnamed: the object's name is not known
-//   - unknown kind: the kind of the resource is not known
-//   - unauthenticated: a refused write from an unauthenticated source beside an authenticated one
-func Reasons() []string { return append([]string(nil), reasonNames[taken+1:]...) }
 
 // statuses are the HTTP statuses of refused requests.
 var statuses = [...]int{400, 401, 405, 408, 413, 415, 429, 503}
