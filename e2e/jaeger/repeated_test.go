@@ -45,7 +45,7 @@ func repeated(t *testing.T, s *harness.Server, backend *jaeger.Server, ns string
 			func(s jaeger.Span) bool { return s.SpanID == late.SpanID().String() },
 		)
 	})
-	after := pageReferences(t, backend.Page(t, id))
+	after := pageReferences(t, backend.Page(t, id), tr)
 	delete(after, late.SpanID().String())
 	if diff := gocmp.Diff(before, after); diff != "" {
 		t.Errorf("trace %s on Jaeger's page, after its spans were repeated (-before +after):\n%s", id, diff)
