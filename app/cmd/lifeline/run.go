@@ -24,6 +24,7 @@ const (
 // runFlags are the flags of lifeline run.
 type runFlags struct {
 	*common
+	server  serverFlags
 	timeout time.Duration
 	record  string
 	otlp    string
@@ -41,6 +42,9 @@ on loopback, so every write that it makes is known exactly; your credentials
 stay with lifeline. It works with kubectl, helm and every other client that
 honours KUBECONFIG.
 
+A lifeline serve of the same cluster gets to know the command, and shows the change
+under the same trace ID. ` + serverHelp + `
+
 With -o json, standard output is one OTLP document: what the command prints goes
 to standard error.
 
@@ -55,11 +59,14 @@ run; 130 if you pressed Ctrl-C.`,
 			if err != nil {
 				return err
 			}
+			r.Server = f.server.choice(cmd)
 			return execute(cmd.Context(), r)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
+	f.server.add(cmd, f.common)
+	flags.Lookup("server").Usage = `report the change to the "lifeline serve" at this URL; "" reports to none`
 	f.addConfig(cmd)
 	f.addOutput(flags)
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait for what the command set off to settle")

@@ -28,14 +28,7 @@ const (
 // answer makes a handler of a function that returns the body of an answer, to
 // be written as JSON; a []byte is JSON already.
 func (s *Server) answer(ask func(r *http.Request) (any, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case s.requests <- struct{}{}:
-			defer func() { <-s.requests }()
-		default:
-			busy(w, "requests", cap(s.requests))
-			return
-		}
+	return s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), question)
 		defer cancel()
 		got, err := ask(r.WithContext(ctx))
@@ -44,6 +37,19 @@ func (s *Server) answer(ask func(r *http.Request) (any, error)) http.Handler {
 		}
 		if err != nil {
 			s.fail(w, r, err)
+		}
+	}))
+}
+
+// limited rejects requests above the limit of concurrent requests.
+func (s *Server) limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.requests <- struct{}{}:
+			defer func() { <-s.requests }()
+			next.ServeHTTP(w, r)
+		default:
+			busy(w, "requests", cap(s.requests))
 		}
 	})
 }
@@ -125,7 +131,9 @@ func problem(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// reject writes an error response.
+// Reject writes an error response, as the API does.
+func Reject(w http.ResponseWriter, code int, message string) { reject(w, code, message) }
+
 func reject(w http.ResponseWriter, code int, message string) {
 	writeError(w, &Error{Code: code, Message: message})
 }

@@ -60,6 +60,9 @@ type Options struct {
 	Clock func() time.Time
 	// Log is told of failures and panics; nil is silent.
 	Log *slog.Logger
+	// Runs takes the announcements of commands at /api/v1/runs (POST); nil means that there is no
+	// such path.
+	Runs http.Handler
 	// Metrics counts; nil does not.
 	Metrics Metrics
 }
@@ -135,9 +138,12 @@ func New(o Options) (*Server, error) {
 	s.mux.Handle("/api/v1/traces/{traceID}/causes", s.answer(s.causes))
 	s.mux.Handle("/api/v1/writes", s.answer(s.writes))
 	s.mux.HandleFunc("/api/v1/watch", s.watch)
+	if o.Runs != nil {
+		s.mux.Handle(runsPath, s.limited(o.Runs))
+	}
 	s.mux.Handle("/", s.answer(nowhere))
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}
-	s.handler = guard.Wrap(readOnly(httpserve.GuardHost(s.mux, reject, o.Hosts...)))
+	s.handler = guard.Wrap(s.readOnly(httpserve.GuardHost(s.mux, reject, o.Hosts...)))
 	return s, nil
 }
 
@@ -153,11 +159,17 @@ func (s *Server) panicked(r *http.Request, fault any, stack []byte) {
 		"path", r.URL.Path, "panic", fault, "stack", string(stack))
 }
 
+// runsPath takes the announcements of commands. All other paths only read.
+const runsPath = "/api/v1/runs"
+
 // readOnly rejects requests with another method than GET, or with a body.
-func readOnly(next http.Handler) http.Handler {
+func (s *Server) readOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err *Error
 		switch {
+		case r.URL.Path == runsPath && s.opts.Runs != nil:
+			next.ServeHTTP(w, r)
+			return
 		case r.Method != http.MethodGet:
 			w.Header().Set("Allow", http.MethodGet)
 			err = problem(http.StatusMethodNotAllowed, "method %.20q: this API only reads, use GET", r.Method)

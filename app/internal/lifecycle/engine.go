@@ -179,6 +179,18 @@ func (e *Engine) observeRun(r *observation.Run) {
 	e.runs[sc.TraceID()] = r
 }
 
+// Running returns the commands whose end was not observed, in no order. The caller must not change
+// them.
+func (e *Engine) Running() []*observation.Run {
+	var out []*observation.Run
+	for _, r := range e.runs {
+		if r.End.IsZero() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Traces returns every trace that is known and was not taken, as far as it is
 // known, oldest first. The spans are the caller's to keep.
 func (e *Engine) Traces(now time.Time) []*span.Trace {

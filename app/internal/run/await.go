@@ -92,6 +92,7 @@ func (x *execution) ended(run *observation.Run) {
 	end.ExitCode = x.child.code
 	x.code = x.child.code
 	x.last = &end
+	x.announcer.command(end)
 	x.Observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
 }
 

@@ -36,6 +36,8 @@ type Command struct {
 	Record string
 	// OTLP is the destination of spans, in addition to OTEL_EXPORTER_OTLP_*.
 	OTLP string
+	// Server selects the server to announce the command to.
+	Server cli.Server
 
 	// Signals receives the user's interrupts; nil means those of the process.
 	Signals <-chan os.Signal
@@ -49,6 +51,7 @@ type execution struct {
 	parent    string
 	proxy     *proxy.Proxy
 	followers *followers
+	announcer *announcer
 	child     *child
 	code      int
 	// last is the latest observation of the command.
@@ -77,6 +80,15 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	for _, note := range args.notes {
 		c.Say("%s", note)
 	}
+	var named *cli.Session
+	if c.Server.Named { // a mistyped server must not go unnoticed
+		if named, err = c.Connect(ctx, c.Server); err != nil {
+			return cli.CodeError, err
+		}
+		if named != nil {
+			defer named.Close()
+		}
+	}
 	identity := pipeline.Identify(ctx, c.Kubeconfig.Current())
 	dir, err := newTempDir()
 	if err != nil {
@@ -90,9 +102,17 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, x.Pipeline.Close()) }()
 	x.followers = &followers{ctx: ctx, pipeline: x.Pipeline}
+	x.announcer = newAnnouncer(func(ctx context.Context) (*cli.Session, error) {
+		if c.Server.Named {
+			return named, nil
+		}
+		o := c.Options
+		o.Streams.ErrOut = x.View // the screen is in use
+		return o.Connect(ctx, c.Server)
+	}, c.Time)
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
-		Emit: x.Emit, Wrote: x.followers.wrote, Warn: func(text string) { x.Say("%s", text) },
+		Emit: x.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) }, Warn: func(text string) { x.Say("%s", text) },
 	})
 	if err != nil {
 		return cli.CodeError, err
@@ -110,12 +130,21 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	return x.execute(ctx, path, config, signals)
 }
 
+// wrote follows the possible effects of a write, and announces it if the server watches its cluster.
+func (x *execution) wrote(ctx context.Context, w proxy.Written) {
+	x.followers.wrote(w)
+	if to := x.proxy.REST(w.Upstream); to != nil && to.Host == x.Kubeconfig.Current().Host {
+		x.announcer.wrote(ctx, w.Write)
+	}
+}
+
 func (x *execution) execute(ctx context.Context, path, kubeconfig string, signals <-chan os.Signal) (int, error) {
 	run := observation.Run{
 		TraceParent: traceParent(x.root), Parent: x.parent,
 		Command: span.Bound(commandline.Text(x.Args)), Start: x.Time(),
 	}
 	x.Observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
+	x.announcer.command(run)
 	var err error
 	x.child, err = start(path, x.Args, x.streams(), append(x.Environment(),
 		"KUBECONFIG="+kubeconfig, "TRACEPARENT="+run.TraceParent), x.Time)
@@ -146,24 +175,25 @@ func (x *execution) finish() (int, error) {
 		err = x.Print(traces, now)
 	}
 	x.Export(traces, now)
+	server, unannounced := x.announcer.close()
 	if err != nil {
 		return cli.CodeError, err
 	}
+	if unannounced != nil {
+		x.Say("no server has this trace: %s", cli.Shown(unannounced.Error()))
+	}
 	if changed && x.Output == cli.OutputTree {
-		x.sayWhereToLook(traces)
+		x.sayWhereToLook(traces, server)
 	}
 	return code, nil
 }
 
-// sayWhereToLook prints the command that shows the change later.
-func (x *execution) sayWhereToLook(traces []*span.Trace) {
-	subject := mainObject(traces[0])
-	if subject.Name == "" {
+// sayWhereToLook prints the command that shows the change later. server has the trace; empty means
+// none.
+func (x *execution) sayWhereToLook(traces []*span.Trace, server string) {
+	ask := x.question(traces, server)
+	if ask == "" {
 		return
-	}
-	ask := "lifeline trace " + cli.Argument(subject)
-	if subject.Namespace != "" && subject.Namespace != x.Kubeconfig.Namespace() {
-		ask += " -n " + cli.Shown(subject.Namespace)
 	}
 	if x.interrupted && traces[0].Outcome == span.Unfinished {
 		x.Say("the change goes on in the cluster; to see it: %s", ask)
@@ -171,6 +201,29 @@ func (x *execution) sayWhereToLook(traces []*span.Trace) {
 	}
 	x.Say("to see this change again: %s", ask)
 }
+
+// question returns the command that shows the change later; "" if there is none.
+func (x *execution) question(traces []*span.Trace, server string) string {
+	if server != "" {
+		ask := "lifeline trace " + traces[0].ID.String()[:shortID]
+		if x.Server.Named {
+			ask += " --server " + cli.Shown(server)
+		}
+		return ask
+	}
+	subject := mainObject(traces[0])
+	if subject.Name == "" {
+		return ""
+	}
+	ask := "lifeline trace " + cli.Argument(subject)
+	if subject.Namespace != "" && subject.Namespace != x.Kubeconfig.Namespace() {
+		ask += " -n " + cli.Shown(subject.Namespace)
+	}
+	return ask
+}
+
+// shortID is the length of a shortened trace ID.
+const shortID = 16
 
 // mainObject returns the object with the most spans below it, among those that the command wrote;
 // the zero value if it wrote none.

@@ -26,6 +26,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/source/announcement"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
@@ -60,6 +61,8 @@ type server struct {
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]
 	auditing atomic.Pointer[auditing]
+	// announcements takes the commands that lifeline run announces; nil while it does not.
+	announcements atomic.Pointer[announcement.Receiver]
 	// webhook answers the API server's admission calls; nil if that is not
 	// configured. opened is what it knows of the loop.
 	webhook *serving.Server
@@ -241,6 +244,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	if s.conf.Load().Replicas.Mode == config.ModeStandby && len(recorder.at) == 0 {
 		s.member.came.Store(math.MaxInt64) // it is still coming
 	}
+	s.takeAnnouncements(up, recorder.recorder.engine.Running())
 	s.running.Store(true)
 	looping := make(chan error, 1)
 	go func() { looping <- s.loop.run() }()

@@ -5,6 +5,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
@@ -171,6 +172,7 @@ func (s *server) serveAPI(address string) error {
 		Clock:      s.clock.Now,
 		Log:        s.log,
 		Metrics:    s.metrics,
+		Runs:       http.HandlerFunc(s.announced),
 	})
 	if err != nil {
 		return err

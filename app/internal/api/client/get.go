@@ -3,6 +3,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/source/announcement"
 )
 
 const (
@@ -60,19 +62,34 @@ func (c *Client) get(ctx context.Context, path string, v url.Values) ([]byte, er
 // ask returns an answer of that type whose status is 200. Its errors say what to
 // do; an *api.Error is what the server said.
 func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string) (*http.Response, error) {
+	req, err := c.request(ctx, http.MethodGet, path, v, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.do(req, kind)
+}
+
+func (c *Client) request(
+	ctx context.Context, method, path string, v url.Values, body io.Reader,
+) (*http.Request, error) {
 	to := *c.base
 	to.Path += "/api/v1/"
 	to = *to.JoinPath(path)
 	to.RawQuery = v.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), body)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask %s: %w", c.Server(), err)
 	}
+	return req, nil
+}
+
+// do sends a request, as ask does.
+func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 	req.Header.Set("Accept", kind)
 	res, err := c.http.Do(req)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if err := req.Context().Err(); err != nil {
+			return nil, err
 		}
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
@@ -93,7 +110,7 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string
 	if got != kind && got != "application/json" {
 		return nil, c.strange(fmt.Errorf("status %d of type %.80q", res.StatusCode, got))
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	var said api.Problem
 	if err == nil {
 		err = json.Unmarshal(body, &said)
@@ -113,3 +130,25 @@ func (c *Client) strange(err error) error {
 		err,
 	)
 }
+
+// Announce sends the announcement of a command. An *api.Error is the server's rejection.
+func (c *Client) Announce(ctx context.Context, a *announcement.Announcement) error {
+	doc, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("cannot announce the command to %s: %w", c.Server(), err)
+	}
+	req, err := c.request(ctx, http.MethodPost, "runs", nil, bytes.NewReader(doc))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.do(req, "application/json")
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody)) // for the next request on the connection
+	return res.Body.Close()
+}
+
+// maxBody limits an unused response, in bytes.
+const maxBody = 64 << 10
