@@ -156,7 +156,7 @@ func TestAnnouncedRunAcrossRestart(t *testing.T) {
 		t.Skip("slow: make test-all runs it")
 	}
 	t.Parallel()
-	s := bench.Server(t, harness.ServerOptions{})
+	s := bench.Server(t, harness.ServerOptions{Args: []string{"--api-address", harness.Free(t)}})
 	s.Start(t)
 	ns := bench.Namespace(t)
 	p := bench.Begin(t, harness.Call{Args: []string{
@@ -181,6 +181,6 @@ func TestAnnouncedRunAcrossRestart(t *testing.T) {
 	printed := harness.Parse(t, r).Traces[0]
 	s.AwaitIdle(t)
 	if diff := gocmp.Diff(shape(printed), shape(s.Trace(t, printed.ID))); diff != "" {
-		t.Errorf("spans (-run +server):\n%s", diff)
+		t.Errorf("spans (-run +server):\n%s\nrun printed:\n%s", diff, r.Stderr)
 	}
 }

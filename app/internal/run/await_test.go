@@ -36,8 +36,8 @@ func TestInterruptHeardOfWithTheEnd(t *testing.T) {
 		x := &execution{
 			Command:  &Command{},
 			Pipeline: &pipeline.Pipeline{Engine: lifecycle.New(lifecycle.Options{})},
-			proxy:    &proxy.Proxy{},
-			child:    c,
+			proxy:    &proxy.Proxy{}, announcer: newAnnouncer(nil, time.Now),
+			child: c,
 		}
 		x.await(signals, c.exited, &observation.Run{Start: c.end})
 		if !x.interrupted {

@@ -37,7 +37,7 @@ func runCommand(t *testing.T, change func(*Command), args ...string) ran {
 			Kubeconfig: clitest.New(t).Kubeconfig(t),
 			Streams:    genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &log},
 			Output:     cli.OutputTree,
-			Environ:    append(os.Environ(), asCommand+"=1"),
+			Environ:    append(os.Environ(), asCommand+"=1", cli.EnvServer+"="+cli.NoServer),
 		},
 		Args:    append([]string{os.Args[0]}, args...),
 		Timeout: 30 * time.Second,

@@ -78,7 +78,10 @@ func (r *rejection) Error() string { return r.text }
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	id, err := r.take(w, req)
 	if err != nil {
-		no := &rejection{code: http.StatusServiceUnavailable, text: "the server cannot take announcements now: " + err.Error()}
+		no := &rejection{
+			code: http.StatusServiceUnavailable,
+			text: "the server cannot take announcements now: " + err.Error(),
+		}
 		_ = errors.As(err, &no)
 		w.Header().Set("Connection", "close") // the rest of the body stays unread
 		r.opts.Error(w, no.code, no.text)

@@ -85,7 +85,14 @@ func running() observation.Run {
 func write() *observation.Write {
 	return &observation.Write{
 		Ref: object.Ref{
-			Kind: object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web", UID: "u",
+			Kind: object.Kind{
+				Group:   "apps",
+				Version: "v1",
+				Kind:    "Deployment",
+			},
+			Namespace: "shop",
+			Name:      "web",
+			UID:       "u",
 		},
 		Resource: "deployments", Verb: "create", ResourceVersion: 7, Generation: 1,
 		Start: now.Add(-20 * time.Millisecond), End: now, Code: 201, AuditID: "a", UserAgent: "kubectl",
@@ -280,7 +287,9 @@ func FuzzAnnouncement(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(doc))
-	f.Add(`{"sent":"2026-03-01T12:00:00Z","run":{"traceParent":"` + root + `","start":"2026-03-01T12:00:00Z"},"writes":[null,{}]}`)
+	f.Add(
+		`{"sent":"2026-03-01T12:00:00Z","run":{"traceParent":"` + root + `","start":"2026-03-01T12:00:00Z"},"writes":[null,{}]}`,
+	)
 	f.Fuzz(func(t *testing.T, body string) {
 		s := newServer()
 		w := s.post(t, body, nil)
@@ -288,7 +297,8 @@ func FuzzAnnouncement(f *testing.F) {
 			t.Errorf("status %d with %d observations", w.Code, len(s.took))
 		}
 		for _, o := range s.took {
-			if w := o.Write; w != nil && (w.User != "" || w.UID == "" || len(w.Name) > 1024 || w.Start.IsZero() || w.End.Before(w.Start)) {
+			if w := o.Write; w != nil &&
+				(w.User != "" || w.UID == "" || len(w.Name) > 1024 || w.Start.IsZero() || w.End.Before(w.Start)) {
 				t.Errorf("write %+v", w)
 			}
 			if o.Run != nil && (o.Run.Start.IsZero() || len(o.Run.Command) > 1024) {
