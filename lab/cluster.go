@@ -95,7 +95,7 @@ func (c *Cluster) halt(ctx context.Context) error {
 	if c.nodes != nil {
 		errs = append(errs, c.nodes.stop(ctx))
 	}
-	if !c.temporary { // otherwise nobody will read what they would write
+	if !c.temporary { // the data of a temporary cluster are not read again
 		errs = append(errs, c.group.Stop(ctx))
 	}
 	errs = append(errs, c.group.Close())

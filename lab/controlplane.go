@@ -60,7 +60,7 @@ func (c *Cluster) etcdArgs() ([]string, error) {
 		"--key-file=" + c.pki("etcd.key"),
 		"--trusted-ca-file=" + c.pki("etcd-ca.crt"),
 		"--client-cert-auth",
-		"--unsafe-no-fsync", // nobody needs the data after a power cut
+		"--unsafe-no-fsync", // the data need not survive a power cut
 		"--log-level=warn",
 	}
 	if t, ok := c.opts.Tracing[Etcd]; ok {
@@ -149,7 +149,7 @@ func (c *Cluster) controllerManagerArgs() ([]string, error) {
 	return append(health,
 		"--kubeconfig="+c.etc("kube-controller-manager.kubeconfig"),
 		"--leader-elect=false",
-		"--use-service-account-credentials", // each controller is a user of its own
+		"--use-service-account-credentials", // each controller has its own user
 		"--service-account-private-key-file="+c.pki("service-account.key"),
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--cluster-signing-cert-file="+c.pki("ca.crt"),

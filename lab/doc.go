@@ -2,12 +2,11 @@
 
 // Package lab starts a real Kubernetes on this machine, for tests and demos:
 // etcd, kube-apiserver, kube-controller-manager and kube-scheduler, built once
-// from pinned Go modules, with nodes played by KWOK or by a real kubelet with
-// containerd. Each cluster has ports, directories, a certificate authority and
-// an audit log of its own, so that several run side by side; the API is served
-// on the loopback interface only.
+// from pinned Go modules. The nodes are simulated by KWOK, or run a real kubelet
+// with containerd. Each cluster has its own ports, directories, certificate
+// authority and audit log, so several clusters can run at once. The API is
+// served on the loopback interface only.
 //
-// Nothing of the product is known here, and no part of the product but its
-// tests imports this. Reading the audit log is package audit's task. The lab
-// runs on Linux.
+// The lab does not import the product, and only the product's tests import the
+// lab. Package audit reads the audit log. The lab runs on Linux.
 package lab

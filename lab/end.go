@@ -35,10 +35,10 @@ func DefaultDir(name string) (string, error) {
 	return filepath.Join(cache, "clusters", name), nil
 }
 
-// End ends the cluster in dir, whoever started it and however that ended: its
-// processes by their recorded ids, and its mounts. The directory stays, so
-// that logs can be read; a later Start there begins anew. Ending twice is
-// harmless.
+// End ends the cluster in dir: its processes, by their recorded PIDs, and its
+// mounts. Another process may have started the cluster, and may have crashed.
+// The directory stays, with the logs; a later Start there replaces the data. A
+// second End does nothing.
 func End(ctx context.Context, dir string) error {
 	if _, err := Inspect(dir); err != nil {
 		return err

@@ -20,7 +20,7 @@ type nodes interface {
 	stop(ctx context.Context) error
 }
 
-// startNodes starts whoever plays the nodes.
+// startNodes starts the nodes: KWOK, or a kubelet with containerd.
 func (c *Cluster) startNodes(ctx context.Context) error {
 	switch c.opts.Nodes {
 	case NodesKWOK:

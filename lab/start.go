@@ -157,7 +157,7 @@ func (c *Cluster) makeAuthority() error {
 	if err := os.WriteFile(c.pki("service-account.key"), key, 0o600); err != nil {
 		return fmt.Errorf("cannot save the service account key: %w", err)
 	}
-	// etcd trusts an authority of its own: users of the API must not get in.
+	// etcd has its own certificate authority: users of the API must not get in.
 	storage, err := pki.New("lab-" + c.opts.Name + "-etcd")
 	if err != nil {
 		return err

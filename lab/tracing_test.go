@@ -204,8 +204,8 @@ func TestTracingOfControlPlane(t *testing.T) {
 	})
 }
 
-// TestTracingOfEtcdAlone: without a configuration of its own the API server
-// hands on the context of whoever calls, and etcd follows that.
+// TestTracingOfEtcdAlone: without a tracing configuration the API server
+// passes the caller's context on, and etcd uses it.
 func TestTracingOfEtcdAlone(t *testing.T) {
 	slow(t)
 	const path = "/api/v1/namespaces/default/configmaps/none"
@@ -227,7 +227,7 @@ func TestTracingOfEtcdAlone(t *testing.T) {
 			return nil
 		})
 		n := len(spans.all("etcd", isRoot)) - before
-		if s.least == s.of { // the API server has requests of its own
+		if s.least == s.of { // the API server also sends its own requests
 			n = min(n, s.of)
 		}
 		s.check(t, "requests without a context", n)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// event is the part of an audit.k8s.io/v1 Event that matters here.
+// event has the used fields of an audit.k8s.io/v1 Event.
 type event struct {
 	Level      string `json:"level"`
 	AuditID    string `json:"auditID"`
@@ -39,14 +39,14 @@ type event struct {
 
 var (
 	writeVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}
-	// reviews are groups whose objects are questions, which nobody stores.
+	// reviews are API groups of reviews, which are not stored.
 	reviews = []string{"authentication.k8s.io", "authorization.k8s.io"}
-	// notStored are subresources that are connections or answers.
+	// notStored are subresources for connections or responses only.
 	notStored = []string{"exec", "attach", "portforward", "proxy", "log", "token"}
 )
 
-// mayWrite reports whether the request was of a kind that stores something,
-// and succeeded.
+// mayWrite reports whether the request can have stored something: a successful
+// write of a stored kind.
 func (e *event) mayWrite() bool {
 	return e.Stage == "ResponseComplete" && e.ObjectRef != nil &&
 		slices.Contains(writeVerbs, e.Verb) &&
@@ -56,7 +56,8 @@ func (e *event) mayWrite() bool {
 		!e.dryRun()
 }
 
-// dryRun: a query parameter, or for deletes also a field of the body.
+// dryRun reports whether the request was a dry run, by its query or, for a delete,
+// its body.
 func (e *event) dryRun() bool {
 	if u, err := url.Parse(e.RequestURI); err == nil && u.Query().Has("dryRun") {
 		return true
@@ -68,8 +69,8 @@ func (e *event) dryRun() bool {
 	return json.Unmarshal(e.RequestObject, &body) == nil && body.Kind == "DeleteOptions" && len(body.DryRun) > 0
 }
 
-// object is the part of an answer that matters here: of an object, of a list,
-// or of a Status with details.
+// object has the used fields of a response: an object, a list, or a Status with
+// details.
 type object struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -89,8 +90,8 @@ type object struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// removed reports whether storage drops the object instead of keeping this
-// state: it is being deleted, and nothing is waited for.
+// removed reports whether this state was the last: the object is being deleted,
+// without grace period and finalizers, so it is not stored again.
 func (o *object) removed() bool {
 	m := &o.Metadata
 	return m.DeletionTimestamp != nil && m.DeletionGraceLimit == 0 && len(m.Finalizers) == 0

@@ -17,12 +17,11 @@ import (
 	"time"
 )
 
-// followInterval is how often Follow looks for more.
+// followInterval is the interval at which Follow reads new lines.
 const followInterval = 20 * time.Millisecond
 
-// Read returns the stored writes of the log at path in the order in which they
-// were answered. A last line that is being written is left out; any other line
-// that is no audit event is an error that names it.
+// Read returns the stored writes of the log at path, ordered by their responses.
+// It skips an incomplete last line. Its error names an invalid line.
 func Read(path string) ([]Write, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,9 +46,9 @@ func read(path string, in io.Reader) ([]Write, error) {
 	}
 }
 
-// Follow yields the stored writes of the log at path as Read returns them, and
-// then those that are added, until ctx ends or the caller breaks. The log need
-// not exist yet. An error is yielded once, last.
+// Follow yields the stored writes of the log at path, in the order of Read, and
+// then new ones, until ctx ends or the caller breaks. The log need not exist yet.
+// It yields at most one error, at the end.
 func Follow(ctx context.Context, path string) iter.Seq2[Write, error] {
 	return func(yield func(Write, error) bool) {
 		f, err := openWhenThere(ctx, path)
@@ -109,14 +108,14 @@ type log struct {
 	path    string
 	in      *bufio.Reader
 	line    int
-	partial []byte // the beginning of a line that has no end yet
+	partial []byte // the start of an incomplete line
 
 	seen map[version]bool
 	uids map[named]string
 }
 
-// version identifies one state of one object. A removal may be answered with
-// the state that was there before.
+// version identifies one state of one object. The response to a removal may
+// contain the state before it.
 type version struct {
 	group, resource, uid, resourceVersion string
 	removed                               bool
@@ -129,8 +128,8 @@ func newLog(path string, in io.Reader) *log {
 	return &log{path: path, in: bufio.NewReaderSize(in, 1<<20), seen: map[version]bool{}, uids: map[named]string{}}
 }
 
-// next returns the writes of the next line, often none. io.EOF means that no
-// complete line is left for now.
+// next returns the writes of the next line, often none. io.EOF means that there
+// is no complete line yet.
 func (l *log) next() ([]Write, error) {
 	data, err := l.in.ReadBytes('\n')
 	l.partial = append(l.partial, data...)
@@ -155,7 +154,7 @@ func (l *log) next() ([]Write, error) {
 	}
 	if e.Level != "RequestResponse" {
 		return nil, fmt.Errorf(
-			"cannot read audit log %s, line %d: a %s of %s was logged at level %s, without its answer",
+			"cannot read audit log %s, line %d: a %s of %s has level %s, without its response",
 			l.path,
 			l.line,
 			e.Verb,
@@ -170,7 +169,7 @@ func (l *log) next() ([]Write, error) {
 	return writes, nil
 }
 
-// writes returns what a successful request stored.
+// writes returns the stored writes of a successful request.
 func (l *log) writes(e *event) ([]Write, error) {
 	base := Write{
 		Group: e.ObjectRef.Group, Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
@@ -180,7 +179,7 @@ func (l *log) writes(e *event) ([]Write, error) {
 	}
 	var answer object
 	if err := json.Unmarshal(e.ResponseObject, &answer); err != nil {
-		return nil, fmt.Errorf("the answer: %w", err)
+		return nil, fmt.Errorf("the response: %w", err)
 	}
 	switch {
 	case e.Verb == "deletecollection":
@@ -190,7 +189,7 @@ func (l *log) writes(e *event) ([]Write, error) {
 		base.UID = cmp.Or(answer.Details.UID, base.UID, l.uids[base.named()])
 		return []Write{base}, nil
 	case answer.Metadata.ResourceVersion == "":
-		return nil, nil // a delete of what another request had removed meanwhile
+		return nil, nil // another request removed the object before this delete
 	}
 	base.describe(answer)
 	base.Object = e.ResponseObject
@@ -204,13 +203,13 @@ func (l *log) writes(e *event) ([]Write, error) {
 }
 
 // collection returns one write for each object of a deletecollection. The
-// answer shows them as they were before.
+// response has their states before the deletion.
 func (l *log) collection(base Write, items []json.RawMessage) ([]Write, error) {
 	var writes []Write
 	for i, item := range items {
 		var o object
 		if err := json.Unmarshal(item, &o); err != nil {
-			return nil, fmt.Errorf("item %d of the answer: %w", i, err)
+			return nil, fmt.Errorf("item %d of the response: %w", i, err)
 		}
 		w := base
 		w.describe(o)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ports finds TCP ports for programs that cannot be told to find one
+// Package ports finds free TCP ports for programs that cannot choose one
 // themselves.
 package ports
 
@@ -15,29 +15,27 @@ import (
 	"sync/atomic"
 )
 
-// The ports that Free picks from: below those that a system gives to whoever asks
-// for any (from 32768 on Linux), so that no connection of another program has the
-// port by chance when the one that it was picked for listens on it, or does so
-// again after a restart.
+// Free chooses ports in this range. It lies below the ephemeral ports of the
+// system (from 32768 on Linux), so no connection of another program takes the
+// port before its program listens, or while that program restarts.
 const first, last = 12000, 32000
 
-// picked counts the ports tried so far. Each process begins elsewhere: several may
-// pick at once.
+// picked counts the tried ports. Each process starts at another port, because
+// several processes may choose at once.
 var picked atomic.Int64
 
 func init() { picked.Store(int64(os.Getpid()) * 100) }
 
-// claims holds a UDP socket for each port given to this process, until its end.
-// Another process that picks meets that socket before it tries to listen on TCP:
-// even a listener of a moment would answer a connection to a port that has to
-// refuse it.
+// claims holds a UDP socket for each chosen port until the process ends. Another
+// process finds the port taken without listening on TCP: even a short listener
+// would accept connections to a port that must refuse them.
 var claims struct {
 	sync.Mutex
 	held []net.PacketConn
 }
 
-// Free returns n ports of loopback on which nobody listens, and which Free gives
-// to nobody else during the life of this process.
+// Free returns n loopback ports without a listener. It returns them to no other
+// caller while this process runs.
 func Free(n int) (free []int, err error) {
 	var held []net.PacketConn
 	for range last - first {
@@ -61,7 +59,7 @@ func Free(n int) (free []int, err error) {
 	return nil, fmt.Errorf("cannot find %d free ports from %d to %d: %w", n, first, last, err)
 }
 
-// claim claims the port of an address on which nobody listens.
+// claim claims the port of an address, unless it has a listener.
 func claim(address string) (net.PacketConn, error) {
 	claim, err := new(net.ListenConfig).ListenPacket(context.Background(), "udp", address)
 	if err != nil {

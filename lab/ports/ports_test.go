@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFree: the ports differ, can be listened on all at once, and are none that
-// the system gives to connections.
+// TestFree: the ports differ, a program can listen on all of them at once, and
+// none is an ephemeral port.
 func TestFree(t *testing.T) {
 	got, err := Free(20)
 	if err != nil || len(got) != 20 {
@@ -28,20 +28,20 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestClaimed: what another process has claimed is not given, nor listened on.
+// TestClaimed: a port that another process has claimed is skipped.
 func TestClaimed(t *testing.T) {
 	got, err := Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	picked.Store(int64(got[0]-first) - 1) // as in a process that comes to the same port
+	picked.Store(int64(got[0]-first) - 1) // as in a process that reaches the same port
 	again, err := Free(1)
 	if err != nil || again[0] == got[0] {
 		t.Errorf("got %v after %v, %v", again, got, err)
 	}
 }
 
-// TestTooMany: what cannot be had is said.
+// TestTooMany: more ports than there are give an error.
 func TestTooMany(t *testing.T) {
 	if got, err := Free(last - first + 1); err == nil {
 		t.Errorf("got %d ports", len(got))

@@ -17,7 +17,7 @@ import (
 //go:embed app/main.go
 var source []byte
 
-// goMod makes the embedded source a module of its own.
+// goMod makes the embedded source a separate module.
 const goMod = "module app\n\ngo 1.26\n"
 
 // Build compiles the test program into dir, which is created if need be, and

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// run runs the command in a process of its own, as a user does: what it starts
-// must outlive it.
+// run runs the command in a separate process, as a user does: the cluster must
+// outlive the command.
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, talk strings.Builder

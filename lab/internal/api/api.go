@@ -44,8 +44,8 @@ func New(url string, ca []byte, user pki.Pair) (*Client, error) {
 	return &Client{url: url, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}}, nil
 }
 
-// At returns a client of the same user for another server of the authority. It
-// needs no Close of its own.
+// At returns a client of the same user for another server of the same authority.
+// The two share their connections: Close of the first is enough.
 func (c *Client) At(url string) *Client { return &Client{url: url, http: c.http} }
 
 // Close drops idle connections.

@@ -188,8 +188,8 @@ func writeModule(dir, module string) error {
 	return nil
 }
 
-// every calls f at the interval until the returned function is called, which
-// returns once f is no longer running.
+// every calls f at the interval until stop is called. stop waits for a running
+// f.
 func every(interval time.Duration, f func()) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,7 +11,8 @@ import (
 // own, and steps are not conditional.
 const maxKilling = 4
 
-// deletionStages: the containers are told to stop, stop, and the Pod is gone.
+// deletionStages: the containers get the signal to stop, stop, and the Pod is
+// removed.
 func deletionStages() []stage {
 	noticed := `(.status.observedGeneration // 0) >= (.metadata.generation // 0)`
 	runningCount := `([.status.containerStatuses[]? | select(.state.running != null)] | length)`
@@ -32,8 +33,8 @@ func deletionStages() []stage {
 		if n == maxKilling {
 			comparison = ">="
 		}
-		// First of all the patch: in a namespace that is being deleted nobody
-		// can create Events.
+		// The patch comes first: in a namespace that is being deleted, Events
+		// cannot be created.
 		steps := []any{patch(`observedGeneration: {{ .metadata.generation }}`)}
 		for i := range n {
 			steps = append(steps, event(

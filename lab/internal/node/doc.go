@@ -3,20 +3,18 @@
 // Package node runs one real Kubernetes node on this machine: a kubelet with
 // containerd and runc, as root.
 //
-// A node has a bridge of its own, whose address is the node's and whose other
-// addresses are the Pods', a control group of its own that holds all of its
-// containers, and a short directory below /run for sockets and mounts. All
-// their names follow from the node's directory, so that Cleanup finds, also in
-// another process and after a crash, exactly what belongs to that node: the
-// containers with their shims, mounts, network namespaces and interfaces,
-// control groups, and the files that kubelet and CNI plugins leave in places
-// that cannot be configured. Nodes of several clusters run side by side.
+// Each node has its own bridge with the addresses of the node and its Pods, its
+// own control group with all its containers, and a short directory below /run
+// for sockets and mounts. Their names derive from the node's directory. So
+// Cleanup finds everything of a node, also after a crash or in another process:
+// containers with their shims, mounts, network namespaces, interfaces, control
+// groups, and the files that kubelet and CNI plugins write to fixed places.
+// Nodes of several clusters can run at once.
 //
-// No packet filter rule is made and no forwarding is switched on: Pods, the
-// machine and other Pods of the node reach each other, and nothing else; host
-// ports and Services are not served.
+// A node makes no packet filter rules and enables no forwarding. Its Pods and
+// the machine reach each other, but no other network. There are no host ports
+// and no Services.
 //
-// The API server, its certificates and the registry are the caller's; so is
-// ending kubelet and containerd themselves, which run in the caller's process
-// group.
+// The caller provides the API server, its certificates and the registry. It also
+// ends kubelet and containerd, which run in its process group.
 package node

@@ -26,8 +26,8 @@ type guard struct {
 	pipe io.Closer
 }
 
-// startGuard runs this very executable once more, in a session of its own so
-// that what ends the caller's does not end it.
+// startGuard starts this executable again, in a separate session, so that a
+// signal to the caller's session does not end it.
 func (l layout) startGuard() (*guard, error) {
 	self, err := os.Executable()
 	if err != nil {

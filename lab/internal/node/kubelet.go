@@ -58,7 +58,7 @@ func (n *Node) writeKubelet() error {
 
 		// Packet filter rules would stay behind.
 		"makeIPTablesUtilChains": false,
-		// A full disk of the machine is no concern of a test.
+		// Tests must not depend on free disk space.
 		"imageGCHighThresholdPercent": 100,
 		"evictionHard": object{
 			"memory.available": "0%", "pid.available": "0%",

@@ -75,7 +75,7 @@ func (m *machineLock) leave() error {
 	} {
 		_ = os.Remove(path)
 	}
-	// Directories go if nobody else has anything in them.
+	// Empty directories are removed.
 	for _, dir := range []string{
 		"/var/lib/kubelet/device-plugins", "/var/lib/kubelet",
 		"/var/lib/cni/results", "/var/lib/cni", "/var/log/containers",

@@ -30,8 +30,8 @@ func (l layout) setUpNetwork() (network, error) {
 	}
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = l.bridge()
-	// A bridge without an address of its own takes one of its ports', and so
-	// changes it as Pods come and go.
+	// A bridge without a hardware address takes one of a port, and changes it as
+	// Pods come and go.
 	id, err := hex.DecodeString(l.id)
 	if err != nil {
 		return network{}, fmt.Errorf("cannot name bridge %s: %w", l.bridge(), err)
@@ -101,8 +101,8 @@ func hexByte(id string) byte {
 	return b[0]
 }
 
-// writeCNI tells containerd how Pods join the bridge. The bridge is no gateway
-// to the plugin, as that would switch on forwarding for the whole machine.
+// writeCNI writes the CNI configuration, by which Pods join the bridge. There the
+// bridge is not a gateway: the plugin would enable forwarding for the machine.
 func (l layout) writeCNI(nw network) error {
 	conf := map[string]any{
 		"cniVersion": "1.0.0",
@@ -164,8 +164,8 @@ func whole[T any](list func() ([]T, error)) ([]T, error) {
 // listAttempts is how often whole asks at most.
 const listAttempts = 100
 
-// gone reports whether there is no such interface (any more): a Pod's end
-// vanishes together with its network namespace.
+// gone reports whether an interface does not exist. The interface of a Pod
+// disappears together with its network namespace.
 func gone(name string) bool {
 	_, err := netlink.LinkByName(name)
 	return errors.As(err, &netlink.LinkNotFoundError{})

@@ -89,9 +89,8 @@ func endProcesses(ctx context.Context, match func(commandLine) bool) error {
 	})
 }
 
-// kill kills a process if it matches, and reports whether it did. The
-// descriptor pins the process, so that nobody else is met who was given the
-// same pid.
+// kill kills a process if it matches, and reports whether it did. The file
+// descriptor refers to this process, even if another one gets its PID.
 func kill(pid int, match func(commandLine) bool) bool {
 	if !match(commandLineOf(pid)) {
 		return false

@@ -76,8 +76,8 @@ func run(ctx context.Context, cfg settings) (int, error) {
 	}
 }
 
-// serve starts the HTTP server, unless there is no port to listen on; what
-// ends the server later goes to failed.
+// serve starts the HTTP server if there is a port. failed receives the error
+// that ends the server later.
 func serve(cfg settings, failed chan<- error) error {
 	if cfg.port == "" {
 		fmt.Println("started")

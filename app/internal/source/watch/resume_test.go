@@ -32,6 +32,9 @@ func (wd *watched) watch(scope Scope) {
 // kinds.
 const definitions = "customresourcedefinitions.apiextensions.k8s.io//"
 
+// eventStream is the key of the stream of Events.
+const eventStream = "events.events.k8s.io//"
+
 // awaitPosition waits until a stream has reached a version, and returns the positions of all
 // streams.
 func (wd *watched) awaitPosition(key, version string) []Position {
@@ -157,7 +160,9 @@ func TestResume(t *testing.T) {
 			first := watching(t, f)
 			first.watch(all)
 			first.sync()
-			first.await("the position of definitions", func() bool { return first.reached[definitions].Version != "" })
+			for _, stream := range []string{definitions, eventStream} {
+				first.await("the position of "+stream, func() bool { return first.reached[stream].Version != "" })
+			}
 			positions := append(first.awaitPosition("pods//", "103"), tc.left...)
 			first.Close()
 			tc.between(f)
