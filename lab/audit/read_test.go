@@ -217,7 +217,7 @@ func TestReadDamaged(t *testing.T) {
 		"WithoutAnswer": {
 			reason:  "A policy that leaves out answers cannot tell what was stored.",
 			text:    line{verb: "create", level: "Metadata"}.String(),
-			wantErr: "logged at level Metadata",
+			wantErr: "has level Metadata",
 		},
 	}
 	for name, tc := range cases {
