@@ -140,9 +140,8 @@ func BenchmarkCreatePodsPaced(b *testing.B) {
 // How many Pods are created, by how many ReplicaSets.
 const pods, sets = 5000, 10
 
-// BenchmarkCreatePods has Pods created as fast as the cluster can, in each iteration
-// with a webhook and without. It reports the medians of what it took over what it
-// took without.
+// BenchmarkCreatePods creates Pods as fast as the cluster can, in each iteration
+// with and without a webhook. It reports the median ratios of the two.
 func BenchmarkCreatePods(b *testing.B) {
 	all := newWays(b)
 	type cost struct{ took, used time.Duration }
@@ -179,8 +178,8 @@ func BenchmarkCreatePods(b *testing.B) {
 	}
 }
 
-// lasting is a namespace that stays as long as the cluster: taking away thousands of
-// Pods goes on for long, and would be part of what is measured next.
+// lasting returns a namespace that stays as long as the cluster: the removal of
+// thousands of Pods takes long, and would disturb the next measurement.
 func lasting(b *testing.B) string {
 	b.Helper()
 	return bench.MustKubectl(
@@ -194,8 +193,8 @@ func lasting(b *testing.B) string {
 	)
 }
 
-// createPods has Pods created, which nobody schedules: how long it takes until they
-// are there, the API server's processor time, and how many were given a context.
+// createPods creates Pods that are not scheduled. It returns the time until all
+// exist, the API server's CPU time, and the number of Pods with a context.
 func createPods(b *testing.B) (took, used time.Duration, given int) {
 	b.Helper()
 	ns := lasting(b)

@@ -2,9 +2,8 @@
 
 package admission
 
-// What Deployments are put through. Their controller copies annotations onto
-// ReplicaSets, each time with a write of its own, so they are where a context costs
-// most.
+// Scenarios of Deployments. Their controller copies annotations to ReplicaSets,
+// with one write for each copy, so a context costs most here.
 
 // apply is a client-side apply, applySSA a server-side one.
 func apply(manifest string, flags ...string) func(*stage) {

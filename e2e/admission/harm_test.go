@@ -32,9 +32,8 @@ const (
 	working = 10 * time.Second
 )
 
-// TestHarm: whatever becomes of the webhook, the cluster goes on: every apply
-// succeeds, a Deployment rolls out, and neither takes longer than the configuration
-// allows.
+// TestHarm: no fault of the webhook stops the cluster. Every apply succeeds, a
+// Deployment rolls out, and both stay within the timeout of the configuration.
 func TestHarm(t *testing.T) {
 	harness.Slow(t)
 	ledger := follow(t)

@@ -17,15 +17,15 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// hook is the webhook as a process, `lifeline webhook serve`, and how the API
-// server is told of it.
+// hook is the webhook as a process, `lifeline webhook serve`, and its
+// registration with the API server.
 type hook struct {
 	address           string
 	cert, key, cafile string
 	process           *harness.Process
 }
 
-// newHook is a webhook that does not run, and of which nobody knows.
+// newHook returns a webhook that neither runs nor is registered.
 func newHook(t testing.TB) *hook {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,7 +110,8 @@ func (h *hook) register(t testing.TB, flags ...string) {
 	t.Cleanup(func() { mustLifeline(t, "webhook", "uninstall") })
 }
 
-// uninstall takes that back, and waits until the API server asks nobody.
+// uninstall removes the registration, and waits until the API server stops its
+// calls.
 func uninstall(t testing.TB) {
 	t.Helper()
 	mustLifeline(t, "webhook", "uninstall")

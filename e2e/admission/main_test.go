@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission tests, on a real control plane with fake nodes, what the
-// admission webhook does to a cluster: that it never causes a stored write that
-// would not have happened, that the contexts it gives are those of what really
-// changed, and that a cluster goes on whatever becomes of it.
+// Package admission tests the effects of the admission webhook on a real control
+// plane with fake nodes. It never causes an additional stored write, its contexts
+// are those of the real changes, and its faults never stop the cluster.
 package admission
 
 import (
@@ -42,9 +41,9 @@ func TestMain(m *testing.M) {
 			Ready:  20 * time.Millisecond,
 		},
 		ExtraArgs: map[lab.Component][]string{lab.ControllerManager: {
-			// There are no metrics; what is left to it comes at once.
+			// Without metrics there is nothing to wait for.
 			"--horizontal-pod-autoscaler-sync-period=1s", "--horizontal-pod-autoscaler-downscale-stabilization=1s",
-			// Its limit would be what takes time.
+			// Its rate limit would slow the test down.
 			"--kube-api-qps=5000", "--kube-api-burst=10000",
 		}},
 	}, &bench))

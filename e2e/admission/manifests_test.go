@@ -114,7 +114,7 @@ func settingsMap(value string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: %q}\n", value)
 }
 
-// volume is a PersistentVolumeClaim that nobody serves.
+// volume is a PersistentVolumeClaim without a provisioner.
 const volume = `apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data}

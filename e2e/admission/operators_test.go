@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/headoperator"
 )
 
-// startOperator starts the Head operator, which knows nothing of contexts, with a
-// webhook of its own that changes what passes.
+// startOperator starts the Head operator, without support for contexts. Its own
+// webhook changes objects.
 func startOperator(t *testing.T) {
 	t.Helper()
 	headoperator.Start(t, bench, headoperator.Options{Args: []string{"--without-kit"}})

@@ -30,7 +30,7 @@ func (s *stage) no(err error) {
 	}
 }
 
-// open is what is said of an object that is not done with.
+// open describes an object that has not settled.
 func open(o metav1.Object, done bool, status any) string {
 	switch {
 	case o.GetDeletionTimestamp() != nil:

@@ -35,7 +35,7 @@ type step struct {
 	costs, may map[string]int
 }
 
-// stage is where a scenario is played once: a namespace of its own.
+// stage is the namespace of one run of a scenario.
 type stage struct {
 	*testing.T
 	ns     string
@@ -152,8 +152,8 @@ func (s *stage) settle(step string) {
 			looks = 0
 			return false
 		}
-		// More than once: where the whole machine has stood still, nobody has
-		// written for long, and everybody is about to.
+		// More than once: after a pause of the whole machine there were no
+		// writes for long, and many come at once.
 		looks++
 		return looks == 2
 	})

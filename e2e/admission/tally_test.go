@@ -104,12 +104,11 @@ func times(all []tally, at where) (out []int) {
 
 // differs says how two rows of counts differ; empty if they do not.
 //
-// Where there is one of each they must be equal. If they are not, there will be
-// more: then the count that was seen most often with the webhook must be one that
-// was seen most often without. So a write more or less that comes now and then, on
-// either side, is no difference, and one that comes each time is. A loop is one
-// whatever else was seen. The webhook's must be as many more as it costs, and up to
-// as many more again as it may.
+// One count of each must be equal. If they differ, there are more runs: then the
+// most frequent count with the webhook must be a most frequent count without it.
+// So an occasional additional write is not a difference, and a regular one is. A
+// loop is always a difference. The counts with the webhook are higher by its known
+// cost, and may be higher by its possible cost.
 func differs(plain, hooked []int, costs, may int, varies bool) string {
 	most := slices.Max(plain) + costs + may
 	if loop := 2*most + 10; slices.Max(hooked) > loop {

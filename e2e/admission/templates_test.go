@@ -72,7 +72,7 @@ func keeping(resource schema.GroupVersionResource, manifest string) func(*stage)
 	}
 }
 
-// revision is the one annotation that whoever keeps a Deployment must leave, or its
+// revision is the annotation of a Deployment that a writer must keep. Its
 // controller would write it again.
 func revision(annotations map[string]string) map[string]string {
 	kept := maps.Clone(annotations)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// yearly is when a CronJob runs that is to run only when it is told to.
+// yearly is the schedule of a CronJob that only runs on demand.
 const yearly = "0 0 1 1 *"
 
 // workloads are the built-in kinds beside Deployments whose controllers make Pods.
@@ -25,7 +25,7 @@ var workloads = []scenario{
 			{name: "server-side", do: applySSA(database(1, "db:1") + "  podManagementPolicy: OrderedReady\n")},
 			{name: "server-side again", do: applySSA(database(1, "db:1") + "  podManagementPolicy: OrderedReady\n")},
 			{name: "heal", do: heal("app=db")},
-			// In the foreground its controller may make a revision anew, or not.
+			// In the foreground its controller may or may not create a revision again.
 			{name: "delete", do: kubectl("delete", "statefulset/db")},
 		},
 	},
@@ -114,7 +114,7 @@ var workloads = []scenario{
 	},
 }
 
-// plainObjects are objects that have little or nobody who works on them.
+// plainObjects are objects with little or no work by controllers.
 var plainObjects = []scenario{
 	{
 		name:   "Service",

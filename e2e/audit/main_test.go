@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit makes, on a real control plane with fake nodes, the recordings
-// that the reading of audit logs is tested with: what lifeline sees of some
-// changes, and what the API server's audit log tells of them at each of its
-// levels. With -update they are written to the app module's testdata.
+// Package audit makes recordings for the tests of the audit log's reader, on a
+// real control plane with fake nodes: Lifeline's observations of some changes,
+// and the API server's audit log at each level. With -update it writes them to
+// the app module's testdata.
 package audit
 
 import (

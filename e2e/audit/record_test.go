@@ -17,10 +17,10 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// testdata is where the app module reads them.
+// testdata is the directory of the recordings in the app module.
 const testdata = "../../app/internal/source/audit/testdata"
 
-// event is what is asked of an audit event.
+// event has the used fields of an audit event.
 type event struct {
 	Level     string `json:"level"`
 	Verb      string `json:"verb"`

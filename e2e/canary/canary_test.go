@@ -22,8 +22,8 @@ import (
 // value is unlike anything that a cluster holds.
 const value = "cNrY7f3e9a1b2c4d6e8f"
 
-// TestNothingConfidential: no confidential value reaches what Lifeline stores, sends
-// or prints, whoever wrote it and however the cluster quotes it.
+// TestNothingConfidential: Lifeline stores, sends and prints no confidential
+// value, from any writer and in any quotation by the cluster.
 func TestNothingConfidential(t *testing.T) {
 	ns := bench.Namespace(t)
 	quote(t, value, ns)

@@ -80,7 +80,7 @@ func onNode(t *testing.T, namespace string) {
 		return true
 	})
 	for range 2 {
-		// It fails: there is no such program.
+		// It fails: the program does not exist.
 		out, err := bench.RunKubectl(t.Context(), nil, "-n", namespace, "exec", "ready", "--", "/"+value, value)
 		if err == nil {
 			t.Errorf("kubectl exec succeeded: %s", out)

@@ -32,7 +32,7 @@ func halves(samples []sample) (first, second []sample) {
 	return samples[:len(samples)/2], samples[len(samples)/2:]
 }
 
-// report is a table in Markdown of what the whole took.
+// report is a table of the total costs, in Markdown.
 func report(samples []sample, w *workload, b *backend) string {
 	first, last := samples[0], samples[len(samples)-1]
 	grown := func(metric string) float64 { return last.Lifeline[metric] - first.Lifeline[metric] }

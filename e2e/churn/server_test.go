@@ -33,9 +33,9 @@ var (
 	telemetryListens = regexp.MustCompile(` telemetry=(\S+)`)
 )
 
-// serve starts lifeline as a user of its own who may read everything, and waits
-// until it is ready. It may run longer than any other command of the harness,
-// so its log goes to a file. The test ends it.
+// serve starts lifeline as a separate user with the right to read everything, and
+// waits until it is ready. Its log goes to a file, because it runs longer than
+// the other commands of the harness. The test ends it.
 func serve(t *testing.T, backend, dir string) *server {
 	t.Helper()
 	bench.MustKubectl(t, "", "create", "clusterrole", user, "--verb=get,list,watch", "--resource=*.*")
@@ -138,7 +138,7 @@ func (s *server) ask(t *testing.T, address, path string) (io.ReadCloser, error) 
 	return answer.Body, nil
 }
 
-// summary is what the API's list says of a trace, as far as it matters here.
+// summary has the used fields of a trace in the API's list.
 type summary struct {
 	TraceID string    `json:"traceId"`
 	Open    bool      `json:"open"`

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// progress is a line of a run under way, of which there may be any number.
+// progress is a line about a running command; there may be any number of them.
 var progress = regexp.MustCompile(`^(\+[0-9.]+m?s +|waiting: )`)
 
 // says checks that stderr consists of exactly these lines, given as patterns,

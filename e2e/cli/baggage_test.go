@@ -73,8 +73,8 @@ webhooks:
 	return asked
 }
 
-// Baggage is the one carrier that every API server passes on to admission,
-// whoever the caller is.
+// Baggage is the only carrier that every API server passes on to admission, for
+// every caller.
 func TestBaggageReachesAdmission(t *testing.T) {
 	ns := bench.Namespace(t)
 	grantEdit(t, ns, alice)

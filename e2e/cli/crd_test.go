@@ -58,8 +58,8 @@ func custom(kind, namespace, name, spec string) string {
 	)
 }
 
-// status plays the controller: it sets an object's status, of which ready is
-// the state of condition there.
+// status acts as the controller: it sets an object's status. ready is the status
+// of its condition.
 func status(t *testing.T, resource, namespace, name, fields, ready string) {
 	t.Helper()
 	bench.MustKubectl(

@@ -105,7 +105,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// unfinished is what is known of slow's rollout while its image is pulled.
+// unfinished is the reason of slow's open rollout while its image is pulled.
 const unfinished = `
 run unfinished
   reconcile Deployment slow unfinished (request)

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// received returns all that a collector got, in an order of its own.
+// received returns everything that a collector got, in no particular order.
 func received(c *harness.Collector) []*harness.Span {
 	return sorted(c.Spans(func(*harness.Span) bool { return true }))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// Who may not read Events does not see when an image was pulled: that is told
-// nowhere else.
+// Without the right to read Events the time of an image pull is unknown: no other
+// object has it.
 
 // grant gives a user rights in one namespace: to do everything with
 // Deployments, and to read what belongs to them.

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// private stands wherever a manifest may hold what nobody else is to see.
+// private is the value of every field of a manifest that may be confidential.
 const private = "hush-7f3a9c"
 
 func TestNothingPrivateLeaves(t *testing.T) {

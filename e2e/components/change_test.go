@@ -110,7 +110,7 @@ func TestCrashLoop(t *testing.T) {
 	r.save(t, "crashloop", false)
 }
 
-// pod is a Pod of its own with one container app.
+// pod is a Pod without owner, with one container app.
 func pod(namespace, name, container string) string {
 	return fmt.Sprintf(`
 apiVersion: v1

@@ -31,7 +31,7 @@ type auditEvent struct {
 	ResponseStatus struct{ Code int }
 }
 
-// read puts together what was told.
+// read combines the spans, the audit log and the observations.
 func (r *recording) read(t *testing.T) *told {
 	t.Helper()
 	all := &told{spans: map[spanID]*harness.Span{}, children: map[spanID][]*harness.Span{}}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package components holds what kube-apiserver, etcd, kubelet and containerd
-// tell of themselves by OpenTelemetry, each at full rate, on a real node. Its
-// tests hold docs/foreign-spans.md true, and with
+// Package components checks docs/foreign-spans.md against the OpenTelemetry spans
+// of kube-apiserver, etcd, kubelet and containerd, each at full rate, on a real
+// node. With
 //
 //	go test ./components -update
 //
-// make the recordings anew with which the joining of such spans is tested. They
-// are of a Kubernetes that is pinned, so they run when that changes, by
-// make e2e-components, and not with every other test.
+// it renews the recordings for the tests of the joining of spans. The recordings
+// only depend on the pinned version of Kubernetes. So make e2e-components runs
+// these tests after a change of that version; other targets do not.
 package components
 
 import (
@@ -33,8 +33,8 @@ var (
 	update = flag.Bool("update", false, "write the recordings to "+recordings)
 )
 
-// auditPolicy is the lab's, and says besides who was connected to containers,
-// and what was told in Events.
+// auditPolicy is the lab's policy, with connections to containers and Events in
+// addition.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy

@@ -8,10 +8,9 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// restless reports whether a trace of a component tells of nothing but that it
-// goes on: polls of containerd, reads and watches, leases, and reviews of who
-// may do what. Such traces come by the dozen each second, whatever happens in
-// the cluster.
+// restless reports whether a trace of a component has only background activity:
+// polls of containerd, reads and watches, leases, and access reviews. There are
+// dozens of such traces each second, also in an idle cluster.
 func restless(t *harness.Trace) bool {
 	for _, s := range t.Spans {
 		if !routine(s) {

@@ -20,11 +20,11 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// recordings is where they are used.
+// recordings is the directory of the tests that use them.
 const recordings = "../../app/internal/stitch/testdata"
 
-// recording is what was told of a few seconds in one namespace: by the
-// components, by the audit log, and by what lifeline saw.
+// recording has the data of a few seconds in one namespace: the components'
+// spans, the audit log, and Lifeline's observations.
 type recording struct {
 	namespace string
 	began     time.Time

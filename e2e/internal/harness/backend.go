@@ -19,9 +19,9 @@ import (
 type Backend struct {
 	*Collector
 	server *http.Server
-	// answer is the status of what is refused; zero accepts.
+	// answer is the status of refusals; zero accepts requests.
 	answer atomic.Int32
-	// refused is how many requests were.
+	// refused is the number of refused requests.
 	refused atomic.Int64
 }
 

@@ -160,7 +160,7 @@ func (b *Bench) Namespace(t testing.TB) string {
 	if len(name) > 50 {
 		name = strings.Trim(name[:50], "-")
 	}
-	// A name of its own each time: the last one may still be going.
+	// A new name each time: the previous one may still be terminating.
 	name += fmt.Sprintf("-%06x", rand.IntN(1<<24))
 	b.MustKubectl(t, "", "create", "namespace", name)
 	t.Cleanup(func() {

@@ -25,8 +25,8 @@ type Oracle struct {
 // out, for what came before to be over.
 const calm = time.Second
 
-// looks is how often in a row it must be so: where the whole machine has stood
-// still, nobody has written for long, and everybody is about to.
+// looks is the required number of quiet checks in a row: after a pause of the
+// whole machine there were no writes for long, and many come at once.
 const looks = 3
 
 // Oracle begins to count the writes in the namespace, once what went on there
@@ -121,15 +121,14 @@ func (b *Bench) NamesIn(t testing.TB, namespace string) Names {
 	return n
 }
 
-// Check holds the traces against the log: every write since the oracle began,
-// up to the end of the result, is in the trace that caused says (an index into
-// r.Traces, Somewhere, or -1 for none), and the traces tell of no other.
+// Check compares the traces with the log. Every write from the oracle's start to
+// the end of the result is in the trace that caused returns (an index into
+// r.Traces, Somewhere, or -1 for none), and the traces have no other writes.
 //
-// The log does not number every write: the answers to a binding and to an
-// eviction are no objects, and a delete that ends a graceful deletion stores
-// the object once more, with a grace period of 0, before it removes it, and
-// answers with one resourceVersion or none. So an object may have as many
-// writes beyond those in the log as such requests explain.
+// The log has no resourceVersion for some writes. The responses to a binding and
+// an eviction are not objects. A delete that ends a graceful deletion first stores
+// the object with a grace period of 0, and its response has one resourceVersion or
+// none. So each such request explains one more write of its object.
 func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.Write) int) {
 	t.Helper()
 	names := o.Names(t)
@@ -223,8 +222,8 @@ func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.
 	}
 }
 
-// CheckOnly is Check for those writes whose object is wanted, whose trace may be
-// any, and without those that the traces tell of besides.
+// CheckOnly is Check for the writes of wanted objects, in any trace. It ignores
+// further writes in the traces.
 func (o *Oracle) CheckOnly(t testing.TB, r Result, wanted func(name string) bool) {
 	t.Helper()
 	names := o.Names(t)

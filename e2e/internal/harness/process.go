@@ -35,7 +35,7 @@ type Call struct {
 	Patience time.Duration
 }
 
-// Process is a lifeline command under way, in a process group of its own.
+// Process is a running lifeline command, in a separate process group.
 type Process struct {
 	// Temp is its directory for temporary files.
 	Temp string

@@ -11,10 +11,10 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
-// CheckRequests holds the writes that a command is said to have made against
-// the API server's log: each one in the namespace that was stored while
-// lifeline ran, for a client whose user agent begins like that, is told once,
-// with its Audit-Id and what it gave the object, and no other.
+// CheckRequests compares the reported writes of a command with the API server's
+// log: those in the namespace, stored while lifeline ran, by clients with that
+// prefix of the user agent. Each is reported once, with its Audit-Id and the
+// resourceVersion of the object, and no other write is.
 func (b *Bench) CheckRequests(t testing.TB, r Result, namespace, agent string) {
 	t.Helper()
 	type request struct{ AuditID, Name, Version string }

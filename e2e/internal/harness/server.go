@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// ServerOptions are those of one `lifeline serve`. The zero value serves the
-// administrator's cluster from a directory of its own, and sends no spans.
+// ServerOptions are the options of one `lifeline serve`. The zero value watches
+// the administrator's cluster, with a new data directory, and sends no spans.
 type ServerOptions struct {
 	// Dir is the data directory; empty means a new one.
 	Dir string
@@ -34,8 +34,8 @@ type ServerOptions struct {
 	Env []string
 }
 
-// Server is a `lifeline serve` that may be ended and started again: each time
-// a process of its own, all on one data directory.
+// Server is a `lifeline serve` that can be stopped and started again. Each start
+// is a new process on the same data directory.
 type Server struct {
 	// Dir is the data directory, File the configuration file.
 	Dir, File string
@@ -65,8 +65,8 @@ func (b *Bench) Server(t testing.TB, o ServerOptions) *Server {
 	return s
 }
 
-// Configure writes the configuration file anew; see ServerOptions.Config. A
-// running server looks at it some seconds later, or at SIGHUP.
+// Configure replaces the configuration file; see ServerOptions.Config. A running
+// server reads it some seconds later, or at SIGHUP.
 func (s *Server) Configure(t testing.TB, config string) {
 	t.Helper()
 	text := "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\nlog: {format: json, level: info}\n" + config

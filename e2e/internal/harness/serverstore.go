@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Summary is what a server's list says of a trace, as far as tests ask.
+// Summary has the used fields of a trace in a server's list.
 type Summary struct {
 	TraceID string `json:"traceId"`
 	Open    bool   `json:"open"`

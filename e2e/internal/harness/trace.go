@@ -78,8 +78,8 @@ func parse(t testing.TB, text string) []*Trace {
 func ordered(out []*Trace) []*Trace {
 	for _, tr := range out {
 		slices.SortFunc(tr.Spans, func(a, b *Span) int {
-			// The root comes first, even where its own watch was slower than
-			// that of what it caused.
+			// The root comes first, even if its watch was slower than the watches
+			// of its effects.
 			return cmp.Or(
 				min(1, len(a.Parent))-min(1, len(b.Parent)),
 				a.Start.Compare(b.Start),
@@ -200,14 +200,14 @@ func (t *Trace) Orphans() []*Span {
 	return out
 }
 
-// stored is one write that a trace tells of.
+// stored is one write in a trace.
 type stored struct {
 	uid string
 	rv  uint64
 }
 
-// writes returns the stored writes that the trace tells of: spans of writes
-// and events named "write".
+// writes returns the stored writes of the trace: spans of writes, and events
+// named "write".
 func (t *Trace) writes() map[stored]bool {
 	out := map[stored]bool{}
 	put := func(uid, rv string) {

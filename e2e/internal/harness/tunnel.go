@@ -11,8 +11,8 @@ import (
 
 var loopback = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// Tunnel makes one request, GET /ready, through port 8080 of what (pod/web-1) as
-// kubectl port-forward reaches it, and ends the tunnel.
+// Tunnel opens a tunnel to port 8080 of what (pod/web-1) with kubectl
+// port-forward, sends one request, GET /ready, and closes the tunnel.
 func (b *Bench) Tunnel(t testing.TB, namespace, what string) {
 	t.Helper()
 	p := b.Begin(t, Call{Args: []string{"run", "--", "kubectl", "-n", namespace, "port-forward", what, ":8080"}})

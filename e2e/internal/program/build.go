@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program builds and runs what the tests need beside a cluster and
-// nobody here wrote: a backend, a Collector, an operator. Each is compiled from
-// pinned modules into the lab's cache, once for each set of versions. What to do
-// with it is for the tests to say.
+// Package program builds and runs programs of other projects for the tests: a
+// backend, a Collector, an operator. Each is compiled from pinned modules into
+// the lab's cache, once for each set of versions.
 package program
 
 import (

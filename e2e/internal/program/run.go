@@ -33,7 +33,7 @@ func Run(t testing.TB, call Call) *Process {
 	return p
 }
 
-// LastWords is the end of what the program has said.
+// LastWords returns the end of the program's output.
 func (p *Process) LastWords() string {
 	text, err := os.ReadFile(p.call.Log)
 	if err != nil {

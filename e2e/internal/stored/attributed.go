@@ -14,10 +14,10 @@ import (
 )
 
 // Attributed returns the writes in the order in which they were stored, and leaves
-// out writes of a Deployment as a whole that changed nothing of it but its status:
-// these were no-ops, answered with what somebody else's write of the status stored,
-// before that one was answered itself. Beside the status the Deployment controller
-// writes annotations of its own in that way.
+// out writes of a whole Deployment that changed only its status. They stored
+// nothing: their response has the state of another client's status write, whose
+// own response came later. The Deployment controller also writes its annotations
+// in this way.
 func Attributed(all []audit.Write) []audit.Write {
 	last := map[string]map[string]any{}
 	order := slices.Clone(all)

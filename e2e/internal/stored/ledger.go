@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stored follows an API server's audit log and says what was stored in a
-// namespace, and of which object. What of it should be so is for the tests to say.
+// Package stored follows an API server's audit log, and returns the stored writes
+// of each object in a namespace.
 package stored
 
 import (
