@@ -24,17 +24,16 @@ func newDoctor(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &doctorFlags{common: newCommon(streams)}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what traces lack in this cluster, and what to add",
-		Long: `Say what this cluster and its server give to traces: the audit log, the spans of
-kube-apiserver, etcd, kubelet and containerd and how many of them come, rights,
-versions and clocks; what traces lack because of it; and the lines to add. It only
-reads. Counts are the server's, of its last 15 minutes.
+		Short: "Show which data the traces of this cluster lack, and how to add them",
+		Long: `Show the data that this cluster and its server give to traces: the audit log, the
+spans of kube-apiserver, etcd, kubelet and containerd with their share, rights,
+versions and clocks. For missing data, show the effect on traces and the lines to
+add. The command only reads. Counts are those of the server's last 15 minutes.
 
 ` + serverHelp + `
 
-Exit codes: 0 if all is well, or there is only advice; 3 if something is missing
-that was asked for: spans or audit events that a server waits for, or a right; 1
-if it cannot be found out.`,
+Exit codes: 0 without problems, or with advice only; 3 if configured data or a right
+is missing; 1 if the checks failed.`,
 		Example: `  lifeline doctor
   lifeline doctor -o json | jq '.checks[] | select(.status == "missing")'
   lifeline doctor --bundle report.tar.gz --server http://lifeline.example:7070`,
@@ -52,13 +51,13 @@ if it cannot be found out.`,
 	f.serverFlags.add(cmd, f.common)
 	f.addConfig(cmd)
 	flags.StringVarP(&f.doctor.Output, "output", "o", doctor.OutputText,
-		"how to print: "+strings.Join(doctor.Outputs(), ", "))
+		"output format: "+strings.Join(doctor.Outputs(), ", "))
 	flags.StringVar(&f.doctor.Bundle, "bundle", "",
-		"write all that was found to this file, too (tar.gz); it holds no Secret, token, certificate or name of a user")
+		"also write all results to this file (tar.gz), without Secrets, tokens, certificates and user names")
 	flags.StringVar(&f.doctor.Telemetry, "telemetry", "",
-		"URL of the server's metrics for the bundle, such as http://127.0.0.1:7071; where the server says if it is "+
-			"not given")
-	flags.BoolVar(&f.doctor.Names, "names", false, "tell your user's name as it is, not as a hash")
+		"URL of the server's metrics for the bundle, such as http://127.0.0.1:7071; by default that of its "+
+			"configuration")
+	flags.BoolVar(&f.doctor.Names, "names", false, "show your user name itself instead of a hash")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(doctor.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd

@@ -32,16 +32,15 @@ func newLs(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ls [KIND[/NAME]]",
 		Aliases: []string{"list"},
-		Short:   "List the changes that a server has seen",
-		Long: `List the changes that a server has seen, newest first: when, who did what, how it
-ended and what took longest. With a kind or a name, only those that such an
-object took part in are listed. Labels (-l) are those of the objects in the
-cluster now.
+		Short:   "List the changes in the cluster, from a server",
+		Long: `List the changes that a server has traced, newest first: the time, the user or
+component, the change, its outcome, its duration and its slowest part. With a kind
+or a name, only the traces with such an object are listed. Labels (-l) are the
+present labels of the objects in the cluster.
 
 ` + serverHelp + `
 
-Exit codes: 0, also if nothing matches; 1 if there is no server, or it cannot be
-asked.`,
+Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 		Example: `  lifeline ls
   lifeline ls -A --failed --since 24h
   lifeline ls deployment/web --slow=30s -o wide
@@ -62,10 +61,10 @@ asked.`,
 	f.addConfig(cmd)
 	f.addEverywhere(flags)
 	flags.StringVarP(&f.list.Output, "output", "o", cli.OutputTable,
-		"how to print: "+strings.Join(ask.ListOutputs(), ", "))
+		"output format: "+strings.Join(ask.ListOutputs(), ", "))
 	flags.StringVar(&f.list.Since, "since", "",
-		"only what began after this time, or that long ago: 90m, 1d, 2026-03-01T12:00:00Z")
-	flags.StringVar(&f.list.Until, "until", "", "only what began before this time, or longer ago than that")
+		"only traces with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
+	flags.StringVar(&f.list.Until, "until", "", "only traces with an earlier start, as an age or a time")
 	flags.StringVarP(
 		&f.list.Selector,
 		"selector",
@@ -75,13 +74,13 @@ asked.`,
 	)
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
-	flags.BoolVar(&f.list.Failed, "failed", false, "only what failed")
-	flags.BoolVar(&f.list.Open, "open", false, "only what has not ended yet")
+	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")
+	flags.BoolVar(&f.list.Open, "open", false, "only open traces")
 	flags.DurationVar(&f.list.Slow, "slow", 0,
-		"only what took at least that long, as in --slow=30s; --slow alone means "+slowByDefault)
+		"only traces with at least this duration, as in --slow=30s; --slow alone means "+slowByDefault)
 	flags.Lookup("slow").NoOptDefVal = slowByDefault
-	flags.IntVar(&f.list.Limit, "limit", defaultLimit, "how many to list at most; 0 for all")
-	flags.BoolVar(&f.list.Whole, "no-trunc", false, "print whole trace IDs, and cut nothing to the terminal's width")
+	flags.IntVar(&f.list.Limit, "limit", defaultLimit, "maximum number of traces; 0 means all")
+	flags.BoolVar(&f.list.Whole, "no-trunc", false, "print whole trace IDs and whole lines")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(ask.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
 	for _, flag := range []string{"since", "until", "slow"} {

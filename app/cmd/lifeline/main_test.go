@@ -32,7 +32,7 @@ func TestCommandLine(t *testing.T) {
 			"lifeline",
 			"trace --help",
 			0,
-			"ask the \"lifeline serve\" at this URL; \"\" asks none\n\nFlags of the kubeconfig, as in kubectl:\n      --as string",
+			"URL of the \"lifeline serve\" to use; \"\" means none\n\nFlags of the kubeconfig, as in kubectl:\n      --as string",
 			"",
 		},
 		"LsSortBy": {

@@ -27,10 +27,9 @@ func newRBAC(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rbac",
 		Short: "Print the rights that lifeline serve needs, as manifests",
-		Long: `Print the rights that lifeline serve needs under a configuration, and no others, as
-manifests to apply: to read what it watches, but never Secrets, and to share
-Leases if there are several servers. The cluster is asked which kinds it has;
---offline takes those of Kubernetes itself.`,
+		Long: `Print the rights that lifeline serve needs for a configuration, as manifests: to
+read the watched kinds, and Leases if there are several servers. The kinds come from
+the cluster; with --offline, they are those of Kubernetes itself.`,
 		Example: `  kubectl create namespace lifeline   # unless it exists
   lifeline rbac -n lifeline | kubectl apply -f -
   lifeline rbac --config lifeline.yaml --offline > rbac.yaml`,
@@ -48,8 +47,8 @@ Leases if there are several servers. The cluster is asked which kinds it has;
 	flags.Lookup("namespace").Usage = "namespace of the server's ServiceAccount; lifeline if it is not given"
 	flags.StringVar(&f.file, "config", "", "configuration file of the server")
 	flags.StringVar(&f.name, "name", "lifeline",
-		"name of the ServiceAccount and the roles; another for each installation in a cluster")
-	flags.BoolVar(&f.offline, "offline", false, "ask no cluster: take the kinds of Kubernetes itself")
+		"name of the ServiceAccount and the roles, unique for each installation in a cluster")
+	flags.BoolVar(&f.offline, "offline", false, "use the kinds of Kubernetes itself, without a cluster")
 	return cmd
 }
 

@@ -16,9 +16,9 @@ func newRecord(streams genericiooptions.IOStreams) *cobra.Command {
 	var duration time.Duration
 	cmd := &cobra.Command{
 		Use:   "record FILE",
-		Short: "Record what is seen of the cluster to a file, for lifeline replay",
-		Long: `Record what is seen of the cluster to a file until Ctrl-C; a name that ends in
-.gz makes it compressed. A recording holds no Secret or ConfigMap data, no
+		Short: "Record observations of the cluster to a file, for lifeline replay",
+		Long: `Record observations of the cluster to a file until Ctrl-C. A file name with the
+ending .gz makes a compressed file. A recording holds no Secret or ConfigMap data, no
 container arguments and no environment.`,
 		Args: one("the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -86,13 +86,13 @@ func newCommon(streams genericiooptions.IOStreams) *common {
 }
 
 func (c *common) addOutput(flags *pflag.FlagSet) {
-	flags.StringVarP(&c.output, "output", "o", cli.OutputTree, "how to print: "+strings.Join(cli.Outputs(), ", "))
+	flags.StringVarP(&c.output, "output", "o", cli.OutputTree, "output format: "+strings.Join(cli.Outputs(), ", "))
 	flags.BoolVar(&c.full, "full", false,
 		"show every span; nothing is folded")
 }
 
 func (c *common) addEverywhere(flags *pflag.FlagSet) {
-	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "look at every namespace")
+	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "use all namespaces")
 }
 
 func completeOutput(cmd *cobra.Command) {

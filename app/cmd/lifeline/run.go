@@ -18,7 +18,7 @@ const (
 	// is ten minutes.
 	defaultTimeout = 15 * time.Minute
 	otlpUsage      = "also send the spans to this OTLP endpoint, such as grpc://localhost:4317 or " +
-		"http://localhost:4318 (OTEL_EXPORTER_OTLP_* variables count too)"
+		"http://localhost:4318 (the variables OTEL_EXPORTER_OTLP_* work, too)"
 )
 
 // runFlags are the flags of lifeline run.
@@ -34,23 +34,22 @@ func newRun(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &runFlags{common: newCommon(streams)}
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
-		Short: "Run a command and show everything that it sets off in the cluster, until it settles",
-		Long: `Run a command and show everything that it sets off in the cluster, until it settles.
+		Short: "Run a command and show all its effects in the cluster",
+		Long: `Run a command and show all its effects in the cluster, until they have settled.
 
-The command gets a temporary kubeconfig that leads through a proxy of lifeline's
-on loopback, so every write that it makes is known exactly; your credentials
-stay with lifeline. It works with kubectl, helm and every other client that
-honours KUBECONFIG.
+The command gets a temporary kubeconfig for a proxy on loopback, so lifeline sees
+each of its writes. Your credentials stay in the proxy. It works with kubectl,
+helm and every other client that uses KUBECONFIG.
 
-A lifeline serve of the same cluster gets to know the command, and shows the change
-under the same trace ID. ` + serverHelp + `
+A lifeline serve of the same cluster shows the change under the same trace ID.
+` + serverHelp + `
 
-With -o json, standard output is one OTLP document: what the command prints goes
-to standard error.
+With -o json, standard output is one OTLP document, and the output of the command
+goes to standard error.
 
-Exit codes: the command's own; then 3 if what it set off did not settle within
---timeout, 4 if it settled as failed; 126 and 127 if the command could not be
-run; 130 if you pressed Ctrl-C.`,
+Exit codes: that of the command, if it is not 0; 3 if the effects did not settle
+within --timeout; 4 if they failed; 126 or 127 if the command could not be started;
+130 after Ctrl-C.`,
 		Example: `  lifeline run -- kubectl apply -f app.yaml
   lifeline run -n shop -- helm upgrade --install shop ./chart
   lifeline run -o json -- kubectl rollout restart deployment/web > trace.json`,
@@ -66,11 +65,11 @@ run; 130 if you pressed Ctrl-C.`,
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
 	f.server.add(cmd, f.common)
-	flags.Lookup("server").Usage = `report the change to the "lifeline serve" at this URL; "" reports to none`
+	flags.Lookup("server").Usage = `report the change to the "lifeline serve" at this URL; "" means none`
 	f.addConfig(cmd)
 	f.addOutput(flags)
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait for what the command set off to settle")
-	flags.StringVar(&f.record, "record", "", "also record what was seen to this file, for lifeline replay")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "maximum time for the effects to settle after the end of the command")
+	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
 	completeOutput(cmd)
 	return cmd

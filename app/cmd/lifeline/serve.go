@@ -24,13 +24,13 @@ func newServe(streams genericiooptions.IOStreams) *cobra.Command {
 	f.config = genericclioptions.NewConfigFlags(false)
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Trace every change in the cluster, all the time",
-		Long: `Trace every change in the cluster, all the time: keep the traces on disk, answer
+		Short: "Trace every change in the cluster continuously",
+		Long: `Trace every change in the cluster continuously: keep the traces on disk, serve
 lifeline ls, trace and watch, and send spans to an OpenTelemetry backend if one is
-named. It only reads from the cluster. Without a configuration file everything
-has its default; docs/configuration.md names it all. SIGHUP reads the file again,
-Ctrl-C or SIGTERM stores what was seen and ends it; the next start goes on from
-there.`,
+configured. The server only reads from the cluster. Without a configuration file
+all settings have their defaults (docs/configuration.md). SIGHUP reloads the file.
+Ctrl-C or SIGTERM stores the state and ends the server; the next start resumes from
+it.`,
 		Example: `  lifeline serve
   lifeline serve --otlp http://localhost:4318
   lifeline serve --config lifeline.yaml`,

@@ -21,20 +21,20 @@ type serverFlags struct {
 }
 
 // serverHelp describes the choice of the server in the commands' help.
-const serverHelp = `Which server: that of --server, else of LIFELINE_SERVER, else the one at
+const serverHelp = `The server is that of --server, else of LIFELINE_SERVER, else the one at
 ` + client.DefaultServer + ` if it answers and watches the cluster of your kubeconfig.`
 
 // add adds the flags. The command also has the flags of config, which must be added afterwards.
 func (s *serverFlags) add(cmd *cobra.Command, c *common) {
 	c.config.APIServer = nil
-	cmd.Flags().StringVar(&s.url, "server", "", `ask the "lifeline serve" at this URL; "" asks none`)
+	cmd.Flags().StringVar(&s.url, "server", "", `URL of the "lifeline serve" to use; "" means none`)
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("server",
 		cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addDirect adds the flag that bypasses servers.
 func (s *serverFlags) addDirect(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.direct, "direct", false, "ask the cluster itself, whatever servers there are")
+	cmd.Flags().BoolVar(&s.direct, "direct", false, "read from the cluster itself, without a server")
 }
 
 // choice returns the flags' values.

@@ -20,19 +20,18 @@ func newTrace(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &traceFlags{common: newCommon(streams)}
 	cmd := &cobra.Command{
 		Use:   "trace KIND/NAME | KIND NAME | TRACE_ID",
-		Short: "Show how an object came to be as it is, or one trace",
-		Long: `Show the trace of an object's last change, or the one with that ID, of which the
-first 8 digits will do. Of an object, the newest trace that began with it is
-shown, or else the newest that it took part in.
+		Short: "Show the last change of an object, or one trace",
+		Long: `Show the trace of an object's last change, or the trace with an ID. The first 8
+digits of the ID are enough. For an object, this is the newest trace that began
+with it, otherwise the newest trace that contains it.
 
 ` + serverHelp + `
 
-Without a server, or if it knows nothing of the object, what happened is rebuilt
-from what the object, its owners and its dependants tell of themselves now: such
-a trace knows seconds only, and not who asked for the change. Its first line
-says so.
+Without a server, or if the server has no trace of the object, the trace is rebuilt
+from the present state of the object, its owners and its dependents. Its times then
+have whole seconds, and the user is unknown. The first line says so.
 
-Exit codes: 0 if a trace was printed, whatever it shows; 1 if there is none.`,
+Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
 		Example: `  lifeline trace deployment/web
   lifeline trace deploy web
   lifeline trace pod/web-7c94b956c7-fh7fl -n shop --all

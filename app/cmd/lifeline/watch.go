@@ -24,15 +24,15 @@ func newWatch(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [KIND/NAME...]",
 		Short: "Show each change in the cluster as it happens",
-		Long: `Show each change in the cluster as it happens: its trace is printed when it has
-settled. With names, only changes that those objects take part in are shown.
-Ctrl-C ends it and prints what is still open. With -o json, each trace is one
-OTLP document on a line of its own.
+		Long: `Show each change in the cluster as it happens. A trace is printed after it has
+settled. With names, only the changes of these objects are shown. Ctrl-C ends the
+command and prints the open traces. With -o json, each trace is one OTLP document
+on one line.
 
-A server is asked if there is one, else the cluster itself; so it is with
---direct, --record or --otlp. ` + serverHelp + `
+The changes come from a server if there is one, otherwise from the cluster; with
+--direct, --record or --otlp always from the cluster. ` + serverHelp + `
 
-Exit codes: 0 at the end of --for; 130 if you pressed Ctrl-C; 1 for an error.`,
+Exit codes: 0 at the end of --for; 130 after Ctrl-C; 1 for an error.`,
 		Example: `  lifeline watch -n shop
   lifeline watch deployment/web -o json
   lifeline watch -A --direct --record seen.jsonl.gz`,
@@ -51,8 +51,8 @@ Exit codes: 0 at the end of --for; 130 if you pressed Ctrl-C; 1 for an error.`,
 	f.addConfig(cmd)
 	f.addOutput(flags)
 	f.addEverywhere(flags)
-	flags.DurationVar(&f.duration, "for", 0, "end after this time; without it, at Ctrl-C")
-	flags.StringVar(&f.record, "record", "", "also record what is seen to this file, for lifeline replay")
+	flags.DurationVar(&f.duration, "for", 0, "end after this time; 0 means at Ctrl-C")
+	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
 	completeOutput(cmd)
 	return cmd

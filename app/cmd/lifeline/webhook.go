@@ -10,10 +10,10 @@ import (
 func newWebhook(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhook",
-		Short: "Exact contexts from admission: register the webhook with a cluster, answer its calls",
-		Long: `With the admission webhook, a change has an exact context from the request that
-made it, also where nobody instrumented anything. It is optional, and never in
-the way: a write that it does not answer in a second goes on without it.`,
+		Short: "Manage the admission webhook, which gives changes an exact trace context",
+		Long: `With the admission webhook, each change has the trace context of its request, also
+from clients without instrumentation. The webhook is optional and blocks no write:
+without a response within a second the API server continues without it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -27,31 +27,31 @@ type webhookFlags struct {
 	dryRun               dryRun
 }
 
-const webhookHelp = `Which certificate is right, the API server knows by --ca-file, from cert-manager
-(--cert-manager), or from the server itself, which writes it into the configuration
-where it manages its own certificate (the default). Nothing is asked about kube-system,
-kube-public, kube-node-lease and the server's namespace, nor about Events, Leases,
+const webhookHelp = `The API server checks the webhook's certificate against --ca-file, or against the
+authority that cert-manager (--cert-manager) or the server itself (the default)
+writes into the configuration. The webhook gets no calls for kube-system,
+kube-public, kube-node-lease and the server's namespace, nor for Events, Leases,
 Endpoints, EndpointSlices, Secrets, statuses, and writes of nodes.`
 
 func (f *webhookFlags) add(cmd *cobra.Command) {
 	f.addConfig(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("namespace").Usage = "namespace of the server, in which nothing is asked about; that of --service, " +
-		"or lifeline, if it is not given"
+	flags.Lookup("namespace").Usage = "namespace of the server, excluded from the webhook; by default that of --service, " +
+		"or lifeline"
 	flags.StringVar(&f.name, "name", registration.DefaultName, "name of the MutatingWebhookConfiguration")
 	flags.StringVar(&f.service, "service", "",
-		fmt.Sprintf("Service that is asked, as NAMESPACE/NAME[:PORT]; %s:%d in the server's namespace if it is not "+
-			"given", registration.DefaultService, registration.DefaultPort))
-	flags.StringVar(&f.url, "url", "", "ask at this URL instead, such as https://192.0.2.1:9443"+webhook.Path)
-	flags.StringVar(&f.caFile, "ca-file", "", "file with the authorities, in PEM, that signed the server's certificate")
+		fmt.Sprintf("Service of the webhook, as NAMESPACE/NAME[:PORT]; by default %s:%d in the server's "+
+			"namespace", registration.DefaultService, registration.DefaultPort))
+	flags.StringVar(&f.url, "url", "", "URL of the webhook instead of a Service, such as https://192.0.2.1:9443"+webhook.Path)
+	flags.StringVar(&f.caFile, "ca-file", "", "file with the certificate authorities of the serving certificate, in PEM")
 	flags.StringVar(&f.certManager, "cert-manager", "",
-		"have cert-manager write the authority of this Certificate, NAMESPACE/NAME")
+		"let cert-manager write the authority of this Certificate, NAMESPACE/NAME")
 	flags.StringArrayVar(&f.namespaces, "exclude-namespace", nil,
-		"ask about nothing in this namespace, either; may be repeated")
+		"also exclude this namespace; may be repeated")
 	flags.StringArrayVar(&f.excluded, "exclude", nil,
-		"ask about no objects of RESOURCE, RESOURCE.GROUP or *.GROUP, either; may be repeated")
+		"also exclude RESOURCE, RESOURCE.GROUP or *.GROUP; may be repeated")
 	flags.BoolVar(&f.observe, "observe", true,
-		"also ask about what gets no context: deletions, scalings, evictions, resizings")
+		"also observe requests that get no context: deletions, scalings, evictions, resizings")
 }
 
 // complete converts the flags to options.
@@ -103,8 +103,8 @@ func newWebhookInstall(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "install",
 		Short: "Register the admission webhook with a cluster",
 		Long: `Register the admission webhook with a cluster: apply the configuration that
-"lifeline webhook print" prints. It can be said again at any time, with other flags,
-too. The server is not installed by this.
+"lifeline webhook print" prints. Run it again to change flags. It does not install
+the server.
 
 ` + webhookHelp,
 		Example: `  lifeline webhook install
@@ -128,7 +128,7 @@ too. The server is not installed by this.
 	}
 	f.add(cmd)
 	f.dryRun = dryRunNone
-	cmd.Flags().Var(&f.dryRun, "dry-run", "server: have the API server check it, and store nothing; none")
+	cmd.Flags().Var(&f.dryRun, "dry-run", "server: let the API server check the configuration without storing it; or none")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = string(dryRunServer)
 	return cmd
 }
@@ -138,8 +138,7 @@ func newWebhookPrint(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
 		Short: "Print the admission webhook's configuration, as a manifest",
-		Long: `Print the admission webhook's configuration, as a manifest to apply. No cluster is
-asked.
+		Long: `Print the admission webhook's configuration as a manifest, without a cluster.
 
 ` + webhookHelp,
 		Example: `  lifeline webhook print -n tracing > webhook.yaml
@@ -168,10 +167,10 @@ func newWebhookUninstall(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take the admission webhook's configuration away",
-		Long: `Take the admission webhook's configuration away, so that the API server asks it
-nothing any more. Contexts stay on objects; how they are removed is said. That
-nothing is installed is no error.`,
+		Short: "Remove the admission webhook's configuration",
+		Long: `Remove the admission webhook's configuration, so that the API server no longer
+calls the webhook. Contexts stay on objects; the output says how to remove them.
+Without a configuration the command succeeds.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -198,8 +197,8 @@ nothing is installed is no error.`,
 	flags := cmd.Flags()
 	flags.StringVar(&c.Name, "name", registration.DefaultName, "name of the MutatingWebhookConfiguration")
 	flags.StringVar(&convention, "convention", lifeline.Default.String(),
-		"convention of the annotations that are left: "+strings.Join(known, ", "))
-	flags.BoolVar(&c.DryRun, "dry-run", false, "say what would be deleted")
+		"convention of the remaining annotations: "+strings.Join(known, ", "))
+	flags.BoolVar(&c.DryRun, "dry-run", false, "print the objects without deleting them")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("convention",
 		cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd

@@ -27,16 +27,16 @@ func newWebhookServe(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &webhookServeFlags{streams: streams}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer the API server's admission calls, and nothing else",
-		Long: `Answer the API server's admission calls, and nothing else: without a store and
-without a connection to the cluster. lifeline serve does so, too, and knows more:
-which owners' reconciliations are open. Any number of replicas may run; they share
-nothing.
+		Short: "Serve the admission webhook only",
+		Long: `Serve the admission webhook only, without a store and without a connection to the
+cluster. Any number of replicas may run; they share nothing. lifeline serve also
+serves the webhook, and gives more contexts, because it knows the open
+reconciliations of owners.
 
-It can be told by flags, or by a configuration file as lifeline serve has it, of
-which it uses webhook, telemetry, log and sampling. Files of certificates are read
-again when they change. SIGHUP reads the configuration file again; Ctrl-C or
-SIGTERM answers what is under way, and ends it.`,
+Use flags, or a configuration file of lifeline serve, with its parts webhook,
+telemetry, log and sampling. Changed certificate files are reloaded. SIGHUP reloads
+the configuration file. Ctrl-C or SIGTERM finishes running requests and ends the
+server.`,
 		Example: `  lifeline webhook serve --address :9443 --tls-cert-file tls.crt --tls-key-file tls.key
   lifeline webhook serve --config lifeline.yaml`,
 		Args:              cobra.NoArgs,
@@ -51,11 +51,11 @@ SIGTERM answers what is under way, and ends it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "config", "", "configuration file")
-	flags.StringVar(&f.address, "address", "", "host:port on which the API server calls (webhook.endpoint.address)")
-	flags.StringVar(&f.cert, "tls-cert-file", "", "file with the certificate to show (webhook.endpoint.tls.certFile)")
-	flags.StringVar(&f.key, "tls-key-file", "", "file with its private key (webhook.endpoint.tls.keyFile)")
+	flags.StringVar(&f.address, "address", "", "host:port to listen on for the API server (webhook.endpoint.address)")
+	flags.StringVar(&f.cert, "tls-cert-file", "", "file with the serving certificate (webhook.endpoint.tls.certFile)")
+	flags.StringVar(&f.key, "tls-key-file", "", "file with the private key (webhook.endpoint.tls.keyFile)")
 	flags.StringVar(&f.ca, "tls-client-ca-file", "",
-		"file with the authorities that API servers must have their certificates from "+
+		"file with the certificate authorities for client certificates of API servers "+
 			"(webhook.endpoint.tls.clientCAFile)")
 	flags.StringVar(&f.telemetry, "telemetry-address", "", "host:port of metrics and health (telemetry.address)")
 	return cmd
