@@ -68,7 +68,12 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 	flags.Lookup("server").Usage = `report the change to the "lifeline serve" at this URL; "" means none`
 	f.addConfig(cmd)
 	f.addOutput(flags)
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "maximum time for the effects to settle after the end of the command")
+	flags.DurationVar(
+		&f.timeout,
+		"timeout",
+		defaultTimeout,
+		"maximum time for the effects to settle after the end of the command",
+	)
 	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
 	completeOutput(cmd)
