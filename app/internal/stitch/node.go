@@ -33,7 +33,7 @@ type node struct {
 	home     home
 	seen     time.Time
 	size     int32
-	// kept is the place of a copy; 0 means none (keep.go).
+	// kept is the place of a copy; 0 means none (copies.go).
 	kept uint64
 
 	// edge is the evidence for up; empty for its parent.
