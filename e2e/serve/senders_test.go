@@ -386,8 +386,8 @@ func TestBadSenders(t *testing.T) {
 				t.Logf("%s; memory %d MiB, at most %d MiB", answer, base, most)
 				// If the server stops reading, the response of HTTP/1.1 may be lost.
 				if answer != tc.want &&
-					!(tc.want == "413" && strings.Contains(answer, "connection reset") ||
-						strings.Contains(answer, "broken pipe")) {
+					!(tc.want == "413" && (strings.Contains(answer, "connection reset") ||
+						strings.Contains(answer, "broken pipe"))) {
 					t.Errorf("got %s, want %s", answer, tc.want)
 				}
 				if most-base > costs {
