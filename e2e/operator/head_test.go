@@ -246,7 +246,7 @@ func TestContextOnChild(t *testing.T) {
 			"-o",
 			`jsonpath={.metadata.annotations.trace\.kubernetes\.io/context}`,
 		)
-		// The operator also works on what is left of other tests' namespaces.
+		// The operator also works in the terminating namespaces of other tests.
 		got := spans.Await(t, 1, func(s *harness.Span) bool {
 			return s.Name == write && s.Attributes["k8s.namespace.name"] == ns
 		})

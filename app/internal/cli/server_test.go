@@ -65,7 +65,7 @@ func TestWhichServer(t *testing.T) {
 		reason string
 		server Server
 		env    string
-		// nobody has no kubeconfig.
+		// nobody means that there is no kubeconfig.
 		nobody bool
 		want   string
 		log    string

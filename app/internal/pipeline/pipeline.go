@@ -154,8 +154,8 @@ func (p *Pipeline) Export(traces []*span.Trace, now time.Time) {
 	p.Exporter.Export(span.EndOpen(traces, now))
 }
 
-// Close ends the recording and sends the last spans. It only prints export errors, because they are
-// no failure of the command.
+// Close ends the recording and sends the last spans. It prints export errors and does not return
+// them: the command itself succeeded.
 func (p *Pipeline) Close() error {
 	p.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), flushPatience)

@@ -110,9 +110,9 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "lifeline-lab"), nil
 }
 
-// install puts the program into dir, by way of a directory beside it, so that
-// dir is there complete or not at all. Whoever loses a race against another
-// install uses the winner's.
+// install puts the program into dir. It renames a complete directory beside dir,
+// so dir is never incomplete. If two installs race, both use the first one's
+// program.
 func (s Source) install(ctx context.Context, src, dir string) error {
 	if err := os.MkdirAll(src, 0o755); err != nil {
 		return err
