@@ -12,8 +12,10 @@ import (
 
 // warnings reports each thing once.
 type warnings struct {
+	tell     func(format string, args ...any)
+	flushing sync.Mutex // held while a flush reports
+
 	mu     sync.Mutex
-	tell   func(format string, args ...any)
 	said   map[string]bool
 	denied map[string][]string // by namespace, for the next flush
 }
@@ -58,8 +60,10 @@ func (w *warnings) forbidden(gr schema.GroupResource, namespace string) {
 	w.denied[namespace] = append(w.denied[namespace], gr.String())
 }
 
-// flush reports the resources from forbidden.
+// flush reports the resources from forbidden. After its return, none from before the call is pending.
 func (w *warnings) flush() {
+	w.flushing.Lock()
+	defer w.flushing.Unlock()
 	w.mu.Lock()
 	denied := w.denied
 	w.denied = map[string][]string{}

@@ -186,6 +186,7 @@ func (w *Watcher) Synced(ctx context.Context) error {
 		done, left := w.synced, w.unsynced
 		w.mu.Unlock()
 		if left == 0 {
+			w.warnings.flush() // the last list's goroutine may not have come to it
 			return nil
 		}
 		select {

@@ -343,13 +343,22 @@ func TestForbiddenIsSaidOnceAndTheRestGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	wd.sync()
-	wd.await("a warning", func() bool { return len(wd.warns) > 0 })
+	const warning = "not permitted to watch in namespace default: pods, replicasets.apps, secrets; " +
+		"continuing without them"
+	wd.wantWarnings(warning)
 	wd.Follow(t.Context(), kind.Deployment.GroupVersionResource(), "default", 0)
 	wd.sync()
 	wd.want("readable resources are observed", "baseline Deployment/web 101")
-	wd.wantWarnings(
-		"not permitted to watch in namespace default: pods, replicasets.apps, secrets; continuing without them",
-	)
+	wd.wantWarnings(warning)
+}
+
+// TestSyncedAfterWarnings: Synced returns after the warnings of the lists, also if the goroutine of
+// the last list has not come to them.
+func TestSyncedAfterWarnings(t *testing.T) {
+	wd := watching(t, newFakeAPI(t))
+	wd.Watcher.warnings.forbidden(pods.GroupResource(), "default")
+	wd.sync()
+	wd.wantWarnings("not permitted to watch in namespace default: pods; continuing without them")
 }
 
 func TestEventsOfTheOldAPI(t *testing.T) {
