@@ -166,7 +166,8 @@ func TestKWOKPodInDetail(t *testing.T) {
 			"web",
 			"--show-managed-fields",
 			"-o",
-			`jsonpath={.metadata.managedFields[?(@.subresource=="status")].manager} {.status.phase} {.status.observedGeneration}`,
+			`jsonpath={.metadata.managedFields[?(@.subresource=="status")].manager} {.status.phase} `+
+				`{.status.observedGeneration}`,
 		)
 		if want := "kubelet Running 1"; out != want {
 			t.Errorf("status written by, phase, generation: got %q, want %q", out, want)

@@ -292,7 +292,11 @@ func TestCallerCrash(t *testing.T) {
 
 func TestFailedStart(t *testing.T) {
 	_, err := Start(t.Context(), Options{ExtraArgs: map[Component][]string{Scheduler: {"--no-such-flag"}}})
-	for _, want := range []string{"kube-scheduler: it ended before it was ready", "unknown flag: --no-such-flag", "kube-scheduler.log"} {
+	for _, want := range []string{
+		"kube-scheduler: it ended before it was ready",
+		"unknown flag: --no-such-flag",
+		"kube-scheduler.log",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Start() with a wrong flag: %v\nwant %q", err, want)
 		}

@@ -169,7 +169,8 @@ func TestContexts(t *testing.T) {
 			},
 		},
 		"scaled": {
-			reason: "on an update that its controller would otherwise not write into the ReplicaSet a Deployment keeps its context (P3e)",
+			reason: "on an update that its controller would otherwise not write into the ReplicaSet a " +
+				"Deployment keeps its context (P3e)",
 			do: func(s *stage) {
 				apply(web(1, "web:1"))(s)
 				first := s.fresh("created", "deployment/web")
@@ -213,7 +214,8 @@ func TestContexts(t *testing.T) {
 			},
 		},
 		"CI job over ours": {
-			reason: "who supplies a context beside which our claim was left has it stored, and the claim taken away (P3f)",
+			reason: "who supplies a context beside which our claim was left has it stored, and the claim taken " +
+				"away (P3f)",
 			do: func(s *stage) {
 				apply(settingsMap("1"))(s)
 				first := s.fresh("created", "configmap/settings")

@@ -112,7 +112,10 @@ func BenchmarkCreatePodsPaced(b *testing.B) {
 					asked := time.Now()
 					pod, err := client.CoreV1().Pods(ns).Create(b.Context(), &corev1.Pod{
 						ObjectMeta: metav1.ObjectMeta{GenerateName: "web-"},
-						Spec:       corev1.PodSpec{SchedulerName: "nobody", Containers: []corev1.Container{{Name: "web", Image: "registry/web:1"}}},
+						Spec: corev1.PodSpec{
+							SchedulerName: "nobody",
+							Containers:    []corev1.Container{{Name: "web", Image: "registry/web:1"}},
+						},
 					}, metav1.CreateOptions{})
 					ms[j] = time.Since(asked).Seconds() * 1e3
 					switch {

@@ -146,8 +146,9 @@ var deployments = []scenario{
 		},
 	},
 	{
-		name:   "HorizontalPodAutoscaler",
-		reason: "what it scales is scaled by the subresource, which cannot be stamped, and whose effect on the Deployment must not be",
+		name: "HorizontalPodAutoscaler",
+		reason: "what it scales is scaled by the subresource, which cannot be stamped, and whose effect on the " +
+			"Deployment must not be",
 		steps: []step{
 			{name: "Deployment", do: apply(web(2, "web:1"))},
 			{name: "create", do: scaled(scaler(2, 4), "2")},

@@ -90,7 +90,8 @@ func (s *stage) statefulSets() (why string) {
 			why,
 			open(
 				&r,
-				st.ObservedGeneration == r.Generation && st.Replicas == *r.Spec.Replicas && st.ReadyReplicas == st.Replicas &&
+				st.ObservedGeneration == r.Generation && st.Replicas == *r.Spec.Replicas &&
+					st.ReadyReplicas == st.Replicas &&
 					st.CurrentRevision == st.UpdateRevision &&
 					st.CurrentReplicas == st.Replicas,
 				st,

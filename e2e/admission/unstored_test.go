@@ -22,7 +22,8 @@ spec:
   failurePolicy: Fail
   matchConstraints:
     resourceRules:
-    - {apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [replicasets, configmaps, deployments]}
+    - {apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [replicasets, configmaps, ` +
+	`deployments]}
   validations:
   - {expression: "!has(object.metadata.labels) || !('refused' in object.metadata.labels)", message: "not this one"}
 ---

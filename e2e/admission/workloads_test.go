@@ -13,8 +13,9 @@ const yearly = "0 0 1 1 *"
 // workloads are the built-in kinds beside Deployments whose controllers make Pods.
 var workloads = []scenario{
 	{
-		name:   "StatefulSet",
-		reason: "its controller copies annotations onto ControllerRevisions, of which a context must make no further one",
+		name: "StatefulSet",
+		reason: "its controller copies annotations onto ControllerRevisions, of which a context must make no " +
+			"further one",
 		steps: []step{
 			{name: "create", do: apply(database(2, "db:1"))},
 			{name: "apply again", do: apply(database(2, "db:1"))},
@@ -30,8 +31,9 @@ var workloads = []scenario{
 		},
 	},
 	{
-		name:   "DaemonSet",
-		reason: "its controller copies annotations onto ControllerRevisions, of which a context must make no further one",
+		name: "DaemonSet",
+		reason: "its controller copies annotations onto ControllerRevisions, of which a context must make no " +
+			"further one",
 		steps: []step{
 			{name: "create", do: apply(agent("agent:1"))},
 			{name: "apply again", do: apply(agent("agent:1"))},

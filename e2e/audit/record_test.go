@@ -35,7 +35,11 @@ type event struct {
 
 // TestRecord records the same changes, granted and refused, at each level.
 func TestRecord(t *testing.T) {
-	for level, name := range map[string]string{"Metadata": "metadata", "Request": "request", "RequestResponse": "response"} {
+	for level, name := range map[string]string{
+		"Metadata":        "metadata",
+		"Request":         "request",
+		"RequestResponse": "response",
+	} {
 		if testing.Short() && level != "Request" {
 			continue
 		}
@@ -64,7 +68,10 @@ func TestRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for suffix, data := range map[string][]byte{".observations.jsonl.gz": seen, ".audit.jsonl.gz": packed(t, log)} {
+			for suffix, data := range map[string][]byte{
+				".observations.jsonl.gz": seen,
+				".audit.jsonl.gz":        packed(t, log),
+			} {
 				if err := os.WriteFile(filepath.Join(testdata, name+suffix), data, 0o600); err != nil {
 					t.Fatal(err)
 				}

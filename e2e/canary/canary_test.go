@@ -113,7 +113,15 @@ func TestNothingConfidential(t *testing.T) {
 		}
 		return true
 	})
-	for _, object := range []string{"deployment/web", "pod/web", "job/web", "secret/s", "configmap/c", "pod/command", "pod/start"} {
+	for _, object := range []string{
+		"deployment/web",
+		"pod/web",
+		"job/web",
+		"secret/s",
+		"configmap/c",
+		"pod/command",
+		"pod/start",
+	} {
 		for _, format := range []string{"tree", "table", "json"} {
 			r := bench.Do(
 				t,
@@ -134,7 +142,12 @@ func TestNothingConfidential(t *testing.T) {
 		}
 	}
 	bundle := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	for _, args := range [][]string{{"ls"}, {"ls", "--failed", "-o", "json"}, {"doctor"}, {"doctor", "--bundle", bundle}} {
+	for _, args := range [][]string{
+		{"ls"},
+		{"ls", "--failed", "-o", "json"},
+		{"doctor"},
+		{"doctor", "--bundle", bundle},
+	} {
 		r := bench.Do(t, harness.Call{Args: append(args, "--server", "http://"+server.APIAddress())})
 		s.in(t, args[0]+"'s output", []byte(r.Stdout+r.Stderr))
 	}
@@ -181,8 +194,14 @@ func commandLines(ns string) []commandLine {
 		{"annotate configmap line tok=" + value, "annotate configmap line tok=…"},
 		{"label configmap line tok=" + value, "label configmap line tok=…"},
 		{`patch configmap line -p{"data":{"pw":"` + value + `1"}}`, "patch configmap line -p…"},
-		{"create secret docker-registry docker --docker-username u --docker-password " + value, "create secret docker-registry docker --docker-username … --docker-password …"},
-		{"create deployment line --image=registry.example/line -- " + value, "create deployment line --image=registry.example/line -- …"},
+		{
+			"create secret docker-registry docker --docker-username u --docker-password " + value,
+			"create secret docker-registry docker --docker-username … --docker-password …",
+		},
+		{
+			"create deployment line --image=registry.example/line -- " + value,
+			"create deployment line --image=registry.example/line -- …",
+		},
 		{"set env deploy/line password=" + value, "set env deploy/line password=…"},
 	} {
 		lines = append(lines, commandLine{strings.Fields(in + line[0]), in + line[1]})

@@ -27,11 +27,14 @@ func nodes() lab.NodeMode {
 // of the kubelet or containerd that quotes the value.
 var containers = map[string]string{
 	"command": `command: [CANARY]`,
-	"args":    `args: [CANARY], env: [{name: START_DELAY, value: CANARY}], terminationMessagePolicy: FallbackToLogsOnError`,
-	"start":   `lifecycle: {postStart: {exec: {command: [/CANARY, CANARY]}}}`,
-	"live":    `livenessProbe: {periodSeconds: 1, exec: {command: [/CANARY, CANARY]}}`,
-	"ready":   `readinessProbe: {periodSeconds: 1, httpGet: {path: "/CANARY?token=CANARY", port: 1, httpHeaders: [{name: Authorization, value: CANARY}]}}`,
-	"config":  `env: [{name: A, valueFrom: {secretKeyRef: {name: none, key: password}}}, {name: PASSWORD, value: CANARY}]`,
+	"args": `args: [CANARY], env: [{name: START_DELAY, value: CANARY}], terminationMessagePolicy: ` +
+		`FallbackToLogsOnError`,
+	"start": `lifecycle: {postStart: {exec: {command: [/CANARY, CANARY]}}}`,
+	"live":  `livenessProbe: {periodSeconds: 1, exec: {command: [/CANARY, CANARY]}}`,
+	"ready": `readinessProbe: {periodSeconds: 1, httpGet: {path: "/CANARY?token=CANARY", port: 1, httpHeaders: ` +
+		`[{name: Authorization, value: CANARY}]}}`,
+	"config": `env: [{name: A, valueFrom: {secretKeyRef: {name: none, key: password}}}, {name: PASSWORD, value: ` +
+		`CANARY}]`,
 }
 
 // onNode has the kubelet and containerd fail over the value, if they are real.
@@ -52,7 +55,8 @@ func onNode(t *testing.T, namespace string) {
 	for name, container := range containers {
 		fmt.Fprintf(
 			&manifest,
-			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: %s}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers: [{name: web, image: %q, %s}]\n",
+			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: %s}\nspec:\n  "+
+				"terminationGracePeriodSeconds: 0\n  containers: [{name: web, image: %q, %s}]\n",
 			name,
 			namespace,
 			image,
@@ -69,7 +73,12 @@ func onNode(t *testing.T, namespace string) {
 	harness.Eventually(t, "each container failing", func() bool {
 		events := bench.MustKubectl(t, "", "-n", namespace, "get", "events,pods", "-o", "json")
 		for name, said := range map[string]string{
-			"command": "StartError", "args": `"exitCode": 64`, "start": "FailedPostStartHook", "live": "Liveness probe", "ready": "Readiness probe", "config": `secret \"none\" not found`,
+			"command": "StartError",
+			"args":    `"exitCode": 64`,
+			"start":   "FailedPostStartHook",
+			"live":    "Liveness probe",
+			"ready":   "Readiness probe",
+			"config":  `secret \"none\" not found`,
 		} {
 			if !strings.Contains(events, said) {
 				missing = name

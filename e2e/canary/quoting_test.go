@@ -93,7 +93,8 @@ spec:
 		_, err := bench.RunKubectl(
 			t.Context(),
 			strings.NewReader(
-				`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"policy","annotations":{"example.com/token":"x"}}}`,
+				`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"policy",`+
+					`"annotations":{"example.com/token":"x"}}}`,
 			),
 			"create",
 			"--dry-run=server",

@@ -147,22 +147,31 @@ const (
 )
 
 // pod is the specification of a Pod with a value wherever it holds one.
-const pod = `{"terminationGracePeriodSeconds":0,"containers":[{"name":"web","image":"reg.example/web:1","command":["sh","-c","CANARY"],"args":["--password=CANARY"],
+const pod = `{"terminationGracePeriodSeconds":0,"containers":[{"name":"web","image":"reg.example/web:1",` +
+	`"command":["sh","-c","CANARY"],"args":["--password=CANARY"],
 	"env":[{"name":"PASSWORD","value":"CANARY"}],
-	"lifecycle":{"postStart":{"exec":{"command":["sh","CANARY"]}}},"livenessProbe":{"exec":{"command":["check","CANARY"]}},
-	"readinessProbe":{"httpGet":{"path":"/ready?token=CANARY","port":80,"httpHeaders":[{"name":"Authorization","value":"CANARY"}]}}}]}`
+	"lifecycle":{"postStart":{"exec":{"command":["sh","CANARY"]}}},"livenessProbe":{"exec":{"command":["check",` +
+	`"CANARY"]}},
+	"readinessProbe":{"httpGet":{"path":"/ready?token=CANARY","port":80,"httpHeaders":[{"name":"Authorization",` +
+	`"value":"CANARY"}]}}}]}`
 
 // annotations are what kubectl apply and others leave on an object.
-const annotations = `"annotations":{"example.com/token":"CANARY","kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"password\":\"CANARY\"}}"}`
+const annotations = `"annotations":{"example.com/token":"CANARY",` +
+	`"kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"password\":\"CANARY\"}}"}`
 
 // workloads creates and changes what holds confidential values, as a user would.
 func (w *writer) workloads() {
-	core, apps, batch := "/api/v1/namespaces/NAMESPACE/", "/apis/apps/v1/namespaces/NAMESPACE/", "/apis/batch/v1/namespaces/NAMESPACE/"
+	const (
+		core  = "/api/v1/namespaces/NAMESPACE/"
+		apps  = "/apis/apps/v1/namespaces/NAMESPACE/"
+		batch = "/apis/batch/v1/namespaces/NAMESPACE/"
+	)
 	w.do(
 		"POST",
 		core+"secrets",
 		asJSON,
-		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s",`+annotations+`},"stringData":{"password":"CANARY"}}`,
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s",`+
+			``+annotations+`},"stringData":{"password":"CANARY"}}`,
 	)
 	w.do(
 		"POST",
@@ -189,7 +198,8 @@ func (w *writer) workloads() {
 			"POST",
 			apps+strings.ToLower(kind)+"s",
 			asJSON,
-			`{"apiVersion":"apps/v1","kind":"`+kind+`",`+meta+service+`"selector":{"matchLabels":{"app":"web"}},`+template,
+			`{"apiVersion":"apps/v1","kind":"`+kind+`",`+meta+service+`"selector":{"matchLabels":{"app":"web"}},`+
+				``+template,
 		)
 		w.do(
 			"PATCH",
@@ -212,15 +222,19 @@ func (w *writer) workloads() {
 		"PATCH",
 		core+"pods/web/status",
 		asStrategic,
-		`{"status":{"phase":"Failed","reason":"Error","message":"CANARY was refused","conditions":[{"type":"Ready","status":"False","reason":"Bad CANARY","message":"token CANARY"}],
-		"containerStatuses":[{"name":"web","image":"","imageID":"","ready":false,"restartCount":1,"state":{"terminated":{"exitCode":1,"reason":"StartError","message":"exec: \"CANARY\": not found: CANARY"}},"lastState":{"terminated":{"exitCode":1,"message":"login with CANARY failed"}}}]}}`,
+		`{"status":{"phase":"Failed","reason":"Error","message":"CANARY was refused",`+
+			`"conditions":[{"type":"Ready","status":"False","reason":"Bad CANARY","message":"token CANARY"}],
+		"containerStatuses":[{"name":"web","image":"","imageID":"","ready":false,"restartCount":1,`+
+			`"state":{"terminated":{"exitCode":1,"reason":"StartError","message":"exec: \"CANARY\": not found: `+
+			`CANARY"}},"lastState":{"terminated":{"exitCode":1,"message":"login with CANARY failed"}}}]}}`,
 	)
 	w.do(
 		"POST",
 		apps+"deployments",
 		asJSON,
 		strings.ReplaceAll(
-			`{"apiVersion":"apps/v1","kind":"Deployment",`+meta+`"progressDeadlineSeconds":5,"selector":{"matchLabels":{"app":"refused"}},`+template,
+			`{"apiVersion":"apps/v1","kind":"Deployment",`+
+				``+meta+`"progressDeadlineSeconds":5,"selector":{"matchLabels":{"app":"refused"}},`+template,
 			`"web"`,
 			`"refused"`,
 		),
@@ -229,22 +243,30 @@ func (w *writer) workloads() {
 		"POST",
 		"/apis/canary.example.com/v1/namespaces/NAMESPACE/birds",
 		asJSON,
-		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b",`+annotations+`},"spec":{"song":"CANARY"}}`,
+		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b",`+
+			``+annotations+`},"spec":{"song":"CANARY"}}`,
 	)
 	w.do(
 		"PATCH",
 		"/apis/canary.example.com/v1/namespaces/NAMESPACE/birds/b/status",
 		asMerge,
-		`{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":"it sings CANARY"},{"type":"Stalled","status":"True","reason":"CANARY!","message":"CANARY"}]}}`,
+		`{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"False","reason":"Sings",`+
+			`"message":"it sings CANARY"},{"type":"Stalled","status":"True","reason":"CANARY!","message":"CANARY"}]}}`,
 	)
 	uid := w.uid(core + "pods/web")
-	for i, note := range []string{"getting credentials: exec: executable login failed: token CANARY", `Error: failed to start container "web": exec: "CANARY": no such file`, "Liveness probe failed: wrong password CANARY", "CANARY"} {
+	for i, note := range []string{
+		"getting credentials: exec: executable login failed: token CANARY",
+		`Error: failed to start container "web": exec: "CANARY": no such file`,
+		"Liveness probe failed: wrong password CANARY",
+		"CANARY",
+	} {
 		w.do(
 			"POST",
 			core+"events",
 			asJSON,
 			fmt.Sprintf(
-				`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e%d",%s},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"NAMESPACE","name":"web","uid":%q},
+				`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e%d",%s},`+
+					`"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"NAMESPACE","name":"web","uid":%q},
 			"reason":%q,"message":%q,"type":"Warning","action":"CANARY","source":{"component":"kubelet"}}`,
 				i,
 				annotations,
@@ -261,7 +283,11 @@ func (w *writer) workloads() {
 
 // quoted are the refusals that quote values, each in its own way.
 func (w *writer) quoted() {
-	core, apps, batch := "/api/v1/namespaces/NAMESPACE/", "/apis/apps/v1/namespaces/NAMESPACE/", "/apis/batch/v1/namespaces/NAMESPACE/"
+	const (
+		core  = "/api/v1/namespaces/NAMESPACE/"
+		apps  = "/apis/apps/v1/namespaces/NAMESPACE/"
+		batch = "/apis/batch/v1/namespaces/NAMESPACE/"
+	)
 	// The merge patch of issue and story: the stored data is quoted, too.
 	w.do("PATCH", core+"secrets/s", asMerge, `{"stringData":{"k":{"x":"CANARY"}}}`)
 	w.do("PATCH", core+"configmaps/c", asMerge, `{"data":{"k":{"x":"CANARY"}}}`)
@@ -276,19 +302,22 @@ func (w *writer) quoted() {
 		"PATCH",
 		batch+"jobs/web",
 		asStrategic,
-		`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"PASSWORD","value":"changed CANARY"}]}]}}}}`,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"PASSWORD","value":"changed `+
+			`CANARY"}]}]}}}}`,
 	)
 	w.do(
 		"PATCH",
 		apps+"deployments/web",
 		asMerge,
-		`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"a","env":[{"name":"A","value":{"x":"CANARY"}}]}]}}}}`,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"a","env":[{"name":"A",`+
+			`"value":{"x":"CANARY"}}]}]}}}}`,
 	)
 	w.do(
 		"PATCH",
 		apps+"deployments/web",
 		asStrategic,
-		`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"not a name CANARY","value":"x"}]}]}}}}`,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"not a name CANARY",`+
+			`"value":"x"}]}]}}}}`,
 	)
 	w.do("PATCH", apps+"deployments/web", asStrategic, `{"spec":{"replicas":"CANARY"}}`)
 	w.do(
@@ -308,13 +337,16 @@ func (w *writer) quoted() {
 		"PATCH",
 		apps+"deployments/web?fieldManager=other",
 		asApply,
-		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","annotations":{"example.com/token":"other CANARY"}},"spec":{"template":{"spec":{"containers":[{"name":"web","args":["x"]}]}}}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web",`+
+			`"annotations":{"example.com/token":"other CANARY"}},`+
+			`"spec":{"template":{"spec":{"containers":[{"name":"web","args":["x"]}]}}}}`,
 	)
 	w.do(
 		"PATCH",
 		apps+"deployments/web?fieldManager=other&force=true",
 		asApply,
-		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"template":{"spec":{"containers":[{"name":"web","args":{"CANARY":"x"}}]}}}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},`+
+			`"spec":{"template":{"spec":{"containers":[{"name":"web","args":{"CANARY":"x"}}]}}}}`,
 	)
 	w.do(
 		"PATCH",
@@ -336,7 +368,8 @@ func (w *writer) quoted() {
 		"POST",
 		birds,
 		asJSON,
-		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"silent"},"spec":{"song":"silent CANARY"}}`,
+		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"silent"},`+
+			`"spec":{"song":"silent CANARY"}}`,
 	)
 	w.do("PATCH", birds+"/b", asMerge, `{"spec":{"song":{"a":"CANARY"}}}`)
 	w.do("PATCH", birds+"/b", asMerge, `{"spec":{"list":["CANARY","CANARY"]}}`)
@@ -344,7 +377,8 @@ func (w *writer) quoted() {
 		"PATCH",
 		birds+"/b?fieldManager=other",
 		asApply,
-		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b"},"spec":{"song":7,"list":["CANARY","CANARY"]}}`,
+		`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"b"},"spec":{"song":7,`+
+			`"list":["CANARY","CANARY"]}}`,
 	)
 }
 

@@ -112,7 +112,8 @@ func report(samples []sample, w *workload, b *backend) string {
 func progress(first, s sample) string {
 	v := s.Lifeline
 	return fmt.Sprintf(
-		"%s: %d rollouts, %d Pods; %.0f MiB, %.1f s CPU, %.0f goroutines, %.0f files, %.0f open, %.0f objects, lag %.1f s, store %.1f MiB, %.0f spans out",
+		"%s: %d rollouts, %d Pods; %.0f MiB, %.1f s CPU, %.0f goroutines, %.0f files, %.0f open, %.0f objects, "+
+			"lag %.1f s, store %.1f MiB, %.0f spans out",
 		s.At.Sub(first.At).Round(time.Second),
 		s.Rollouts,
 		s.Pods,
@@ -136,7 +137,11 @@ const memoryBound, memoryPerThousand = 300 * mebi, 100 * mebi
 func check(t *testing.T, samples []sample) {
 	t.Helper()
 	early, late := halves(samples)
-	for metric, slack := range map[string]float64{"go_goroutines": 20, "process_open_fds": 5, "lifeline_open_traces": 5} {
+	for metric, slack := range map[string]float64{
+		"go_goroutines":        20,
+		"process_open_fds":     5,
+		"lifeline_open_traces": 5,
+	} {
 		if a, b := levelOf(early, metric), levelOf(late, metric); b.median > 1.1*a.median+slack {
 			t.Errorf(
 				"%s has grown: its median was %.0f in the first half, and %.0f in the second",

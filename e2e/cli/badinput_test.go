@@ -320,7 +320,8 @@ run converged
 		says(
 			t,
 			r,
-			`lifeline: nothing changed: what was written was there already|lifeline: nothing changed: the command wrote nothing`,
+			`lifeline: nothing changed: what was written was there already|lifeline: nothing changed: the `+
+				`command wrote nothing`,
 		)
 	})
 }
@@ -382,7 +383,8 @@ func TestRefusedWrites(t *testing.T) {
 	}{
 		"invalid object": {
 			"an answer of 422 is a failed write",
-			"apiVersion: v1\nkind: Service\nmetadata: {name: bad, namespace: " + ns + "}\nspec: {ports: [{port: 99999}]}\n",
+			"apiVersion: v1\nkind: Service\nmetadata: {name: bad, namespace: " + ns +
+				"}\nspec: {ports: [{port: 99999}]}\n",
 			`
 run converged
   create Service bad failed (request)
@@ -396,7 +398,8 @@ run converged
   create Service second failed (request)
   reconcile Service first converged (request)
     create Service first (request)
-`, `Forbidden: services "second" is forbidden: exceeded quota: few, requested: services=1, used: services=1, limited: services=1`,
+`, `Forbidden: services "second" is forbidden: exceeded quota: few, requested: services=1, used: services=1, ` +
+				`limited: services=1`,
 		},
 		"confidential": {
 			"nothing of the message is kept: it may quote data", configMap(ns, "settings", "a: b"), `

@@ -39,7 +39,8 @@ func client(encoding string) int {
 	defer cancel()
 	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err == nil {
-		cfg.UserAgent, cfg.ContentType, cfg.AcceptContentTypes = clientAgent, encoding, encoding+",application/json;q=0.5"
+		cfg.UserAgent = clientAgent
+		cfg.ContentType, cfg.AcceptContentTypes = encoding, encoding+",application/json;q=0.5"
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return told{next} })
 		var set *kubernetes.Clientset
 		if set, err = kubernetes.NewForConfig(cfg); err == nil {

@@ -135,7 +135,8 @@ func TestTheCommandGetsNoCredential(t *testing.T) {
 			"--",
 			"sh",
 			"-c",
-			`stat -c 'mode %a' "$KUBECONFIG" && stat -c 'directory %a' "$(dirname "$KUBECONFIG")" && cat "$KUBECONFIG" && env && cp "$KUBECONFIG" ` + copied,
+			`stat -c 'mode %a' "$KUBECONFIG" && stat -c 'directory %a' "$(dirname "$KUBECONFIG")" && cat ` +
+				`"$KUBECONFIG" && env && cp "$KUBECONFIG" ` + copied,
 		},
 		Kubeconfig: config,
 	})
@@ -163,8 +164,11 @@ func TestTheCommandGetsNoCredential(t *testing.T) {
 func TestTheProxyServesItsCommandOnly(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	for name, tt := range map[string]struct{ edit, want string }{
-		"wrong token":  {`s/token: .*/token: wrong/`, "You must be logged in to the server"},
-		"wrong secret": {`s#proxy-url: http://\(c[0-9]*\):[^@]*@#proxy-url: http://\1:wrong@#`, "Proxy Authentication Required"},
+		"wrong token": {`s/token: .*/token: wrong/`, "You must be logged in to the server"},
+		"wrong secret": {
+			`s#proxy-url: http://\(c[0-9]*\):[^@]*@#proxy-url: http://\1:wrong@#`,
+			"Proxy Authentication Required",
+		},
 		"other server": {`s#server: .*#server: https://127.0.0.1:9#`, "does not know server 127.0.0.1:9"},
 	} {
 		t.Run(name, func(t *testing.T) {

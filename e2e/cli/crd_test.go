@@ -74,7 +74,8 @@ func status(t *testing.T, resource, namespace, name, fields, ready string) {
 		"--type=merge",
 		"-p",
 		fmt.Sprintf(
-			`{"status":{%s"conditions":[{"type":"Ready","status":%q,"reason":"Test","message":"as the test says","lastTransitionTime":%q}]}}`,
+			`{"status":{%s"conditions":[{"type":"Ready","status":%q,"reason":"Test","message":"as the test `+
+				`says","lastTransitionTime":%q}]}}`,
 			fields,
 			ready,
 			time.Now().UTC().Format(time.RFC3339),

@@ -167,7 +167,8 @@ func TestWhatKubectlWrites(t *testing.T) {
 		},
 		"status": {
 			"a write of a subresource",
-			`patch deployment none --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Test","status":"True"}]}}`,
+			`patch deployment none --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Test",` +
+				`"status":"True"}]}}`,
 			"",
 			nothing + "  update Deployment none (request)\n",
 		},
@@ -181,7 +182,8 @@ func TestWhatKubectlWrites(t *testing.T) {
 			"a template that nobody runs",
 			"rollout restart deployment none",
 			"",
-			nothing + "  reconcile Deployment none converged (request)\n    reconcile ReplicaSet none-* converged (owner)\n    update Deployment none (request)\n",
+			nothing + "  reconcile Deployment none converged (request)\n    reconcile ReplicaSet none-* " +
+				"converged (owner)\n    update Deployment none (request)\n",
 		},
 	}
 	for name, tt := range tests {

@@ -73,7 +73,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if !*update && os.Getenv(asked) == "" {
 		fmt.Println(
-			"SKIP: what the components tell changes with Kubernetes only: make e2e-components, or " + asked + "=1, holds it against the docs",
+			"SKIP: what the components tell changes with Kubernetes only: make e2e-components, or " +
+				"" + asked + "=1, holds it against the docs",
 		)
 		return
 	}

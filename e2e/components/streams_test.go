@@ -81,7 +81,10 @@ func execute(t *testing.T, namespace string) {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+		"Connection":             "Upgrade",
+		"Upgrade":                "websocket",
+		"Sec-WebSocket-Version":  "13",
+		"Sec-WebSocket-Key":      "dGhlIHNhbXBsZSBub25jZQ==",
 		"Sec-WebSocket-Protocol": "v5.channel.k8s.io", "Traceparent": clientContext,
 	} {
 		req.Header.Set(name, value)

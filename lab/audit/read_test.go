@@ -37,7 +37,8 @@ func (l line) String() string {
 	}
 	return fmt.Sprintf(
 		`{"level":%q,"auditID":"id","stage":%q,"requestURI":%q,"verb":%q,"user":{"username":"ann"},`+
-			`"userAgent":"kubectl/v1","objectRef":%s,"responseStatus":{"code":%d},"requestObject":%s,"responseObject":%s,`+
+			`"userAgent":"kubectl/v1","objectRef":%s,"responseStatus":{"code":%d},"requestObject":%s,`+
+			`"responseObject":%s,`+
 			`"requestReceivedTimestamp":"2026-01-02T03:04:05.000001Z","stageTimestamp":"2026-01-02T03:04:05.100002Z"}`,
 		or(l.level, "RequestResponse"),
 		or(l.stage, "ResponseComplete"),
@@ -118,9 +119,10 @@ func TestRead(t *testing.T) {
 			reason: "A binding is answered by a Status; the Pod's UID is known from its creation.",
 			lines: []line{
 				{
-					verb:     "create",
-					ref:      `{"resource":"pods","namespace":"ns"}`,
-					response: `{"metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"7","generation":1}}`,
+					verb: "create",
+					ref:  `{"resource":"pods","namespace":"ns"}`,
+					response: `{"metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"7",` +
+						`"generation":1}}`,
 				},
 				{verb: "create", ref: pod, code: 201, response: `{"kind":"Status","status":"Success"}`},
 			},
@@ -162,7 +164,8 @@ func TestRead(t *testing.T) {
 		"DeleteOfGracefulPod": {
 			reason: "With a grace period left the Pod is still there.",
 			lines: []line{{verb: "delete", response: answered(
-				`"resourceVersion":"8","generation":2,"deletionTimestamp":"2026-01-02T03:04:05Z","deletionGracePeriodSeconds":30`,
+				`"resourceVersion":"8","generation":2,"deletionTimestamp":"2026-01-02T03:04:05Z",` +
+					`"deletionGracePeriodSeconds":30`,
 			)}},
 			want: []Write{with(func(w *Write) { w.Verb, w.ResourceVersion, w.Generation = "delete", "8", 2 })},
 		},

@@ -32,7 +32,8 @@ func TestCommandLine(t *testing.T) {
 			"lifeline",
 			"trace --help",
 			0,
-			"URL of the \"lifeline serve\" to use; \"\" means none\n\nFlags of the kubeconfig, as in kubectl:\n      --as string",
+			"URL of the \"lifeline serve\" to use; \"\" means none\n\nFlags of the kubeconfig, as in kubectl:\n" +
+				"      --as string",
 			"",
 		},
 		"LsSortBy": {
@@ -113,8 +114,8 @@ func TestCommandLine(t *testing.T) {
 			"ls --since yesterday",
 			1,
 			"",
-			"lifeline: --since \"yesterday\": it must be a duration back from now, such as 90m or 1d, or a time, such as " +
-				"2026-03-01T12:00:00Z\n",
+			"lifeline: --since \"yesterday\": it must be a duration back from now, such as 90m or 1d, " +
+				"or a time, such as 2026-03-01T12:00:00Z\n",
 		},
 		"LsOutputs": {
 			"outputs are completed",

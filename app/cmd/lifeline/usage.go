@@ -20,7 +20,8 @@ func groupFlags(root *cobra.Command) {
 	root.SetUsageTemplate(strings.Replace(
 		root.UsageTemplate(),
 		flags,
-		"{{ownFlags .LocalFlags}}{{with kubeconfigFlags .LocalFlags}}\n\nFlags of the kubeconfig, as in kubectl:\n{{.}}{{end}}",
+		"{{ownFlags .LocalFlags}}{{with kubeconfigFlags .LocalFlags}}\n\nFlags of the kubeconfig, as in "+
+			"kubectl:\n{{.}}{{end}}",
 		1,
 	))
 }

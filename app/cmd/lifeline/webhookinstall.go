@@ -36,8 +36,8 @@ Endpoints, EndpointSlices, Secrets, statuses, and writes of nodes.`
 func (f *webhookFlags) add(cmd *cobra.Command) {
 	f.addConfig(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("namespace").Usage = "namespace of the server, excluded from the webhook; by default that of --service, " +
-		"or lifeline"
+	flags.Lookup("namespace").Usage = "namespace of the server, excluded from the webhook; " +
+		"by default that of --service, or lifeline"
 	flags.StringVar(&f.name, "name", registration.DefaultName, "name of the MutatingWebhookConfiguration")
 	flags.StringVar(&f.service, "service", "",
 		fmt.Sprintf("Service of the webhook, as NAMESPACE/NAME[:PORT]; by default %s:%d in the server's "+

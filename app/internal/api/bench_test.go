@@ -42,8 +42,13 @@ func BenchmarkAPI(b *testing.B) {
 	}()
 	b.Cleanup(func() { close(s.counts.codes) })
 	for _, q := range []struct{ name, path string }{
-		{"List100", "/api/v1/traces"}, {"ListAll", "/api/v1/traces?limit=10000"}, {"ListNone", "/api/v1/traces?name=nobody"},
-		{"Trace", "/api/v1/traces/" + span.DeriveTraceID("change5000").String()}, {"TracePrefix", "/api/v1/traces/" + span.DeriveTraceID("change5000").String()[:9]},
+		{"List100", "/api/v1/traces"},
+		{"ListAll", "/api/v1/traces?limit=10000"},
+		{"ListNone", "/api/v1/traces?name=nobody"},
+		{"Trace", "/api/v1/traces/" + span.DeriveTraceID("change5000").String()}, {
+			"TracePrefix",
+			"/api/v1/traces/" + span.DeriveTraceID("change5000").String()[:9],
+		},
 		{"Trace6000Spans", "/api/v1/traces/" + many.ID.String()}, {"Info", "/api/v1/info"},
 	} {
 		b.Run(q.name, func(b *testing.B) {

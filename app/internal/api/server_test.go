@@ -290,7 +290,10 @@ func (unsupported) Between(context.Context, trace.TraceID, trace.TraceID, int) (
 // TestPrefixUnsupported: a store that cannot search by prefix answers 400, not
 // 404, and finds a whole ID.
 func TestPrefixUnsupported(t *testing.T) {
-	for name, st := range map[string]store.Reader{"no Finder": reader{filled(t)}, "behind a Finder": unsupported{filled(t)}} {
+	for name, st := range map[string]store.Reader{
+		"no Finder":       reader{filled(t)},
+		"behind a Finder": unsupported{filled(t)},
+	} {
 		s := start(t, Options{Store: st})
 		id := spantest.Apply().ID.String()
 		if res, got := s.get(
@@ -559,7 +562,10 @@ func TestSources(t *testing.T) {
 	}})
 	_, body := s.get(t, "/api/v1/sources")
 	for _, want := range []string{
-		`"receives":{"grpc":"127.0.0.1:4317"}`, `"windowSeconds":900`, `"name":"kubelet","spans":3`, `"configuration":{"kind":"ServerConfiguration"}`,
+		`"receives":{"grpc":"127.0.0.1:4317"}`,
+		`"windowSeconds":900`,
+		`"name":"kubelet","spans":3`,
+		`"configuration":{"kind":"ServerConfiguration"}`,
 	} {
 		if !bytes.Contains(body, []byte(want)) {
 			t.Errorf("the answer lacks %s:\n%s", want, body)

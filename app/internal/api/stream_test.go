@@ -60,7 +60,11 @@ func (l *listener) next() string {
 			name = strings.TrimPrefix(line, "event: ")
 		case strings.HasPrefix(line, "data: "):
 			data := strings.TrimPrefix(line, "data: ")
-			for id, tr := range map[string]*span.Trace{"apply": spantest.Apply(), "unschedulable": spantest.Unschedulable(), "rollout": spantest.Rollout()} {
+			for id, tr := range map[string]*span.Trace{
+				"apply":         spantest.Apply(),
+				"unschedulable": spantest.Unschedulable(),
+				"rollout":       spantest.Rollout(),
+			} {
 				if strings.Contains(data, `"traceId":"`+tr.ID.String()+`"`) {
 					name += " " + id
 					if strings.Contains(data, `"open":true`) {

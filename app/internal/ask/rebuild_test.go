@@ -103,7 +103,8 @@ func TestTraceWithoutServer(t *testing.T) {
 	cluster.Store(
 		"p",
 		"Pod",
-		`{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Gone","name":"g","uid":"uid-g","controller":true}]},
+		`{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Gone","name":"g","uid":"uid-g",`+
+			`"controller":true}]},
 		"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}}`,
 	)
 	cluster.Store("other", "Pod", `{"metadata":{},"status":{"phase":"Pending"}}`)

@@ -59,7 +59,8 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 			{"metadata":{"name":"etcd-n1","labels":{"component":"etcd"}},"spec":{"nodeName":"n1",` +
 			`"containers":[{"name":"etcd",
 			 "image":"registry.k8s.io:5000/etcd:3.5.21-0","command":["etcd",` +
-			`"--experimental-enable-distributed-tracing","--experimental-distributed-tracing-address","localhost:4317"]}]}}]}`,
+			`"--experimental-enable-distributed-tracing","--experimental-distributed-tracing-address",` +
+			`"localhost:4317"]}]}}]}`,
 		"/metrics": "# HELP apiserver_audit_event_total x\napiserver_audit_event_total " +
 			"1200\napiserver_audit_event_total_other 7\n",
 		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview",` +

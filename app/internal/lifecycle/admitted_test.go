@@ -57,7 +57,8 @@ func (s *story) copied(name string) func(*observation.State) {
 func admittedStories() map[string]contextStory {
 	return map[string]contextStory{
 		"admitted": {
-			"nothing was known at admission: a trace begins, which the ReplicaSet's copy and the owner's context continue",
+			"nothing was known at admission: a trace begins, which the ReplicaSet's copy and the owner's " +
+				"context continue",
 			func(s *story) {
 				s.write("web", deployment(1), admitted(traceA, 0, lifeline.BasisNone))
 				s.write("web-1", replicaSet("web", 1), s.copied("web"))
@@ -321,12 +322,22 @@ func TestScheduledWasNoted(t *testing.T) {
 		made, bound time.Duration // after the Pod was created; 0 is not noted
 		want        span.TimeSource
 	}{
-		"noted":               {reason: "exact", bound: 70 * time.Millisecond, want: span.TimeAdmission},
-		"not noted":           {reason: "the watch tells", want: span.TimeWatch},
-		"in the future":       {reason: "nobody knows that yet", bound: time.Hour, want: span.TimeWatch},
-		"before it was made":  {reason: "it was not there", bound: -time.Minute, want: span.TimeWatch},
-		"by who created it":   {reason: "it was there before it was bound", made: 70 * time.Millisecond, bound: 70 * time.Millisecond, want: span.TimeWatch},
-		"by who did, another": {reason: "a forged one is not replaced by one that counts", made: time.Millisecond, bound: 70 * time.Millisecond, want: span.TimeWatch},
+		"noted":              {reason: "exact", bound: 70 * time.Millisecond, want: span.TimeAdmission},
+		"not noted":          {reason: "the watch tells", want: span.TimeWatch},
+		"in the future":      {reason: "nobody knows that yet", bound: time.Hour, want: span.TimeWatch},
+		"before it was made": {reason: "it was not there", bound: -time.Minute, want: span.TimeWatch},
+		"by who created it": {
+			reason: "it was there before it was bound",
+			made:   70 * time.Millisecond,
+			bound:  70 * time.Millisecond,
+			want:   span.TimeWatch,
+		},
+		"by who did, another": {
+			reason: "a forged one is not replaced by one that counts",
+			made:   time.Millisecond,
+			bound:  70 * time.Millisecond,
+			want:   span.TimeWatch,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()

@@ -54,7 +54,8 @@ func (e *Engine) lateState(t *timeline, o *observation.Observation) bool {
 func (e *Engine) lateAudit(t *timeline, w *observation.Write, again bool) bool {
 	switch {
 	case t.past != nil && t.past.gone:
-	case w.ResourceVersion == 0 && t.past != nil && len(t.versions) > 0 && (w.Precondition > 0 && w.Precondition < t.versions[0].ResourceVersion || w.End.Before(t.past.activity)):
+	case w.ResourceVersion == 0 && t.past != nil && len(t.versions) > 0 &&
+		(w.Precondition > 0 && w.Precondition < t.versions[0].ResourceVersion || w.End.Before(t.past.activity)):
 	case w.ResourceVersion == 0,
 		len(t.versions) == 0,
 		!t.versions[0].baseline,
@@ -62,7 +63,8 @@ func (e *Engine) lateAudit(t *timeline, w *observation.Write, again bool) bool {
 		return false
 	}
 	of := t.past != nil &&
-		(w.ResourceVersion >= t.past.rv || t.past.gone && t.past.verb == deleted && requestVerb(w) == deleted && w.UID != "")
+		(w.ResourceVersion >= t.past.rv ||
+			t.past.gone && t.past.verb == deleted && requestVerb(w) == deleted && w.UID != "")
 	if again || !of || unnamed(w) {
 		if !again {
 			e.tally.Late++

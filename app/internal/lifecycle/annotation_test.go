@@ -262,7 +262,11 @@ func TestHealingContext(t *testing.T) {
 			t.Errorf("link %v leads to %s, want %s", l.Attributes, l.TraceID, traces[i].ID)
 		}
 	}
-	for _, kv := range []attribute.KeyValue{span.KeyConvention.String("kep-5915"), span.KeyHeals.String("Child child"), span.KeyParentSampled.Bool(want.IsSampled())} {
+	for _, kv := range []attribute.KeyValue{
+		span.KeyConvention.String("kep-5915"),
+		span.KeyHeals.String("Child child"),
+		span.KeyParentSampled.Bool(want.IsSampled()),
+	} {
 		if !slices.Contains(root.Attributes, kv) {
 			t.Errorf("attributes %v lack %v", root.Attributes, kv)
 		}

@@ -139,9 +139,11 @@ func TestAuditedWrites(t *testing.T) {
 			s.write("web", deployment(0))
 			s.write("web", arrived)
 			s.audited("web", "update", func(w *observation.Write) {
-				w.User, w.UserAgent, w.Subresource = "system:serviceaccount:kube-system:deployment-controller", "kube-controller-manager/v1", "status"
+				w.User = "system:serviceaccount:kube-system:deployment-controller"
+				w.UserAgent, w.Subresource = "kube-controller-manager/v1", "status"
 			})
-		}, []string{"update Deployment web by deployment-controller resource_version=102 user=system:serviceaccount:kube-system:deployment-controller match=resource_version"}},
+		}, []string{"update Deployment web by deployment-controller resource_version=102 " +
+			"user=system:serviceaccount:kube-system:deployment-controller match=resource_version"}},
 		"Removed": {"the deletion ends the object at once", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", arrived)
@@ -182,7 +184,8 @@ func TestAuditedWrites(t *testing.T) {
 				w.Controller = "uid-web-1"
 				w.User = "system:serviceaccount:kube-system:replicaset-controller"
 			})
-		}, []string{"create Pod web-1-x by kubectl user=system:serviceaccount:kube-system:replicaset-controller refused"}},
+		}, []string{"create Pod web-1-x by kubectl user=system:serviceaccount:kube-system:replicaset-controller " +
+			"refused"}},
 		"LooksAgain": {"a controller whose write is refused when nothing is open is none", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", arrived)
@@ -230,7 +233,11 @@ func TestAuditedWrites(t *testing.T) {
 // by the request, if it is of another trace.
 func TestAuditServer(t *testing.T) {
 	const server = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	for name, told := range map[string]string{"": "", "00-zz": "", server: "4bf92f3577b34da6a3ce929d0e0e4736/00f067aa0ba902b7 server"} {
+	for name, told := range map[string]string{
+		"":      "",
+		"00-zz": "",
+		server:  "4bf92f3577b34da6a3ce929d0e0e4736/00f067aa0ba902b7 server",
+	} {
 		s := newStory()
 		s.write("web", deployment(0))
 		s.audited("web", "create", func(w *observation.Write) { w.Server = name })

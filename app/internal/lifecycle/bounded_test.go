@@ -35,7 +35,8 @@ func TestBounded(t *testing.T) {
 			things += len(d)
 		}
 		return fmt.Sprintf(
-			"%d objects with %d versions, %d active, %d dependants of %d, %d taken, %d runs, %d refused, %d nodes, %d late",
+			"%d objects with %d versions, %d active, %d dependants of %d, %d taken, %d runs, %d refused, %d "+
+				"nodes, %d late",
 			len(e.objects),
 			versions,
 			len(e.active),

@@ -300,7 +300,8 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
 `,
 		},
 		"custom kind": {
-			"a kind that says nothing at first has not converged once it says Ready=False; its controller's writes in the quiet time belong to it",
+			"a kind that says nothing at first has not converged once it says Ready=False; its controller's " +
+				"writes in the quiet time belong to it",
 			func(s *story) {
 				says := func(ready string, p observation.Progress) func(*observation.State) {
 					return func(st *observation.State) {

@@ -49,7 +49,8 @@ func (w *write) actor() string {
 	case w.manager == manager:
 		return reconciler(w.t)
 	case w.manager == "kube-scheduler",
-		w.verb == updated && w.prev != nil && w.v.Pod != nil && w.prev.Pod != nil && w.prev.Pod.Node == "" && w.v.Pod.Node != "":
+		w.verb == updated && w.prev != nil && w.v.Pod != nil && w.prev.Pod != nil &&
+			w.prev.Pod.Node == "" && w.v.Pod.Node != "":
 		return scheduler
 	}
 	return component(w.manager)

@@ -51,17 +51,61 @@ func TestForgedAudit(t *testing.T) {
 		want   []string
 		users  []string
 	}{
-		"true":               {"it names the user", [][]func(*observation.Write){{}}, []string{truth}, []string{"jane by audit"}},
-		"both":               {"the forged one came earlier, by its own account", [][]func(*observation.Write){{}, {forged}}, []string{truth}, []string{"jane by audit"}},
-		"same ID":            {"it does not contradict the true one", [][]func(*observation.Write){{}, {forged, func(w *observation.Write) { w.AuditID = "audit-102" }}}, []string{truth}, []string{"jane by audit"}},
-		"same time":          {"the true one takes its place", [][]func(*observation.Write){{}, {forged, func(w *observation.Write) { w.AuditID, w.Start = "audit-102", w.Start.Add(10*time.Millisecond) }}}, []string{truth}, []string{"jane by audit"}},
-		"named all the same": {"who authenticates comes first", [][]func(*observation.Write){{}, {forged, func(w *observation.Write) { w.User = "mallory" }}}, []string{truth}, []string{"jane by audit"}},
+		"true": {
+			"it names the user",
+			[][]func(*observation.Write){{}},
+			[]string{truth},
+			[]string{"jane by audit"},
+		},
+		"both": {
+			"the forged one came earlier, by its own account",
+			[][]func(*observation.Write){{}, {forged}},
+			[]string{truth},
+			[]string{"jane by audit"},
+		},
+		"same ID": {
+			"it does not contradict the true one",
+			[][]func(*observation.Write){{}, {forged, func(w *observation.Write) { w.AuditID = "audit-102" }}},
+			[]string{truth},
+			[]string{"jane by audit"},
+		},
+		"same time": {
+			"the true one takes its place",
+			[][]func(*observation.Write){
+				{},
+				{
+					forged,
+					func(w *observation.Write) { w.AuditID, w.Start = "audit-102", w.Start.Add(10*time.Millisecond) },
+				},
+			},
+			[]string{truth},
+			[]string{"jane by audit"},
+		},
+		"named all the same": {
+			"who authenticates comes first",
+			[][]func(*observation.Write){{}, {forged, func(w *observation.Write) { w.User = "mallory" }}},
+			[]string{truth},
+			[]string{"jane by audit"},
+		},
 		"no version": {"nor by the order of writes", [][]func(*observation.Write){
-			{func(w *observation.Write) { w.ResourceVersion, w.Precondition = 0, 101 }}, {forged, func(w *observation.Write) { w.ResourceVersion = 0 }},
-		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=precondition"}, []string{"jane by audit"}},
-		"alone":       {"it gives the time, and the managed fields the component", [][]func(*observation.Write){{forged}}, []string{"update Deployment web by kubectl resource_version=102 match=resource_version"}, nil},
-		"a component": {"nor does it choose that", [][]func(*observation.Write){{forged, func(w *observation.Write) { w.Manager = "helm" }}}, []string{"update Deployment web by kubectl resource_version=102 match=resource_version"}, nil},
-		"unauthenticated": {"where nothing better is configured, the trace says so", [][]func(*observation.Write){{func(w *observation.Write) { w.Unauthenticated = true }}},
+			{func(w *observation.Write) { w.ResourceVersion, w.Precondition = 0, 101 }},
+			{forged, func(w *observation.Write) { w.ResourceVersion = 0 }},
+		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=precondition"},
+			[]string{"jane by audit"}},
+		"alone": {
+			"it gives the time, and the managed fields the component",
+			[][]func(*observation.Write){{forged}},
+			[]string{"update Deployment web by kubectl resource_version=102 match=resource_version"},
+			nil,
+		},
+		"a component": {
+			"nor does it choose that",
+			[][]func(*observation.Write){{forged, func(w *observation.Write) { w.Manager = "helm" }}},
+			[]string{"update Deployment web by kubectl resource_version=102 match=resource_version"},
+			nil,
+		},
+		"unauthenticated": {"where nothing better is configured, the trace says so",
+			[][]func(*observation.Write){{func(w *observation.Write) { w.Unauthenticated = true }}},
 			[]string{truth}, []string{"jane by audit_unauthenticated"}},
 	} {
 		t.Run(name, func(t *testing.T) {

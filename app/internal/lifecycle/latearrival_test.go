@@ -14,7 +14,10 @@ import (
 // What a watch brings after a break was seen at the moment of reconnection: no
 // span begins or ends then, and the spans are those of one who saw it live.
 func TestLateArrivalsAreNotToldFromReconnection(t *testing.T) {
-	for name, file := range map[string]string{"Create": "testdata/create.real.jsonl.gz", "Rollout": "testdata/rollout.real.jsonl.gz"} {
+	for name, file := range map[string]string{
+		"Create":  "testdata/create.real.jsonl.gz",
+		"Rollout": "testdata/rollout.real.jsonl.gz",
+	} {
 		t.Run(name, func(t *testing.T) {
 			live, late := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
 			seen := read(t, file)

@@ -27,7 +27,8 @@ trace 0 converged
 `,
 		},
 		"without inbound context": {
-			"an operator starts a trace of its own because nothing stood on the owner: one tree, and its trace is linked",
+			"an operator starts a trace of its own because nothing stood on the owner: one tree, and its trace " +
+				"is linked",
 			func(s *story) {
 				s.write("head", custom("Head"))
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceB, 2, nil))
@@ -83,7 +84,11 @@ trace 0 converged
 				s.wait(50 * time.Minute)
 				s.write(
 					"head",
-					func(st *observation.State) { st.Conditions = []observation.Condition{{Type: "Ready", Status: "False"}} },
+					func(st *observation.State) {
+						st.Conditions = []observation.Condition{
+							{Type: "Ready", Status: "False"},
+						}
+					},
 				)
 				s.wait(50 * time.Minute)
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, changedAgo(0)))
@@ -125,7 +130,8 @@ trace 1 converged
 `,
 		},
 		"afterwards": {
-			"an owner that says too soon that it has converged: what its controller writes next for that trace belongs to it",
+			"an owner that says too soon that it has converged: what its controller writes next for that trace " +
+				"belongs to it",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil), arrived)
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
@@ -166,7 +172,8 @@ trace 3 converged
 `,
 		},
 		"healing with the old context": {
-			"an operator that heals with what stands on the owner names a trace that is over: the healing has its own (C3, P4)",
+			"an operator that heals with what stands on the owner names a trace that is over: the healing has " +
+				"its own (C3, P4)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil))
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))

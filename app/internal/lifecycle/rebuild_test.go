@@ -27,7 +27,8 @@ func foundLater(seen []*observation.Observation) []*observation.Observation {
 	var out []*observation.Observation
 	for _, o := range seen {
 		switch {
-		case o.State != nil && (last[o.State.UID] == nil || last[o.State.UID].ResourceVersion < o.State.ResourceVersion):
+		case o.State != nil &&
+			(last[o.State.UID] == nil || last[o.State.UID].ResourceVersion < o.State.ResourceVersion):
 			last[o.State.UID] = o.State
 		case o.Event != nil:
 			out = append(

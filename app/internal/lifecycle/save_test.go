@@ -232,7 +232,8 @@ func TestSaveKnowsEveryField(t *testing.T) {
 	got := restored(t, want)
 	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
 		t.Errorf(
-			"what was saved and restored is not the same: describe the new field in savefields.go, or list it as unsaved: -want +got:\n%s",
+			"what was saved and restored is not the same: describe the new field in savefields.go, or list it "+
+				"as unsaved: -want +got:\n%s",
 			diff,
 		)
 	}

@@ -168,7 +168,16 @@ func sightingKey(w *observation.Write) uint64 {
 // contentOf digests what of a request every level of the log tells.
 func contentOf(w *observation.Write) uint64 {
 	h := xxhash.New()
-	for _, s := range []string{w.Group, w.Resource, w.Subresource, w.Namespace, w.Verb, w.User, w.Impersonator, w.UserAgent} {
+	for _, s := range []string{
+		w.Group,
+		w.Resource,
+		w.Subresource,
+		w.Namespace,
+		w.Verb,
+		w.User,
+		w.Impersonator,
+		w.UserAgent,
+	} {
 		_, _ = h.WriteString(s)
 		_, _ = h.Write([]byte{0})
 	}

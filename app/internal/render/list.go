@@ -70,9 +70,9 @@ func (o ListOptions) cuts() bool { return o.Width > 0 && !o.whole() }
 // whole reports whether everything has full length.
 func (o ListOptions) whole() bool { return o.Wide || o.Whole }
 
-// fitList sets each column's width to that of its widest cell, or more where widths has more. In narrow lines, names shrink first,
-// then whole columns go. The slowest work goes before the action becomes unrecognisable, then the
-// actor.
+// fitList sets each column's width to that of its widest cell, or more where widths has more. In
+// narrow lines, names shrink first, then whole columns go. The slowest work goes before the action
+// becomes unrecognisable, then the actor.
 func fitList(rows []listRow, widths [numColumns]int, o ListOptions) [numColumns]int {
 	for _, r := range rows {
 		for i := range r.columns {

@@ -68,7 +68,8 @@ func (s *server) admit(up *tasks) error {
 func (s *server) newKeeper() (*certificate.Keeper, error) {
 	if s.opts.Connect == nil {
 		return nil, errors.New(
-			"there is no connection to the cluster to keep a certificate in: leave out webhook.certificate.managed, and set webhook.endpoint.tls",
+			"there is no connection to the cluster to keep a certificate in: leave out " +
+				"webhook.certificate.managed, and set webhook.endpoint.tls",
 		)
 	}
 	conf, err := s.connect()

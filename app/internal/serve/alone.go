@@ -32,7 +32,8 @@ func RunWebhook(ctx context.Context, o Options) error {
 	}
 	if s.webhook == nil {
 		return errors.New(
-			"there is no address on which the API server could call: set webhook.endpoint.address in the configuration file, or --address",
+			"there is no address on which the API server could call: set webhook.endpoint.address in the " +
+				"configuration file, or --address",
 		)
 	}
 	s.opts.Connect = nil

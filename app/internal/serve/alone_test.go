@@ -23,10 +23,14 @@ import (
 )
 
 const (
-	reviewed = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call", "operation": "CREATE",
-		"kind": {"group": "", "version": "v1", "kind": "Service"}, "name": "web", "namespace": "demo", "userInfo": {"username": "ann"},
-		"object": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"ANNOTATIONS}, "spec": {"ports": [{"port": 80}]}}}}`
-	supplied = `, "annotations": {"trace.kubernetes.io/context": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`
+	reviewed = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "call", ` +
+		`"operation": "CREATE",
+		"kind": {"group": "", "version": "v1", "kind": "Service"}, "name": "web", "namespace": "demo", ` +
+		`"userInfo": {"username": "ann"},
+		"object": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"ANNOTATIONS}, "spec": ` +
+		`{"ports": [{"port": 80}]}}}}`
+	supplied = `, "annotations": {"trace.kubernetes.io/context": ` +
+		`"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`
 )
 
 // waitingLog is a log that can be waited for.
@@ -85,7 +89,8 @@ func starts(t *testing.T, run func(context.Context, Options) error, o Options, r
 	tls := a.ca.Files(t, nil)
 	file = filepath.Join(t.TempDir(), "lifeline.yaml")
 	content := "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\ntelemetry: {address: \"127.0.0.1:0\"}\n" +
-		"webhook:\n  endpoint: {address: \"127.0.0.1:0\", tls: {certFile: " + tls.CertFile + ", keyFile: " + tls.KeyFile + "}}\n" + rest
+		"webhook:\n  endpoint: {address: \"127.0.0.1:0\", tls: {certFile: " + tls.CertFile +
+		", keyFile: " + tls.KeyFile + "}}\n" + rest
 	httpservetest.Write(t, file, []byte(content))
 	var err error
 	if o.Config, err = config.Load(file, o.Overrides...); err != nil {
@@ -201,17 +206,31 @@ func TestAloneNot(t *testing.T) {
 		managed  bool
 		want     string
 	}{
-		"no cluster": {"a certificate is kept in one", config.EndpointConfiguration{Address: "127.0.0.1:0"}, true, "leave out webhook.certificate.managed, and set webhook.endpoint.tls"},
-		"no address": {"there is nothing to do", config.EndpointConfiguration{}, false, "set webhook.endpoint.address in the configuration file, or --address"},
-		"taken":      {"", config.EndpointConfiguration{Address: taken.Addr().String()}, false, "(webhook.endpoint)"},
+		"no cluster": {
+			"a certificate is kept in one",
+			config.EndpointConfiguration{Address: "127.0.0.1:0"},
+			true,
+			"leave out webhook.certificate.managed, and set webhook.endpoint.tls",
+		},
+		"no address": {
+			"there is nothing to do",
+			config.EndpointConfiguration{},
+			false,
+			"set webhook.endpoint.address in the configuration file, or --address",
+		},
+		"taken": {"", config.EndpointConfiguration{Address: taken.Addr().String()}, false, "(webhook.endpoint)"},
 		"no file": {
-			"", config.EndpointConfiguration{Address: "127.0.0.1:0", TLS: config.TLSConfiguration{CertFile: "/no/such/file", KeyFile: "x"}},
+			"", config.EndpointConfiguration{
+				Address: "127.0.0.1:0",
+				TLS:     config.TLSConfiguration{CertFile: "/no/such/file", KeyFile: "x"},
+			},
 			false, "cannot read TLS file: open /no/such/file: no such file or directory (webhook.endpoint)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config.Default()
-			c.Webhook.Endpoint, c.Telemetry.Address, c.Webhook.Certificate.Managed = tc.endpoint, "127.0.0.1:0", tc.managed
+			c.Webhook.Endpoint, c.Webhook.Certificate.Managed = tc.endpoint, tc.managed
+			c.Telemetry.Address = "127.0.0.1:0"
 			if err := RunWebhook(
 				t.Context(),
 				Options{Config: c, Log: io.Discard},

@@ -17,7 +17,8 @@ import (
 )
 
 // takeAnnouncements starts the receiver for the commands that lifeline run announces. One of several
-// servers takes none: the others could not report the same trace. running are the commands of an earlier process that have not ended.
+// servers takes none: the others could not report the same trace. running are the commands of an
+// earlier process that have not ended.
 func (s *server) takeAnnouncements(up *tasks, running []*observation.Run) {
 	if s.conf.Load().Replicas.Mode != config.ModeSingle {
 		return

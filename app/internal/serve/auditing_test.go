@@ -70,10 +70,21 @@ func TestAuditWebhook(t *testing.T) {
 		unauthenticated, anonymous bool
 		err                        string
 	}{
-		"alone":       {webhook: config.EndpointConfiguration{Address: "127.0.0.1:0"}, unauthenticated: true},
-		"with a file": {logFile: "audit.log", webhook: config.EndpointConfiguration{Address: "127.0.0.1:0"}, unauthenticated: true, anonymous: true},
-		"token":       {logFile: "audit.log", webhook: config.EndpointConfiguration{Address: "127.0.0.1:0", TokenFile: token}},
-		"no token":    {webhook: config.EndpointConfiguration{Address: "127.0.0.1:0", TokenFile: token + "x"}, err: "cannot read the token file"},
+		"alone": {webhook: config.EndpointConfiguration{Address: "127.0.0.1:0"}, unauthenticated: true},
+		"with a file": {
+			logFile:         "audit.log",
+			webhook:         config.EndpointConfiguration{Address: "127.0.0.1:0"},
+			unauthenticated: true,
+			anonymous:       true,
+		},
+		"token": {
+			logFile: "audit.log",
+			webhook: config.EndpointConfiguration{Address: "127.0.0.1:0", TokenFile: token},
+		},
+		"no token": {
+			webhook: config.EndpointConfiguration{Address: "127.0.0.1:0", TokenFile: token + "x"},
+			err:     "cannot read the token file",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{log: slog.New(slog.DiscardHandler), clock: newClock(time.Now, time.Time{}, nil), loop: &loop{}}

@@ -17,7 +17,10 @@ func TestClockFollowsAndNeverLeaps(t *testing.T) {
 	}{
 		"Steady": {
 			reason: "without a jump the clock is the wall clock",
-			steps:  []reading{{mono: time.Second, wall: time.Second, want: time.Second}, {mono: time.Minute, wall: time.Minute, want: time.Minute}},
+			steps: []reading{
+				{mono: time.Second, wall: time.Second, want: time.Second},
+				{mono: time.Minute, wall: time.Minute, want: time.Minute},
+			},
 		},
 		"Forward": {
 			reason: "an hour's jump is followed by a tenth of the time that passes",
@@ -38,7 +41,11 @@ func TestClockFollowsAndNeverLeaps(t *testing.T) {
 		"Drift": {
 			reason: "what NTP corrects bit by bit is no jump",
 			steps: []reading{
-				{mono: 10 * time.Second, wall: 10*time.Second + 100*time.Millisecond, want: 10*time.Second + 100*time.Millisecond},
+				{
+					mono: 10 * time.Second,
+					wall: 10*time.Second + 100*time.Millisecond,
+					want: 10*time.Second + 100*time.Millisecond,
+				},
 			},
 		},
 		"BehindTheStore": {

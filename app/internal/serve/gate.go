@@ -39,7 +39,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = io.WriteString(
 		w,
-		`{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or reads its store; its log says more"}}`+"\n",
+		`{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or `+
+			`reads its store; its log says more"}}`+"\n",
 	)
 }
 

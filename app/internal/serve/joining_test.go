@@ -190,11 +190,15 @@ func TestForged(t *testing.T) {
 	}
 	const (
 		id   = "0102030405060708"
-		told = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"kubelet"}}]},"scopeSpans":[{"scope":{"name":"k"},"spans":[
-{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"` + id + `","name":"syncPod","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[
+		told = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name",` +
+			`"value":{"stringValue":"kubelet"}}]},"scopeSpans":[{"scope":{"name":"k"},"spans":[
+{"traceId":"0102030405060708090a0b0c0d0e0f10",` +
+			`"spanId":"` + id + `","name":"syncPod","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[
 {"key":"k8s.pod.uid","value":{"stringValue":%q}},
-{"key":"lifeline.evidence","value":{"stringValue":"annotation"}},{"key":"lifeline.outcome","value":{"stringValue":"failed"}},
-{"key":"lifeline.origin.span_id","value":{"stringValue":"ffffffffffffffff"}},{"key":"lifeline.clock.correction","value":{"doubleValue":3600}}]}]}]}]}`
+{"key":"lifeline.evidence","value":{"stringValue":"annotation"}},{"key":"lifeline.outcome",` +
+			`"value":{"stringValue":"failed"}},
+{"key":"lifeline.origin.span_id","value":{"stringValue":"ffffffffffffffff"}},{"key":"lifeline.clock.correction",` +
+			`"value":{"doubleValue":3600}}]}]}]}]}`
 	)
 	r, err := otlp.New(t.Context(), otlp.Options{
 		HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"},

@@ -37,7 +37,8 @@ func TestChunkComesBack(t *testing.T) {
 // TestOldChunkIsCleaned: a journal of an older version holds whole messages.
 func TestOldChunkIsCleaned(t *testing.T) {
 	note := &observation.Event{UID: "e", ResourceVersion: 9, Note: "the password is cNrYhunter2"}
-	data, err := (&chunk{Observations: []*observation.Observation{{Source: observation.SourceWatch, Event: note}}}).encode(
+	noted := &observation.Observation{Source: observation.SourceWatch, Event: note}
+	data, err := (&chunk{Observations: []*observation.Observation{noted}}).encode(
 		quietly,
 	)
 	if err != nil {
@@ -57,7 +58,11 @@ func TestDamagedChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, damaged := range map[string][]byte{"Empty": nil, "Cut": data[:len(data)/2], "Garbage": []byte("no journal")} {
+	for name, damaged := range map[string][]byte{
+		"Empty":   nil,
+		"Cut":     data[:len(data)/2],
+		"Garbage": []byte("no journal"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			if c, err := decodeChunk(damaged); err == nil {
 				t.Errorf("a damaged chunk reads as %v", c)

@@ -32,9 +32,20 @@ func TestOpenAPI(t *testing.T) {
 		err    string // empty for none
 	}{
 		"loopback": {"the default", config.APIConfiguration{Address: "127.0.0.1:0"}, ""},
-		"open":     {"every client could read every trace", config.APIConfiguration{Address: ":0"}, "cannot listen for the API on \":0\" without TLS"},
+		"open": {
+			"every client could read every trace",
+			config.APIConfiguration{Address: ":0"},
+			"cannot listen for the API on \":0\" without TLS",
+		},
 		"insecure": {"it is asked for", config.APIConfiguration{Address: ":0", Insecure: true}, ""},
-		"no file":  {"the field is named", config.APIConfiguration{Address: "127.0.0.1:0", TLS: config.TLSConfiguration{CertFile: "/no/such", KeyFile: "/no/such"}}, "api.tls"},
+		"no file": {
+			"the field is named",
+			config.APIConfiguration{
+				Address: "127.0.0.1:0",
+				TLS:     config.TLSConfiguration{CertFile: "/no/such", KeyFile: "/no/such"},
+			},
+			"api.tls",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ln, err := apiOf(tc.api).listenAPI(t.Context())

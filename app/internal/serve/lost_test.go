@@ -30,9 +30,18 @@ func TestLostStore(t *testing.T) {
 		reason string
 		lose   func(t *testing.T, path string)
 	}{
-		"deleted":           {"SQLite goes on writing to the unlinked file", func(t *testing.T, path string) { must(t, os.Remove(path)) }},
-		"directory deleted": {"the lock has gone as well", func(t *testing.T, path string) { must(t, os.RemoveAll(filepath.Dir(path))) }},
-		"log deleted":       {"the newest batches are in the log", func(t *testing.T, path string) { must(t, os.Remove(path+"-wal")) }},
+		"deleted": {
+			"SQLite goes on writing to the unlinked file",
+			func(t *testing.T, path string) { must(t, os.Remove(path)) },
+		},
+		"directory deleted": {
+			"the lock has gone as well",
+			func(t *testing.T, path string) { must(t, os.RemoveAll(filepath.Dir(path))) },
+		},
+		"log deleted": {
+			"the newest batches are in the log",
+			func(t *testing.T, path string) { must(t, os.Remove(path+"-wal")) },
+		},
 		"replaced by another store": {"its journal does not fit the engine", func(t *testing.T, path string) {
 			other := filepath.Join(t.TempDir(), "other.db")
 			must(t, openSQLite(t, other).Close())

@@ -43,14 +43,28 @@ func TestOpened(t *testing.T) {
 		after     time.Duration
 		open      bool
 	}{
-		"open":             {"", "demo", "demo", "demo/1", 0, true},
-		"another":          {"it is not open", "demo", "demo", "demo/2", 0, false},
-		"another's":        {"whoever names any UID as the owner's joins nothing", "demo", "mallory", "demo/1", 0, false},
-		"no namespace":     {"its owner is in a namespace", "demo", "", "demo/1", 0, false},
-		"an owner in none": {"what is in one is given nothing of it: any tenant may name it", "", "demo", "/1", 0, false},
-		"none owns none":   {"", "", "", "/1", 0, true},
-		"later":            {"a look may take long", "demo", "demo", "demo/1", openFor, true},
-		"much later":       {"the loop stands still", "demo", "demo", "demo/1", openFor + 1, false},
+		"open":    {"", "demo", "demo", "demo/1", 0, true},
+		"another": {"it is not open", "demo", "demo", "demo/2", 0, false},
+		"another's": {
+			"whoever names any UID as the owner's joins nothing",
+			"demo",
+			"mallory",
+			"demo/1",
+			0,
+			false,
+		},
+		"no namespace": {"its owner is in a namespace", "demo", "", "demo/1", 0, false},
+		"an owner in none": {
+			"what is in one is given nothing of it: any tenant may name it",
+			"",
+			"demo",
+			"/1",
+			0,
+			false,
+		},
+		"none owns none": {"", "", "", "/1", 0, true},
+		"later":          {"a look may take long", "demo", "demo", "demo/1", openFor, true},
+		"much later":     {"the loop stands still", "demo", "demo", "demo/1", openFor + 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o opened

@@ -34,7 +34,15 @@ func fingerprint(t *span.Trace) uint64 {
 		buf = append(append(buf, s.ID[:]...), s.Parent[:]...)
 		at(s.Start.Time)
 		at(s.End.Time)
-		for _, word := range []string{string(s.Start.Source), string(s.End.Source), string(s.Outcome), string(s.Evidence), s.Message, s.Name, s.Service} {
+		for _, word := range []string{
+			string(s.Start.Source),
+			string(s.End.Source),
+			string(s.Outcome),
+			string(s.Evidence),
+			s.Message,
+			s.Name,
+			s.Service,
+		} {
 			text(word)
 		}
 		buf = binary.AppendUvarint(buf, uint64(len(s.Attributes)))

@@ -125,7 +125,12 @@ func (s *server) refreshReceived(t *telemetry.Metrics) {
 	for _, m := range []struct {
 		total *telemetry.Total
 		by    map[string]uint64
-	}{{t.ReceiverRequests, o.Requests}, {t.SpansRejected, o.Rejected}, {t.ReceiverRefused, o.Refused}, {t.SpansCut, o.Cut}} {
+	}{
+		{t.ReceiverRequests, o.Requests},
+		{t.SpansRejected, o.Rejected},
+		{t.ReceiverRefused, o.Refused},
+		{t.SpansCut, o.Cut},
+	} {
 		for label, n := range m.by {
 			m.total.Raise(float64(n), label)
 		}
@@ -137,8 +142,15 @@ func (s *server) refreshReceived(t *telemetry.Metrics) {
 	t.SpansJoined.Raise(float64(j.Joined), "with")
 	t.SpansJoined.Raise(float64(j.Late), "after")
 	for why, n := range map[string]int64{
-		"noise": j.Noise, "repeated": j.Repeated, "own": j.Own, "passed": j.Passed, "dropped": j.Expired, "evicted": j.Evicted, "surplus": j.Surplus,
-		"overdue": j.Overdue, "untimely": j.Untimely,
+		"noise":    j.Noise,
+		"repeated": j.Repeated,
+		"own":      j.Own,
+		"passed":   j.Passed,
+		"dropped":  j.Expired,
+		"evicted":  j.Evicted,
+		"surplus":  j.Surplus,
+		"overdue":  j.Overdue,
+		"untimely": j.Untimely,
 	} {
 		t.SpansUnjoined.Raise(float64(n), why)
 	}

@@ -21,25 +21,69 @@ func TestEndpoint(t *testing.T) {
 		want   httpserve.Endpoint
 		good   bool
 	}{
-		"nowhere":   {"nothing is received", config.EndpointConfiguration{}, httpserve.Endpoint{}, true},
-		"loopback":  {"it may be plaintext", config.EndpointConfiguration{Address: "[::1]:4317"}, httpserve.Endpoint{Address: "[::1]:4317"}, true},
-		"localhost": {"so may this", config.EndpointConfiguration{Address: "localhost:0"}, httpserve.Endpoint{Address: "localhost:0"}, true},
-		"open":      {"it must be asked for", config.EndpointConfiguration{Address: ":4317"}, httpserve.Endpoint{Address: ":4317"}, false},
-		"asked for": {"it is", config.EndpointConfiguration{Address: ":4317", Insecure: true}, httpserve.Endpoint{Address: ":4317", Insecure: true}, true},
+		"nowhere": {"nothing is received", config.EndpointConfiguration{}, httpserve.Endpoint{}, true},
+		"loopback": {
+			"it may be plaintext",
+			config.EndpointConfiguration{Address: "[::1]:4317"},
+			httpserve.Endpoint{Address: "[::1]:4317"},
+			true,
+		},
+		"localhost": {
+			"so may this",
+			config.EndpointConfiguration{Address: "localhost:0"},
+			httpserve.Endpoint{Address: "localhost:0"},
+			true,
+		},
+		"open": {
+			"it must be asked for",
+			config.EndpointConfiguration{Address: ":4317"},
+			httpserve.Endpoint{Address: ":4317"},
+			false,
+		},
+		"asked for": {
+			"it is",
+			config.EndpointConfiguration{Address: ":4317", Insecure: true},
+			httpserve.Endpoint{Address: ":4317", Insecure: true},
+			true,
+		},
 		"mutual TLS": {
-			"each file is what it is", config.EndpointConfiguration{Address: ":1", TLS: config.TLSConfiguration{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}},
+			"each file is what it is", config.EndpointConfiguration{
+				Address: ":1",
+				TLS:     config.TLSConfiguration{CertFile: "c", KeyFile: "k", ClientCAFile: "a"},
+			},
 			httpserve.Endpoint{Address: ":1", TLS: httpserve.TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "a"}}, true,
 		},
 		"token": {
-			"it is a file", config.EndpointConfiguration{Address: "localhost:1", TokenFile: "t"}, httpserve.Endpoint{Address: "localhost:1", TokenFile: "t"}, true,
+			"it is a file",
+			config.EndpointConfiguration{Address: "localhost:1", TokenFile: "t"},
+			httpserve.Endpoint{Address: "localhost:1", TokenFile: "t"},
+			true,
 		},
-		"token, no address": {"somebody forgot it", config.EndpointConfiguration{TokenFile: "t"}, httpserve.Endpoint{TokenFile: "t"}, false},
+		"token, no address": {
+			"somebody forgot it",
+			config.EndpointConfiguration{TokenFile: "t"},
+			httpserve.Endpoint{TokenFile: "t"},
+			false,
+		},
 		"half": {
-			"a CA is no certificate", config.EndpointConfiguration{Address: "localhost:1", TLS: config.TLSConfiguration{ClientCAFile: "a"}},
+			"a CA is no certificate", config.EndpointConfiguration{
+				Address: "localhost:1",
+				TLS:     config.TLSConfiguration{ClientCAFile: "a"},
+			},
 			httpserve.Endpoint{Address: "localhost:1", TLS: httpserve.TLS{ClientCAFile: "a"}}, false,
 		},
-		"no address": {"somebody forgot it", config.EndpointConfiguration{TLS: pair}, httpserve.Endpoint{TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}}, false},
-		"no port":    {"none is guessed", config.EndpointConfiguration{Address: "localhost", TLS: pair}, httpserve.Endpoint{Address: "localhost", TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}}, false},
+		"no address": {
+			"somebody forgot it",
+			config.EndpointConfiguration{TLS: pair},
+			httpserve.Endpoint{TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}},
+			false,
+		},
+		"no port": {
+			"none is guessed",
+			config.EndpointConfiguration{Address: "localhost", TLS: pair},
+			httpserve.Endpoint{Address: "localhost", TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}},
+			false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)

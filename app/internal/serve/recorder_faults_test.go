@@ -283,7 +283,10 @@ func (d *damaged) Trace(ctx context.Context, id trace.TraceID) (*store.Record, e
 func TestDamagedTrace(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	half := len(seen) / 2
-	for name, engine := range map[string][]byte{"known to the engine": nil, "known to nobody": []byte("of another version")} {
+	for name, engine := range map[string][]byte{
+		"known to the engine": nil,
+		"known to nobody":     []byte("of another version"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
 			j := &joined{st: st}

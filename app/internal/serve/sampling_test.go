@@ -25,17 +25,60 @@ func TestSampling(t *testing.T) {
 		parent   []attribute.KeyValue
 		want     bool
 	}{
-		"All":             {reason: "a rate of a million keeps all", sampling: sampling{ratePerMillion: 1_000_000}, id: high, want: true},
-		"None":            {reason: "a rate of none keeps none", id: low},
-		"Low":             {reason: "a low ID is within the ratio", sampling: sampling{ratePerMillion: 1000}, id: low, want: true},
-		"High":            {reason: "a high ID is not", sampling: sampling{ratePerMillion: 1000}, id: high},
-		"Failed":          {reason: "failures are kept at any rate", sampling: sampling{failed: true}, id: high, outcome: span.Failed, want: true},
-		"FailedUnwanted":  {reason: "unless they are not wanted", id: high, outcome: span.Failed},
-		"Slow":            {reason: "slow ones are kept at any rate", sampling: sampling{slower: time.Second}, id: high, took: time.Second, want: true},
-		"Quick":           {reason: "quick ones are not", sampling: sampling{slower: time.Second}, id: high, took: time.Second - 1},
-		"ParentSampled":   {reason: "a parent that is sampled has decided", id: high, parent: sampledParent(true), want: true},
-		"ParentUnsampled": {reason: "a parent that is not has decided, too", sampling: sampling{ratePerMillion: 1_000_000}, id: low, parent: sampledParent(false)},
-		"ParentUnknown":   {reason: "a parent of which that is not known has not", sampling: sampling{ratePerMillion: 1_000_000}, id: high, parent: []attribute.KeyValue{}, want: true},
+		"All": {
+			reason:   "a rate of a million keeps all",
+			sampling: sampling{ratePerMillion: 1_000_000},
+			id:       high,
+			want:     true,
+		},
+		"None": {reason: "a rate of none keeps none", id: low},
+		"Low": {
+			reason:   "a low ID is within the ratio",
+			sampling: sampling{ratePerMillion: 1000},
+			id:       low,
+			want:     true,
+		},
+		"High": {reason: "a high ID is not", sampling: sampling{ratePerMillion: 1000}, id: high},
+		"Failed": {
+			reason:   "failures are kept at any rate",
+			sampling: sampling{failed: true},
+			id:       high,
+			outcome:  span.Failed,
+			want:     true,
+		},
+		"FailedUnwanted": {reason: "unless they are not wanted", id: high, outcome: span.Failed},
+		"Slow": {
+			reason:   "slow ones are kept at any rate",
+			sampling: sampling{slower: time.Second},
+			id:       high,
+			took:     time.Second,
+			want:     true,
+		},
+		"Quick": {
+			reason:   "quick ones are not",
+			sampling: sampling{slower: time.Second},
+			id:       high,
+			took:     time.Second - 1,
+		},
+		"ParentSampled": {
+			reason: "a parent that is sampled has decided",
+			id:     high,
+			parent: sampledParent(true),
+			want:   true,
+		},
+		"ParentUnsampled": {
+			reason:   "a parent that is not has decided, too",
+			sampling: sampling{ratePerMillion: 1_000_000},
+			id:       low,
+			parent:   sampledParent(false),
+		},
+		"ParentUnknown": {
+			reason:   "a parent of which that is not known has not",
+			sampling: sampling{ratePerMillion: 1_000_000},
+			id:       high,
+			parent:   []attribute.KeyValue{},
+			want:     true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := &span.Span{TraceID: c.id, Start: span.Time{Time: began}, End: span.Time{Time: began.Add(c.took)}}

@@ -25,9 +25,17 @@ func TestShownConfig(t *testing.T) {
 		"HostPort": {"a scheme is not needed", "collector:4317", `"endpoint":"collector:4317"`},
 		"Address":  {"an address is no URL", "127.0.0.1:4317", `"endpoint":"127.0.0.1:4317"`},
 		"NoScheme": {"a password without a scheme", "alice:hunter2@collector:4317", `"endpoint":"…"`},
-		"Password": {"whoever reads the API must not learn it", "https://alice:hunter2@collector", `"endpoint":"https://collector"`},
-		"Token":    {"some put it into the query", "https://collector/v1?token=hunter2", `"endpoint":"https://collector/v1"`},
-		"Strange":  {"what cannot be read may hold anything", "https://alice:hunter2@%zz", `"endpoint":"…"`},
+		"Password": {
+			"whoever reads the API must not learn it",
+			"https://alice:hunter2@collector",
+			`"endpoint":"https://collector"`,
+		},
+		"Token": {
+			"some put it into the query",
+			"https://collector/v1?token=hunter2",
+			`"endpoint":"https://collector/v1"`,
+		},
+		"Strange": {"what cannot be read may hold anything", "https://alice:hunter2@%zz", `"endpoint":"…"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config.Default()

@@ -48,13 +48,42 @@ func TestUnclaimed(t *testing.T) {
 		// late: an amendment is this server's.
 		late bool
 	}{
-		"it lives":                   {reason: "the owner may still go", then: both, after: time.Second, kept: 1},
-		"it went before":             {reason: "nobody else has the trace", then: gone(10), after: time.Second, claimed: 1, kept: 1, late: true},
-		"it went when it was done":   {reason: "the owner has said that it had stored it; what is late has nobody else", then: gone(20), after: time.Second, kept: 1, late: true},
-		"it is done and gone":        {reason: "what is late has nobody else to tell it", then: done, after: time.Second, kept: 1, late: true},
-		"it is done and still there": {reason: "who has stored a trace tells what is late", then: leaving, after: time.Second, kept: 1},
-		"it is done and stays":       {reason: "who has stored a trace tells what is late", then: stays, after: time.Second, kept: 1},
-		"it lives on":                {reason: "by then it has stored it", then: both, after: claimable + time.Second},
+		"it lives": {reason: "the owner may still go", then: both, after: time.Second, kept: 1},
+		"it went before": {
+			reason:  "nobody else has the trace",
+			then:    gone(10),
+			after:   time.Second,
+			claimed: 1,
+			kept:    1,
+			late:    true,
+		},
+		"it went when it was done": {
+			reason: "the owner has said that it had stored it; what is late has nobody else",
+			then:   gone(20),
+			after:  time.Second,
+			kept:   1,
+			late:   true,
+		},
+		"it is done and gone": {
+			reason: "what is late has nobody else to tell it",
+			then:   done,
+			after:  time.Second,
+			kept:   1,
+			late:   true,
+		},
+		"it is done and still there": {
+			reason: "who has stored a trace tells what is late",
+			then:   leaving,
+			after:  time.Second,
+			kept:   1,
+		},
+		"it is done and stays": {
+			reason: "who has stored a trace tells what is late",
+			then:   stays,
+			after:  time.Second,
+			kept:   1,
+		},
+		"it lives on": {reason: "by then it has stored it", then: both, after: claimable + time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			share := func(table shard.Table) share {
@@ -90,8 +119,13 @@ func TestUnclaimed(t *testing.T) {
 				t.Errorf("%s: %d claimed, %d kept, want %d and %d", c.reason, len(claimed), len(u), c.claimed, c.kept)
 			}
 			for what, amendment := range map[string]*span.Span{
-				"an amendment":         {TraceID: trace.ID, Object: trace.Spans[0].Object},
-				"what is joined to it": {TraceID: trace.ID, ID: [8]byte{2}, Parent: trace.Spans[0].ID, Origin: &span.Origin{}},
+				"an amendment": {TraceID: trace.ID, Object: trace.Spans[0].Object},
+				"what is joined to it": {
+					TraceID: trace.ID,
+					ID:      [8]byte{2},
+					Parent:  trace.Spans[0].ID,
+					Origin:  &span.Origin{},
+				},
 			} {
 				if late := u.leaves(share(c.then), amendment); late != c.late {
 					t.Errorf("%s: %s is told: %t, want %t", c.reason, what, late, c.late)

@@ -43,7 +43,8 @@ func put(lease *coordinationv1.Lease, annotation string, v any) error {
 	}
 	if len(text) > maxAnnotation {
 		return fmt.Errorf(
-			"cannot write annotation %s of Lease %s/%s: %d bytes are more than the limit of %d; let fewer members take part",
+			"cannot write annotation %s of Lease %s/%s: %d bytes are more than the limit of %d; let fewer "+
+				"members take part",
 			annotation,
 			lease.Namespace,
 			lease.Name,
@@ -95,7 +96,8 @@ func readTable(lease *coordinationv1.Lease) (Table, error) {
 	}
 	if wrong {
 		return Table{}, fmt.Errorf(
-			"cannot read annotation %s of Lease %s/%s: no table of epochs; delete the Lease if nothing of the group runs",
+			"cannot read annotation %s of Lease %s/%s: no table of epochs; delete the Lease if nothing of the "+
+				"group runs",
 			AnnotationTable,
 			lease.Namespace,
 			lease.Name,

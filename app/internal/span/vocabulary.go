@@ -89,7 +89,8 @@ var attributeTerms = []Term{
 		AttributeKey,
 		string(KeyEvidence),
 		"every span but a root",
-		"the evidence for the parent: `annotation`, `request`, `identity`, `owner`, `relation`, `event`, `time` or `unverified`",
+		"the evidence for the parent: `annotation`, `request`, `identity`, `owner`, `relation`, `event`, `time` " +
+			"or `unverified`",
 		"",
 	},
 	{AttributeKey, string(KeyTimeEnd), "every span", "the source of the end's time", ""},

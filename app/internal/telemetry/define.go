@@ -91,7 +91,9 @@ func (d definer) received(m *Metrics) {
 			"wrong, or its spans are forged.", "why")
 	m.AuditEvents = d.total("audit_events_total",
 		"Events of the API server's audit log, by result: a write, a reason for skipping it, damaged, overlong, a "+
-			"refused request, or a gap (events lost before they were read). Any damaged one or gap: see the log.", "what")
+			"refused request, or a gap (events lost before they were read). Any damaged one or gap: see the log.",
+		"what",
+	)
 	m.ImpossibleTimes = d.total("impossible_times_total",
 		"Impossible times, before 2000 or more than ten minutes ahead, that were replaced, by source: watch "+
 			"(times in Events and statuses) or audit (events of the audit log). Any: a clock is wrong, or times are "+

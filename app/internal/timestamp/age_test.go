@@ -10,14 +10,30 @@ import (
 func TestParseAge(t *testing.T) {
 	const day = 24 * time.Hour
 	for text, want := range map[string]time.Duration{
-		"90m": 90 * time.Minute, "1d": day, "2w": 14 * day, "1w2d": 9 * day, "2w3d12h30m": 17*day + 12*time.Hour + 30*time.Minute,
-		"0d": 0, "-5m": -5 * time.Minute,
+		"90m":        90 * time.Minute,
+		"1d":         day,
+		"2w":         14 * day,
+		"1w2d":       9 * day,
+		"2w3d12h30m": 17*day + 12*time.Hour + 30*time.Minute,
+		"0d":         0, "-5m": -5 * time.Minute,
 	} {
 		if got, err := ParseAge(text); err != nil || got != want {
 			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "d", "1", "1d-5m", "1d2w", "1dx", "yesterday", "99999d", "9999w99999d", "-1d", "1.5d"} {
+	for _, text := range []string{
+		"",
+		"d",
+		"1",
+		"1d-5m",
+		"1d2w",
+		"1dx",
+		"yesterday",
+		"99999d",
+		"9999w99999d",
+		"-1d",
+		"1.5d",
+	} {
 		if text == "99999d" {
 			continue // 273 years fit
 		}

@@ -30,10 +30,11 @@ func imageCommand(out io.Writer) *cobra.Command {
 		spec    testimage.Spec
 	)
 	cmd := &cobra.Command{
-		Use:     "image NAME:TAG",
-		Short:   "Put a test image into the registry of a cluster with real nodes, and print its reference",
-		Example: "  lab image app:slow --padding 32Mi && lab bandwidth 4Mi\n  lab image lifeline:dev --program bin/lifeline",
-		Args:    cobra.ExactArgs(1),
+		Use:   "image NAME:TAG",
+		Short: "Put a test image into the registry of a cluster with real nodes, and print its reference",
+		Example: "  lab image app:slow --padding 32Mi && lab bandwidth 4Mi\n  lab image lifeline:dev --program " +
+			"bin/lifeline",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := where.inspect()
 			if err != nil {

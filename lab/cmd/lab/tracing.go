@@ -14,8 +14,10 @@ import (
 )
 
 // tracingUsage explains tracingFlag.
-const tracingUsage = "OTLP gRPC receiver (no TLS) for the spans of etcd, kube-apiserver, kubelet and containerd, or of the COMPONENT, " +
-	"and the share of the traces that it begins (default 100%); \"none\" takes a component out; may be repeated, the last word counts"
+const tracingUsage = "OTLP gRPC receiver (no TLS) for the spans of etcd, kube-apiserver, kubelet and " +
+	"containerd, or of the COMPONENT, " +
+	"and the share of the traces that it begins (default 100%); \"none\" takes a component out; may be " +
+	"repeated, the last word counts"
 
 // tracingFlag reads [COMPONENT=]HOST:PORT[@RATE%] or [COMPONENT=]none into
 // lab.Options.Tracing.

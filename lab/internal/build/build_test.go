@@ -117,7 +117,10 @@ func TestCompileFails(t *testing.T) {
 	path := filepath.Join(cache, "bin", "etcd-x", "broken")
 	p := program{name: "broken", source: "etcd", module: "etcd", pkg: "go.etcd.io/etcd/server/v3/no/such/package"}
 	err := compile(t.Context(), cache, p, path, "broken (1 of 1)", io.Discard)
-	for _, want := range []string{"cannot build broken in " + filepath.Join(cache, "src", "etcd-x"), "no/such/package"} {
+	for _, want := range []string{
+		"cannot build broken in " + filepath.Join(cache, "src", "etcd-x"),
+		"no/such/package",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("compile(): %v\nwant %q", err, want)
 		}
@@ -145,7 +148,10 @@ func TestBinDir(t *testing.T) {
 	if one != dir(older, "kwok", "go1.26.0") {
 		t.Error("what is not of Kubernetes must be the same for each of its versions")
 	}
-	for what, other := range map[string]string{"module": dir(newest, "etcd", "go1.26.0"), "compiler": dir(newest, "kwok", "go1.26.1")} {
+	for what, other := range map[string]string{
+		"module":   dir(newest, "etcd", "go1.26.0"),
+		"compiler": dir(newest, "kwok", "go1.26.1"),
+	} {
 		if one == other {
 			t.Errorf("another %s must give another directory than %s", what, one)
 		}

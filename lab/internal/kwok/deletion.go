@@ -40,7 +40,8 @@ func deletionStages() []stage {
 			steps = append(steps, event(
 				normal,
 				"Killing",
-				`{{ $running := list }}{{ range .status.containerStatuses }}{{ if .state.running }}{{ $running = append $running .name }}{{ end }}{{ end }}`+
+				`{{ $running := list }}{{ range .status.containerStatuses }}{{ if .state.running }}{{ $running `+
+					`= append $running .name }}{{ end }}{{ end }}`+
 					fmt.Sprintf(
 						`{{ $name := index $running %d }}`,
 						i,

@@ -89,7 +89,8 @@ containerStatuses:
 					warning,
 					"BackOff",
 					first,
-					`printf "Back-off restarting failed container %s in pod %s_%s(%s)" $c.spec.name .metadata.name .metadata.namespace .metadata.uid`,
+					`printf "Back-off restarting failed container %s in pod %s_%s(%s)" $c.spec.name `+
+						`.metadata.name .metadata.namespace .metadata.uid`,
 					field,
 				),
 				patch(crashLoop),

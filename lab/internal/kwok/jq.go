@@ -22,9 +22,10 @@ const (
   | select(.state.running == null and .state.terminated == null)])`
 
 	allStarted = `((.status.containerStatuses | . != null) and (` + undone + ` | length == 0))`
-	allRunning = `((.status.containerStatuses | . != null) and ([(.status.containerStatuses // [])[] | select(.state.running == null)] | length == 0))`
-	noneRuns   = `([(.status.containerStatuses // [])[] | select(.state.running != null)] | length == 0)`
-	ended      = `((.status.containerStatuses // [])[0].state.terminated != null)`
+	allRunning = `((.status.containerStatuses | . != null) and ([(.status.containerStatuses // [])[] | ` +
+		`select(.state.running == null)] | length == 0))`
+	noneRuns = `([(.status.containerStatuses // [])[] | select(.state.running != null)] | length == 0)`
+	ended    = `((.status.containerStatuses // [])[0].state.terminated != null)`
 
 	gatesOpen = `(. as $p | [$p.spec.readinessGates[]?.conditionType]
 | all(. as $gate | any($p.status.conditions[]?; .type == $gate and .status == "True")))`

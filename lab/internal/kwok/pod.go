@@ -16,7 +16,13 @@ const (
 // podStages play a Pod from the moment it is bound.
 func podStages(d Delays, say wording) []stage {
 	var all []stage
-	for _, group := range [][]stage{sandboxStages(), imageStages(d, say), containerStages(d, say), exitStages(say), deletionStages()} {
+	for _, group := range [][]stage{
+		sandboxStages(),
+		imageStages(d, say),
+		containerStages(d, say),
+		exitStages(say),
+		deletionStages(),
+	} {
 		all = append(all, group...)
 	}
 	for i := range all {
@@ -103,7 +109,8 @@ func imageStages(d Delays, say wording) []stage {
 {{ $fields := dict "imageID" (printf "%s@sha256:%s" $image (sha256sum $image)) }}` + change)
 	waiting := func(reason, message string) any {
 		return patch(
-			locate + `{{ $c := first $undone }}{{ $error := get .metadata.annotations "` + Annotation + pullError + `" }}
+			locate + `{{ $c := first $undone }}{{ $error := get .metadata.annotations ` +
+				`"` + Annotation + pullError + `" }}
 {{ $fields := dict "state" (dict "waiting" (dict "reason" "` + reason + `" "message" (` + message + `))) }}` + change,
 		)
 	}
@@ -122,7 +129,8 @@ func imageStages(d Delays, say wording) []stage {
 					0,
 					normal,
 					"Pulled",
-					`printf "Successfully pulled image \"%s\" in %s (%s including waiting). Image size: %d bytes." $c.spec.image `+
+					`printf "Successfully pulled image \"%s\" in %s (%s including waiting). Image size: %d `+
+						`bytes." $c.spec.image `+
 						duration+` `+duration+` (mod (adler32sum $c.spec.image | int64) 200000000)`,
 				),
 				pulled,
@@ -225,7 +233,8 @@ containerStatuses:
 {{ end }}
 {{ $closed := list }}
 {{ range .spec.readinessGates }}{{ $gate := .conditionType }}{{ $open := false }}{{ $known := false }}
-{{ range $.status.conditions }}{{ if eq .type $gate }}{{ $known = true }}{{ $open = eq .status "True" }}{{ end }}{{ end }}
+{{ range $.status.conditions }}{{ if eq .type $gate }}{{ $known = true }}{{ $open = eq .status "True" }}{{ end ` +
+			`}}{{ end }}
 {{ if not $known }}
 {{ $closed = append $closed (printf "corresponding condition of pod readiness gate \"%s\" does not exist." $gate) }}
 {{ else if not $open }}
@@ -236,7 +245,8 @@ conditions:` + podCondition("ContainersReady", "True", none, none) +
 			"Ready",
 			"False",
 			"ReadinessGatesNotReady",
-			`{{ if eq (len $closed) 1 }}{{ first $closed | Quote }}{{ else }}{{ printf "[%s]" (join ", " $closed) | Quote }}{{ end }}`,
+			`{{ if eq (len $closed) 1 }}{{ first $closed | Quote }}{{ else }}{{ printf "[%s]" (join ", " `+
+				`$closed) | Quote }}{{ end }}`,
 		) +
 			`{{ else }}` + podCondition("Ready", "True", none, none) + `{{ end }}`)},
 	}

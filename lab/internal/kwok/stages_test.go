@@ -112,7 +112,8 @@ func TestStages(t *testing.T) {
 			pod: pod(
 				"",
 				two,
-				`"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i","containerID":"c",`+
+				`"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i",`+
+					`"containerID":"c",`+
 					creating+`}]`+one(
 					`"imageID":"",`+creating,
 				),
@@ -124,7 +125,8 @@ func TestStages(t *testing.T) {
 			pod: pod(
 				"",
 				two,
-				`"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i","containerID":"c",`+
+				`"phase":"Pending",`+admitted+sandbox+`,"initContainerStatuses":[{"name":"i","imageID":"i",`+
+					`"containerID":"c",`+
 					`"started":false,"state":{"running":{}}}]`+one(
 					`"imageID":"",`+creating,
 				),
@@ -145,7 +147,8 @@ func TestStages(t *testing.T) {
 				"",
 				strings.Replace(spec, `"containers"`, `"readinessGates":[{"conditionType":"g"}],"containers"`, 1),
 				`"phase":"Running",`+admitted+`,"conditions":[{"type":"PodReadyToStartContainers","status":"True"},`+
-					`{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"False"},{"type":"g","status":"True"}]`+one(running),
+					`{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"False"},{"type":"g",`+
+					`"status":"True"}]`+one(running),
 			),
 			want: []string{"pod-gates-open"},
 		},
@@ -179,7 +182,8 @@ func TestStages(t *testing.T) {
 			reason: "After the pause it is restarted.",
 			pod: pod("", spec, `"phase":"Running",`+admitted+sandbox+
 				one(
-					`"restartCount":1,"imageID":"i","containerID":"c","state":{"waiting":{"reason":"CrashLoopBackOff"}}`,
+					`"restartCount":1,"imageID":"i","containerID":"c",`+
+						`"state":{"waiting":{"reason":"CrashLoopBackOff"}}`,
 				)),
 			want: []string{"pod-restart"},
 		},
@@ -287,7 +291,11 @@ func TestConfig(t *testing.T) {
 }
 
 func TestWordingOf(t *testing.T) {
-	for minor, want := range map[string]string{"1.36": `"Container created"`, "1.35": `"Container created"`, "1.34": "Created container: %s"} {
+	for minor, want := range map[string]string{
+		"1.36": `"Container created"`,
+		"1.35": `"Container created"`,
+		"1.34": "Created container: %s",
+	} {
 		if got := wordingOf(minor).created; !strings.Contains(got, want) {
 			t.Errorf("the kubelet of %s says %q, want %q", minor, got, want)
 		}

@@ -35,14 +35,16 @@ initContainerStatuses:
 {{ end }}
 containerStatuses:
 {{ range $i, $s := .status.containerStatuses }}
-- {{ if and (not $current.init) (eq $i $current.index) }}` + with(`$s`, `$fields`) + `{{ else }}{{ $s | toJson }}{{ end }}
+- {{ if and (not $current.init) (eq $i $current.index) ` +
+	`}}` + with(`$s`, `$fields`) + `{{ else }}{{ $s | toJson }}{{ end }}
 {{ end }}
 `
 
 // with renders a dictionary with some fields replaced, as JSON. (Sprig's merge
 // would mix the old state into the new.)
 func with(dictionary, fields string) string {
-	return `{{ $d := ` + dictionary + ` }}{{ range $k, $v := ` + fields + ` }}{{ $_ := set $d $k $v }}{{ end }}{{ $d | toJson }}`
+	return `{{ $d := ` + dictionary + ` }}{{ range $k, $v := ` + fields + ` }}{{ $_ := set $d $k $v }}{{ end ` +
+		`}}{{ $d | toJson }}`
 }
 
 // containerID sets $id to the ID of a container that was restarted n times.

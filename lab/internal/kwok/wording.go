@@ -18,6 +18,7 @@ func wordingOf(minor string) wording {
 	return wording{
 		created: `"Container created"`,
 		started: `"Container started"`,
-		present: `printf "Container image \"%s\" already present on machine and can be accessed by the pod" $c.spec.image`,
+		present: `printf "Container image \"%s\" already present on machine and can be accessed by the pod" ` +
+			`$c.spec.image`,
 	}
 }

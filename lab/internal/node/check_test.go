@@ -49,13 +49,15 @@ func TestFindTools(t *testing.T) {
 			reason: "a directory with only one of the two plugins does not do",
 			runc:   []string{runc},
 			cni:    []string{filepath.Join(dir, "half")},
-			err:    "real nodes need the CNI plugins bridge and host-local: apt-get install runc containernetworking-plugins",
+			err: "real nodes need the CNI plugins bridge and host-local: apt-get install runc " +
+				"containernetworking-plugins",
 		},
 		"Nothing": {
 			reason: "both are named",
 			runc:   nowhere,
 			cni:    nowhere,
-			err:    "real nodes need runc and the CNI plugins bridge and host-local: apt-get install runc containernetworking-plugins",
+			err: "real nodes need runc and the CNI plugins bridge and host-local: apt-get install runc " +
+				"containernetworking-plugins",
 		},
 	}
 	for name, tc := range cases {

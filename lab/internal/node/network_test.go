@@ -29,7 +29,8 @@ func TestChooseNetwork(t *testing.T) {
 			node:   "10.213.7.1",
 		},
 		"Taken": {
-			reason: "networks in use are passed over, also those that are larger or smaller, and the search wraps around",
+			reason: "networks in use are passed over, also those that are larger or smaller, and the search " +
+				"wraps around",
 			taken:  []string{"10.213.254.0/23", "10.213.0.128/25"},
 			first:  254,
 			subnet: "10.213.1.0/24",

@@ -132,8 +132,16 @@ func TestListAndInfo(t *testing.T) {
 	r.put(t, 1, store.Batch{Finished: all})
 	seen := 0
 	for sum, err := range r.client.All(t.Context(), Query{
-		Since: "1h", Until: "1ms", Outcomes: []span.Outcome{span.Converged, span.Failed}, SlowerThan: 100 * time.Millisecond,
-		Object: object.Ref{Kind: object.Kind{Group: "apps", Version: "v9", Kind: "Deployment"}, Namespace: "default", Name: "web", UID: "uid-web"}, Limit: 10,
+		Since:      "1h",
+		Until:      "1ms",
+		Outcomes:   []span.Outcome{span.Converged, span.Failed},
+		SlowerThan: 100 * time.Millisecond,
+		Object: object.Ref{
+			Kind:      object.Kind{Group: "apps", Version: "v9", Kind: "Deployment"},
+			Namespace: "default",
+			Name:      "web",
+			UID:       "uid-web",
+		}, Limit: 10,
 	}) {
 		if err != nil {
 			t.Fatal(err)
@@ -412,7 +420,9 @@ func TestReader(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7"}]}]}],"lifeline":{"summary":{"duration":1},"openSpans":["00f067aa0ba902b7"]}}`,
+			`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736",` +
+				`"spanId":"00f067aa0ba902b7"}]}]}],"lifeline":{"summary":{"duration":1},` +
+				`"openSpans":["00f067aa0ba902b7"]}}`,
 		),
 	)
 	f.Add([]byte(`{"lifeline":{"summary":{"duration":1e300}}}`))

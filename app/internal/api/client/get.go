@@ -125,7 +125,8 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 // strange is the error for an answer that no server of ours gives.
 func (c *Client) strange(err error) error {
 	return fmt.Errorf(
-		"what answers at %s is not lifeline serve, or of another version: name another with --server, or look at lifeline version there: %w",
+		"what answers at %s is not lifeline serve, or of another version: name another with --server, or look "+
+			"at lifeline version there: %w",
 		c.Server(),
 		err,
 	)

@@ -101,8 +101,9 @@ func (f *API) create(w http.ResponseWriter, r *http.Request) {
 			"apiVersion": "v1",
 			"status":     "Failure",
 			"reason":     "Forbidden",
-			"message":    `deployments.apps "refused" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1`,
-			"code":       403,
+			"message": `deployments.apps "refused" is forbidden: exceeded quota: small, requested: pods=1, ` +
+				`used: pods=1, limited: pods=1`,
+			"code": 403,
 		})
 		return
 	}

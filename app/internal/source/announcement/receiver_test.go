@@ -209,7 +209,9 @@ func TestRejections(t *testing.T) {
 		"far future":     {doc(func(a *Announcement) { a.Sent = now.AddDate(1, 0, 0) }), nil, http.StatusBadRequest},
 		"starts in 1970": {doc(func(a *Announcement) { a.Run.Start = time.Unix(0, 0) }), nil, http.StatusBadRequest},
 		"too many writes": {
-			doc(func(a *Announcement) { a.Writes = make([]*observation.Write, MaxWrites+1) }), nil, http.StatusBadRequest,
+			doc(func(a *Announcement) { a.Writes = make([]*observation.Write, MaxWrites+1) }),
+			nil,
+			http.StatusBadRequest,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,7 +290,8 @@ func FuzzAnnouncement(f *testing.F) {
 	}
 	f.Add(string(doc))
 	f.Add(
-		`{"sent":"2026-03-01T12:00:00Z","run":{"traceParent":"` + root + `","start":"2026-03-01T12:00:00Z"},"writes":[null,{}]}`,
+		`{"sent":"2026-03-01T12:00:00Z",` +
+			`"run":{"traceParent":"` + root + `","start":"2026-03-01T12:00:00Z"},"writes":[null,{}]}`,
 	)
 	f.Fuzz(func(t *testing.T, body string) {
 		s := newServer()

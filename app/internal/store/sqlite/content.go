@@ -106,7 +106,8 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 	c.objects[ref] = num
 	return num, c.exec(
 		ctx,
-		"INSERT INTO objects (trace, num, api_group, api_version, kind, namespace, name, uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		"INSERT INTO objects (trace, num, api_group, api_version, kind, namespace, name, uid) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		c.num,
 		num,
 		text(ref.Group),
@@ -209,7 +210,8 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 		}
 		if err := c.exec(
 			ctx,
-			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user, start, until, source)
+			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user,`+
+				` start, until, source)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.num,
 			s.ID[:],
@@ -254,7 +256,9 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 func (c *content) remove(ctx context.Context, id trace.SpanID) error {
 	c.loose = true
 	for _, query := range []string{
-		"DELETE FROM spans WHERE trace = ? AND id = ?", "DELETE FROM writes WHERE trace = ? AND span = ?", "DELETE FROM links WHERE trace = ? AND span = ?",
+		"DELETE FROM spans WHERE trace = ? AND id = ?",
+		"DELETE FROM writes WHERE trace = ? AND span = ?",
+		"DELETE FROM links WHERE trace = ? AND span = ?",
 	} {
 		if err := c.exec(ctx, query, c.num, id[:]); err != nil {
 			return err
@@ -278,7 +282,13 @@ func digestOf(s *span.Span, obj, made int64, data []byte) int64 {
 		}
 	}
 	for _, field := range []string{
-		s.Name, s.Service, string(s.Start.Source), string(s.End.Source), string(s.Outcome), string(s.Evidence), s.Message,
+		s.Name,
+		s.Service,
+		string(s.Start.Source),
+		string(s.End.Source),
+		string(s.Outcome),
+		string(s.Evidence),
+		s.Message,
 	} {
 		b = append(binary.AppendUvarint(b, uint64(len(field))), field...)
 	}

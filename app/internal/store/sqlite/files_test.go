@@ -149,7 +149,8 @@ func TestLostWhileOpen(t *testing.T) {
 					if lost.SetAside != "" {
 						t.Errorf("%s was set aside", lost.SetAside)
 					}
-				} else if !strings.HasPrefix(lost.SetAside, path+".damaged-") || !strings.HasSuffix(lost.SetAside, "Z"+tc.aside) {
+				} else if !strings.HasPrefix(lost.SetAside,
+					path+".damaged-") || !strings.HasSuffix(lost.SetAside, "Z"+tc.aside) {
 					t.Errorf("%q was set aside", lost.SetAside)
 				} else if _, err := os.Stat(lost.SetAside); err != nil {
 					t.Error(err)
@@ -190,14 +191,20 @@ func TestHarmless(t *testing.T) {
 				must(t, os.Chtimes(path+suffix, time.Time{}, time.Now().Add(time.Hour)))
 			}
 		}},
-		"mode changed": {"an administrator lets a group read it", func(t *testing.T, path string) { must(t, os.Chmod(path, 0o640)) }},
+		"mode changed": {
+			"an administrator lets a group read it",
+			func(t *testing.T, path string) { must(t, os.Chmod(path, 0o640)) },
+		},
 		"written by another program": {"by the rules of SQLite", func(t *testing.T, path string) {
 			db, err := sql.Open("sqlite", path)
 			must(t, err)
 			_, err = db.ExecContext(t.Context(), "INSERT INTO state (name, value) VALUES ('c', x'64')")
 			must(t, errors.Join(err, db.Close()))
 		}},
-		"index deleted": {"SQLite rebuilds it from the log", func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) }},
+		"index deleted": {
+			"SQLite rebuilds it from the log",
+			func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)

@@ -42,7 +42,11 @@ func (f *filter) String() string {
 func matching(ref object.Ref) *filter {
 	f := &filter{}
 	for _, field := range []struct{ column, value string }{
-		{"uid", string(ref.UID)}, {"name", ref.Name}, {"namespace", ref.Namespace}, {"kind", ref.Kind.Kind}, {"api_group", ref.Group},
+		{"uid", string(ref.UID)},
+		{"name", ref.Name},
+		{"namespace", ref.Namespace},
+		{"kind", ref.Kind.Kind},
+		{"api_group", ref.Group},
 	} {
 		if field.value != "" {
 			f.add("o."+field.column+" = ?", field.value)

@@ -76,10 +76,19 @@ func TestDamaged(t *testing.T) {
 		reason string
 		damage func(data []byte) []byte
 	}{
-		"no database": {reason: "as a crash of the file system leaves it", damage: func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) }},
-		"header":      {reason: "the first page is gone", damage: func(d []byte) []byte { copy(d, make([]byte, 4096)); return d }},
-		"pages":       {reason: "found only where all is read", damage: func(d []byte) []byte { copy(d[len(d)/2:], strings.Repeat("x", len(d)/4)); return d }},
-		"cut off":     {reason: "the end is missing", damage: func(d []byte) []byte { return d[:len(d)/2] }},
+		"no database": {
+			reason: "as a crash of the file system leaves it",
+			damage: func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) },
+		},
+		"header": {
+			reason: "the first page is gone",
+			damage: func(d []byte) []byte { copy(d, make([]byte, 4096)); return d },
+		},
+		"pages": {
+			reason: "found only where all is read",
+			damage: func(d []byte) []byte { copy(d[len(d)/2:], strings.Repeat("x", len(d)/4)); return d },
+		},
+		"cut off": {reason: "the end is missing", damage: func(d []byte) []byte { return d[:len(d)/2] }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
@@ -156,8 +165,9 @@ func TestNotOurs(t *testing.T) {
 	}{
 		"foreign": {reason: "another program needs it", sql: "CREATE TABLE bookmarks (x)", text: "another program"},
 		"newer": {
-			reason: "an older version would harm it", sql: "CREATE TABLE t (x); PRAGMA application_id = 1281780846; PRAGMA user_version = 99",
-			want: store.ErrNewer, text: "version 99",
+			reason: "an older version would harm it",
+			sql:    "CREATE TABLE t (x); PRAGMA application_id = 1281780846; PRAGMA user_version = 99",
+			want:   store.ErrNewer, text: "version 99",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +204,9 @@ func TestCannotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{
-		"no directory": filepath.Join(dir, "none", "x.db"), "below a file": filepath.Join(dir, "file", "x.db"), "a directory": dir,
+		"no directory": filepath.Join(dir, "none", "x.db"),
+		"below a file": filepath.Join(dir, "file", "x.db"),
+		"a directory":  dir,
 	} {
 		if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)

@@ -127,8 +127,12 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 		}
 		for _, num := range nums {
 			for _, query := range []string{
-				"DELETE FROM links WHERE trace = ?", "DELETE FROM writes WHERE trace = ?", "DELETE FROM spans WHERE trace = ?",
-				"DELETE FROM objects WHERE trace = ?", "DELETE FROM origins WHERE trace = ?", "DELETE FROM traces WHERE num = ?",
+				"DELETE FROM links WHERE trace = ?",
+				"DELETE FROM writes WHERE trace = ?",
+				"DELETE FROM spans WHERE trace = ?",
+				"DELETE FROM objects WHERE trace = ?",
+				"DELETE FROM origins WHERE trace = ?",
+				"DELETE FROM traces WHERE num = ?",
 			} {
 				if err := w.exec(steady, query, num); err != nil {
 					return err

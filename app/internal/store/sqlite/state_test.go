@@ -131,7 +131,13 @@ func BenchmarkStates(b *testing.B) {
 		keep(b, s, int64(1000+n), "journal", n*1000, (n+1)*1000, make([]byte, 2000))
 	}
 	keep(b, s, 2000, "watch", 0, 10, make([]byte, 30))
-	for prefix, want := range map[string]int{"outbox/": outbox, "journal/": journal, "watch/": 10, "engine": 0, "a": 0} {
+	for prefix, want := range map[string]int{
+		"outbox/":  outbox,
+		"journal/": journal,
+		"watch/":   10,
+		"engine":   0,
+		"a":        0,
+	} {
 		b.Run(prefix, func(b *testing.B) {
 			for b.Loop() {
 				if got, err := s.States(b.Context(), prefix); err != nil || len(got) != want {

@@ -22,7 +22,8 @@ func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
 		if err := scan(
 			ctx,
 			q,
-			`SELECT coalesce(sum(phase > 0), 0), coalesce(sum(phase = 1), 0), coalesce(sum(spans), 0), coalesce(sum(writes), 0),
+			`SELECT coalesce(sum(phase > 0), 0), coalesce(sum(phase = 1), 0), coalesce(sum(spans), 0), `+
+				`coalesce(sum(writes), 0),
 			min(CASE WHEN phase > 0 THEN start END) FROM traces`,
 			nil,
 			[]any{&out.Traces, &out.Open, &out.Spans, &out.Writes, &oldest},

@@ -76,7 +76,8 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 func (c *content) count(ctx context.Context) error {
 	if c.loose {
 		if err := c.exec(ctx, `DELETE FROM objects WHERE trace = ?1 AND num NOT IN
-			(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`, c.num); err != nil {
+			(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`,
+			c.num); err != nil {
 			return err
 		}
 		if err := c.exec(

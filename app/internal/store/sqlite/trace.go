@@ -55,7 +55,8 @@ func load(ctx context.Context, from querier, num int64, id trace.TraceID, amendi
 	err = scan(
 		ctx,
 		from,
-		`SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, evidence, status, message, data, origin
+		`SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, `+
+			`evidence, status, message, data, origin
 		FROM spans WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id`,
 		[]any{num, amending},
 		[]any{

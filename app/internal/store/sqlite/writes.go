@@ -15,8 +15,10 @@ import (
 // and its number there.
 const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
 
-const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.generation, w.actor, w.user, w.start, w.until, w.source,
-	coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), coalesce(b.namespace, ''), coalesce(b.name, ''), coalesce(b.uid, '')
+const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.generation, w.actor, ` +
+	`w.user, w.start, w.until, w.source,
+	coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), coalesce(b.namespace, ''), ` +
+	`coalesce(b.name, ''), coalesce(b.uid, '')
 	FROM writes w CROSS JOIN traces t ON t.num = w.trace LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object`
 
 // Writes returns API writes that match q, latest first.

@@ -37,24 +37,48 @@ func testFilters(t *testing.T, open Open) {
 		query  store.Query
 		want   string
 	}{
-		"all":            {reason: "newest first", want: "5 4 3 2 1"},
-		"limit":          {query: store.Query{Limit: 2}, want: "5 4"},
-		"since":          {reason: "from that moment on", query: store.Query{Since: second(3)}, want: "5 4 3"},
-		"until":          {reason: "before that moment", query: store.Query{Until: second(3)}, want: "2 1"},
-		"interval":       {query: store.Query{Since: second(2), Until: second(4)}, want: "3 2"},
-		"failed":         {query: store.Query{Outcomes: []span.Outcome{span.Failed}}, want: "2"},
-		"outcomes":       {query: store.Query{Outcomes: []span.Outcome{span.Failed, span.Unfinished}}, want: "5 2"},
-		"open":           {query: store.Query{Open: true}, want: "5"},
-		"slow":           {reason: "an open trace is as long as it was then", query: store.Query{Slower: 300 * time.Millisecond}, want: "5 4 3"},
-		"namespace":      {query: store.Query{Object: object.Ref{Namespace: "prod"}}, want: "3"},
-		"kind":           {reason: "anywhere in the trace", query: store.Query{Object: kind("", "Pod")}, want: "5 4 3 2"},
+		"all":      {reason: "newest first", want: "5 4 3 2 1"},
+		"limit":    {query: store.Query{Limit: 2}, want: "5 4"},
+		"since":    {reason: "from that moment on", query: store.Query{Since: second(3)}, want: "5 4 3"},
+		"until":    {reason: "before that moment", query: store.Query{Until: second(3)}, want: "2 1"},
+		"interval": {query: store.Query{Since: second(2), Until: second(4)}, want: "3 2"},
+		"failed":   {query: store.Query{Outcomes: []span.Outcome{span.Failed}}, want: "2"},
+		"outcomes": {query: store.Query{Outcomes: []span.Outcome{span.Failed, span.Unfinished}}, want: "5 2"},
+		"open":     {query: store.Query{Open: true}, want: "5"},
+		"slow": {
+			reason: "an open trace is as long as it was then",
+			query:  store.Query{Slower: 300 * time.Millisecond},
+			want:   "5 4 3",
+		},
+		"namespace": {query: store.Query{Object: object.Ref{Namespace: "prod"}}, want: "3"},
+		"kind": {
+			reason: "anywhere in the trace",
+			query:  store.Query{Object: kind("", "Pod")},
+			want:   "5 4 3 2",
+		},
 		"group and kind": {query: store.Query{Object: kind("apps", "Deployment"), Limit: 1}, want: "5"},
 		"other group":    {query: store.Query{Object: kind("batch", "Deployment")}, want: ""},
 		"name":           {query: store.Query{Object: object.Ref{Name: "change-000004-000001"}}, want: "4"},
 		"UID":            {query: store.Query{Object: object.Ref{UID: types.UID("uid-change-000004")}}, want: "4"},
-		"one object":     {reason: "all on the same object", query: store.Query{Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Name: "change-000004"}}, want: ""},
-		"several":        {query: store.Query{Object: object.Ref{Namespace: "default"}, Since: second(2), Slower: time.Millisecond, Limit: 2}, want: "5 4"},
-		"version":        {reason: "it does not count", query: store.Query{Object: object.Ref{Kind: object.Kind{Kind: "Pod", Version: "v9"}}, Limit: 1}, want: "5"},
+		"one object": {
+			reason: "all on the same object",
+			query:  store.Query{Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Name: "change-000004"}},
+			want:   "",
+		},
+		"several": {
+			query: store.Query{
+				Object: object.Ref{Namespace: "default"},
+				Since:  second(2),
+				Slower: time.Millisecond,
+				Limit:  2,
+			},
+			want: "5 4",
+		},
+		"version": {
+			reason: "it does not count",
+			query:  store.Query{Object: object.Ref{Kind: object.Kind{Kind: "Pod", Version: "v9"}}, Limit: 1},
+			want:   "5",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
@@ -104,7 +128,12 @@ func testPages(t *testing.T, open Open) {
 			t.Errorf("in pages of %d (-want +got):\n%s", limit, d)
 		}
 	}
-	for _, bad := range []store.Cursor{"x", "!", store.NewCursor(1, []byte("short")), store.NewCursor(1, make([]byte, 99))} {
+	for _, bad := range []store.Cursor{
+		"x",
+		"!",
+		store.NewCursor(1, []byte("short")),
+		store.NewCursor(1, make([]byte, 99)),
+	} {
 		_, listing := s.List(t.Context(), store.Query{After: bad})
 		_, writes := s.Writes(t.Context(), store.WriteQuery{After: bad})
 		if !errors.Is(listing, store.ErrCursor) || !errors.Is(writes, store.ErrCursor) {

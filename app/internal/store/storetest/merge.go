@@ -91,7 +91,10 @@ func testVersions(t *testing.T, open Open) {
 		tc.first(one)
 		tc.then(two)
 		for order, batches := range map[string][]*store.Batch{
-			"in order": {one, two}, "repeated": {one, one, two, two, one}, "late": {two, one}, "late and repeated": {two, one, two},
+			"in order":          {one, two},
+			"repeated":          {one, one, two, two, one},
+			"late":              {two, one},
+			"late and repeated": {two, one, two},
 		} {
 			t.Run(name+" "+order, func(t *testing.T) {
 				t.Log(tc.reason)

@@ -59,7 +59,10 @@ func testWrites(t *testing.T, open Open) {
 		}
 	}
 	adopted := object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "adopted", UID: "uid-adopted"}
-	if w := want[slices.IndexFunc(want, func(w store.Write) bool { return w.Part == "ownership" })]; w.Object != adopted ||
+	if w := want[slices.IndexFunc(
+		want,
+		func(w store.Write) bool { return w.Part == "ownership" },
+	)]; w.Object != adopted ||
 		w.Source != span.TimeObject {
 		t.Errorf("the write to another object is %+v", w)
 	}

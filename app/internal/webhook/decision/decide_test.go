@@ -124,7 +124,8 @@ func create(kind schema.GroupVersionKind, by User, object map[string]any) *Reque
 // owned is a Pod of a ReplicaSet, whose name the API server makes.
 func owned(by string) map[string]any {
 	return made(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-1-", "ownerReferences": [
-		{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "` + by + `", "uid": "uid-` + by + `", "controller": true}]}, "spec": {"nodeName": ""}}`)
+		{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": ` +
+		`"` + by + `", "uid": "uid-` + by + `", "controller": true}]}, "spec": {"nodeName": ""}}`)
 }
 
 // claimed is a context with a claim that it was made just now, for a Deployment.
@@ -159,38 +160,73 @@ func TestCreated(t *testing.T) {
 		},
 		"baggage, not sampled": {
 			reason: "whoever began the trace has decided", request: create(deployments, ann, web()),
-			with: func(r *Request) { r.Baggage = sc(1, false) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1}, notSampled: true,
+			with:       func(r *Request) { r.Baggage = sc(1, false) },
+			evidence:   span.ByRequest,
+			trace:      trace.TraceID{15: 1},
+			notSampled: true,
 		},
 		"baggage and the API server's own": {
-			reason: "of an ordinary caller the API server begins another trace", request: create(deployments, ann, web()),
-			with: func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1}, beside: sc(2, true),
+			reason: "of an ordinary caller the API server begins another " +
+				"trace", request: create(deployments, ann, web()),
+			with:     func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, true) },
+			evidence: span.ByRequest,
+			trace:    trace.TraceID{15: 1},
+			beside:   sc(2, true),
 		},
 		"baggage, and the API server's own is not sent": {
 			reason: "a link would lead nowhere", request: create(deployments, ann, web()),
-			with: func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, false) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1},
+			with:     func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, false) },
+			evidence: span.ByRequest,
+			trace:    trace.TraceID{15: 1},
 		},
 		"header": {
-			reason: "the caller's, or the API server's, which is the first span of it all", request: create(deployments, ann, web()),
+			reason: "the caller's, or the API server's, which is the first span of it " +
+				"all", request: create(deployments, ann, web()),
 			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 2},
 		},
 		"header, not sampled": {
-			reason: "an API server at rate 0 has decided nothing about changes", request: create(deployments, ann, web()),
+			reason: "an API server at rate 0 has decided nothing about " +
+				"changes", request: create(deployments, ann, web()),
 			with: func(r *Request) { r.Trace = sc(2, false) }, begins: true,
 		},
-		"of an open owner": {reason: "the owner's reconciliation made it", request: create(pods, replicaset, owned("web-1")), evidence: span.ByOwner, trace: trace.TraceID{15: 7}},
+		"of an open owner": {
+			reason:   "the owner's reconciliation made it",
+			request:  create(pods, replicaset, owned("web-1")),
+			evidence: span.ByOwner,
+			trace:    trace.TraceID{15: 7},
+		},
 		"of an open owner, traced": {
-			reason: "the API server's own span began with this very request", request: create(pods, replicaset, owned("web-1")),
+			reason: "the API server's own span began with this very " +
+				"request", request: create(pods, replicaset, owned("web-1")),
 			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByOwner, trace: trace.TraceID{15: 7},
 		},
 		"of an owner in another namespace": {
 			reason: "its context is not for whoever names its UID", request: create(pods, ann, owned("web-1")),
 			with: func(r *Request) { r.Namespace = "other" }, stays: true,
 		},
-		"of an owner that is done": {reason: "what it heals is for the engine to say (C3)", request: create(pods, replicaset, owned("old-1")), stays: true},
-		"of the control plane":     {reason: "it does nothing of its own accord", request: create(deployments, replicaset, web()), stays: true},
-		"copied":                   {reason: "P3c: the Deployment's context comes by copy", request: create(replicaSets, replicaset, copied), with: func(r *Request) { r.Baggage = sc(1, true) }, stays: true},
-		"an Event":                 {reason: "P5", request: create(events, ann, made(`{"metadata": {"name": "e"}}`)), stays: true},
-		"dry run":                  {reason: "nothing is stored", request: create(deployments, ann, web()), with: func(r *Request) { r.DryRun, r.Baggage = true, sc(1, true) }, stays: true},
+		"of an owner that is done": {
+			reason:  "what it heals is for the engine to say (C3)",
+			request: create(pods, replicaset, owned("old-1")),
+			stays:   true,
+		},
+		"of the control plane": {
+			reason:  "it does nothing of its own accord",
+			request: create(deployments, replicaset, web()),
+			stays:   true,
+		},
+		"copied": {
+			reason:  "P3c: the Deployment's context comes by copy",
+			request: create(replicaSets, replicaset, copied),
+			with:    func(r *Request) { r.Baggage = sc(1, true) },
+			stays:   true,
+		},
+		"an Event": {reason: "P5", request: create(events, ann, made(`{"metadata": {"name": "e"}}`)), stays: true},
+		"dry run": {
+			reason:  "nothing is stored",
+			request: create(deployments, ann, web()),
+			with:    func(r *Request) { r.DryRun, r.Baggage = true, sc(1, true) },
+			stays:   true,
+		},
 		"the writer's own": {
 			reason: "P3b", request: create(deployments, ann, carrying(web(), sc(3, true))), stays: true,
 		},
@@ -199,13 +235,24 @@ func TestCreated(t *testing.T) {
 			with: func(r *Request) { r.Baggage = sc(1, true) }, begins: true, refused: sc(3, true),
 		},
 		"a writer who may not, with a claim": {
-			reason:  "a claim that is made up makes nothing ours",
-			request: create(deployments, mallory, carrying(web(), claimed(sc(3, true), "web"))), begins: true, refused: sc(3, true),
+			reason: "a claim that is made up makes nothing ours",
+			request: create(
+				deployments,
+				mallory,
+				carrying(web(), claimed(sc(3, true), "web")),
+			), begins: true, refused: sc(3, true),
 		},
-		"no object":   {reason: "a hostile caller", request: create(deployments, ann, nil), stays: true},
-		"no metadata": {reason: "a hostile caller", request: create(deployments, ann, map[string]any{"metadata": "x"}), stays: true},
+		"no object": {reason: "a hostile caller", request: create(deployments, ann, nil), stays: true},
+		"no metadata": {
+			reason:  "a hostile caller",
+			request: create(deployments, ann, map[string]any{"metadata": "x"}),
+			stays:   true,
+		},
 		"a subresource": {
-			reason: "it has rules of its own", request: create(pods, ann, made(`{"metadata": {"name": "p"}}`)), with: func(r *Request) { r.Subresource = "status" }, stays: true,
+			reason:  "it has rules of its own",
+			request: create(pods, ann, made(`{"metadata": {"name": "p"}}`)),
+			with:    func(r *Request) { r.Subresource = "status" },
+			stays:   true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +296,8 @@ func (a annotated) GetAnnotations() map[string]string { return a }
 func TestJustAdmitted(t *testing.T) {
 	d := New(Options{})
 	set := carrying(made(`{"metadata": {"name": "web-1", "ownerReferences": [
-		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}}`), sc(5, true))
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": `+
+		`true}]}}`), sc(5, true))
 	if a := d.Decide(create(replicaSets, replicaset, set), now); a.Annotations != nil {
 		t.Errorf("the copy: %+v", a)
 	}
@@ -287,7 +335,8 @@ func TestRunOfACronJob(t *testing.T) {
 		t.Fatalf("the CronJob: %+v", a)
 	}
 	run := made(`{"metadata": {"name": "nightly-1", "ownerReferences": [
-		{"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "uid-nightly", "controller": true}]}, "spec": {"parallelism": 1}}`)
+		{"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "uid-nightly", "controller": ` +
+		`true}]}, "spec": {"parallelism": 1}}`)
 	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	controller := User{Name: "system:serviceaccount:kube-system:cronjob-controller"}
 	if a := d.Decide(create(jobs, controller, run), now.Add(time.Second)); a.Context.IsValid() {
@@ -299,14 +348,22 @@ func TestRunOfACronJob(t *testing.T) {
 // and not from one that was there before: a ReplicaSet is scaled, long after.
 func TestJustUpdated(t *testing.T) {
 	was := carrying(made(`{"metadata": {"name": "web-1", "uid": "uid-web-1", "ownerReferences": [
-		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, "spec": {"replicas": 2}}`), sc(5, true))
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, `+
+		`"spec": {"replicas": 2}}`), sc(5, true))
 	for name, c := range map[string]struct {
 		reason string
 		sent   map[string]any
 		trace  trace.TraceID // of the Pod's; zero if it is given none
 	}{
-		"scaled":      {reason: "the engine tells what that follows from", sent: made(jsonOf(was), `{"spec": {"replicas": 5}}`)},
-		"rolled back": {reason: "the Deployment's context is copied", sent: carrying(made(jsonOf(was)), sc(6, true)), trace: trace.TraceID{15: 6}},
+		"scaled": {
+			reason: "the engine tells what that follows from",
+			sent:   made(jsonOf(was), `{"spec": {"replicas": 5}}`),
+		},
+		"rolled back": {
+			reason: "the Deployment's context is copied",
+			sent:   carrying(made(jsonOf(was)), sc(6, true)),
+			trace:  trace.TraceID{15: 6},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := New(Options{})
@@ -357,16 +414,21 @@ func TestUpdated(t *testing.T) {
 		// it stays as it was sent.
 		fresh, restored bool
 	}{
-		"nothing":                {reason: "P3f", sent: kept()},
-		"status alone":           {reason: "it is not desired", sent: kept(`{"status": {"replicas": 2}}`)},
-		"dropped":                {reason: "P3f: a no-op stays a no-op", sent: bare(), restored: true},
-		"dropped, dry run":       {reason: "as it would be", sent: bare(), dry: true, restored: true},
-		"template":               {reason: "P1", sent: kept(image), fresh: true},
-		"template, dropped":      {reason: "P1", sent: bare(image), fresh: true},
-		"template, dry run":      {reason: "nothing is stored", sent: kept(image), dry: true},
-		"scaled":                 {reason: "P3e: it would cost a write", sent: kept(`{"spec": {"replicas": 5}}`)},
-		"another's context":      {reason: "P3b", sent: carrying(bare(image), sc(3, true))},
-		"another's, may not":     {reason: "what was there is put back", sent: carrying(bare(), sc(3, true)), by: mallory, restored: true},
+		"nothing":           {reason: "P3f", sent: kept()},
+		"status alone":      {reason: "it is not desired", sent: kept(`{"status": {"replicas": 2}}`)},
+		"dropped":           {reason: "P3f: a no-op stays a no-op", sent: bare(), restored: true},
+		"dropped, dry run":  {reason: "as it would be", sent: bare(), dry: true, restored: true},
+		"template":          {reason: "P1", sent: kept(image), fresh: true},
+		"template, dropped": {reason: "P1", sent: bare(image), fresh: true},
+		"template, dry run": {reason: "nothing is stored", sent: kept(image), dry: true},
+		"scaled":            {reason: "P3e: it would cost a write", sent: kept(`{"spec": {"replicas": 5}}`)},
+		"another's context": {reason: "P3b", sent: carrying(bare(image), sc(3, true))},
+		"another's, may not": {
+			reason:   "what was there is put back",
+			sent:     carrying(bare(), sc(3, true)),
+			by:       mallory,
+			restored: true,
+		},
 		"another's, may not, it": {reason: "P1", sent: carrying(bare(image), sc(3, true)), by: mallory, fresh: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -417,8 +479,10 @@ func TestCopied(t *testing.T) {
 	older, newer := context(ann, now), context(ann, now.Add(time.Minute), `{"spec": {"minReadySeconds": 1}}`)
 	foreign := Answer{Annotations: lifeline.Default.Encode(sc(3, true), baggage.Baggage{})}
 	set := made(
-		`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "demo", "ownerReferences": [
-		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, "spec": {"replicas": 0}}`,
+		`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "demo", ` +
+			`"ownerReferences": [
+		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, ` +
+			`"spec": {"replicas": 0}}`,
 	)
 	for name, c := range map[string]struct {
 		reason    string
@@ -427,15 +491,64 @@ func TestCopied(t *testing.T) {
 		trusted   bool
 		stays     bool
 	}{
-		"newer over older":         {"an undo gives the old ReplicaSet the new context", older, newer, controller, true, true},
-		"ours over none":           {"the ReplicaSet is older than the webhook", Answer{}, newer, controller, true, true},
-		"ours over another's":      {"the Deployment was made anew over an orphan", foreign, newer, controller, true, true},
-		"another's over ours":      {"somebody has given the Deployment one (P3b)", older, foreign, controller, true, true},
-		"another's, few may":       {"that was decided at the Deployment", older, foreign, controller, false, true},
-		"another's, a user's":      {"a user who may not writes the ReplicaSet itself", older, foreign, mallory, false, false},
-		"older over newer":         {"somebody has replaced the ReplicaSet by a saved one (P3f)", newer, older, ann, true, false},
-		"dropped":                  {"P3f", newer, Answer{}, ann, true, false},
-		"dropped, by a controller": {"P3f: the Deployment has dropped it, the ReplicaSet keeps it", newer, Answer{}, controller, true, false},
+		"newer over older": {
+			"an undo gives the old ReplicaSet the new context",
+			older,
+			newer,
+			controller,
+			true,
+			true,
+		},
+		"ours over none": {
+			"the ReplicaSet is older than the webhook",
+			Answer{},
+			newer,
+			controller,
+			true,
+			true,
+		},
+		"ours over another's": {
+			"the Deployment was made anew over an orphan",
+			foreign,
+			newer,
+			controller,
+			true,
+			true,
+		},
+		"another's over ours": {
+			"somebody has given the Deployment one (P3b)",
+			older,
+			foreign,
+			controller,
+			true,
+			true,
+		},
+		"another's, few may": {"that was decided at the Deployment", older, foreign, controller, false, true},
+		"another's, a user's": {
+			"a user who may not writes the ReplicaSet itself",
+			older,
+			foreign,
+			mallory,
+			false,
+			false,
+		},
+		"older over newer": {
+			"somebody has replaced the ReplicaSet by a saved one (P3f)",
+			newer,
+			older,
+			ann,
+			true,
+			false,
+		},
+		"dropped": {"P3f", newer, Answer{}, ann, true, false},
+		"dropped, by a controller": {
+			"P3f: the Deployment has dropped it, the ReplicaSet keeps it",
+			newer,
+			Answer{},
+			controller,
+			true,
+			false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := New(Options{Trusts: func(User) bool { return c.trusted }})
@@ -487,13 +600,52 @@ func TestObserved(t *testing.T) {
 		request Request
 		want    trace.SpanContext
 	}{
-		"scale":            {reason: "a Scale keeps no annotations", request: Request{Kind: scale, Subresource: "scale", User: ann, Object: web(), Before: web(), Baggage: sc(1, true)}, want: sc(1, true)},
-		"delete":           {reason: "what goes is not changed", request: Request{Kind: deployments, User: ann, Baggage: sc(1, true)}, want: sc(1, true)},
-		"delete, header":   {reason: "the API server trusts the caller", request: Request{Kind: deployments, User: ann, Trace: sc(2, true)}, want: sc(2, true)},
-		"by a controller":  {reason: "the header is the API server's own", request: Request{Kind: pods, User: replicaset, Trace: sc(2, true)}},
-		"by a stranger":    {reason: "who may not supply a context may not so either", request: Request{Kind: deployments, User: mallory, Baggage: sc(1, true)}},
-		"dry run":          {reason: "nothing happens", request: Request{Kind: deployments, User: ann, Baggage: sc(1, true), DryRun: true}},
-		"scaled by apply":  {reason: "P3e: the observation carries the context", request: Request{Kind: deployments, Name: "web", User: ann, Object: web(`{"spec": {"replicas": 9}}`), Before: web(), Baggage: sc(1, true)}, want: sc(1, true)},
+		"scale": {
+			reason: "a Scale keeps no annotations",
+			request: Request{
+				Kind:        scale,
+				Subresource: "scale",
+				User:        ann,
+				Object:      web(),
+				Before:      web(),
+				Baggage:     sc(1, true),
+			},
+			want: sc(1, true),
+		},
+		"delete": {
+			reason:  "what goes is not changed",
+			request: Request{Kind: deployments, User: ann, Baggage: sc(1, true)},
+			want:    sc(1, true),
+		},
+		"delete, header": {
+			reason:  "the API server trusts the caller",
+			request: Request{Kind: deployments, User: ann, Trace: sc(2, true)},
+			want:    sc(2, true),
+		},
+		"by a controller": {
+			reason:  "the header is the API server's own",
+			request: Request{Kind: pods, User: replicaset, Trace: sc(2, true)},
+		},
+		"by a stranger": {
+			reason:  "who may not supply a context may not so either",
+			request: Request{Kind: deployments, User: mallory, Baggage: sc(1, true)},
+		},
+		"dry run": {
+			reason:  "nothing happens",
+			request: Request{Kind: deployments, User: ann, Baggage: sc(1, true), DryRun: true},
+		},
+		"scaled by apply": {
+			reason: "P3e: the observation carries the context",
+			request: Request{
+				Kind:    deployments,
+				Name:    "web",
+				User:    ann,
+				Object:  web(`{"spec": {"replicas": 9}}`),
+				Before:  web(),
+				Baggage: sc(1, true),
+			},
+			want: sc(1, true),
+		},
 		"nothing to carry": {reason: "it came with none", request: Request{Kind: deployments, User: ann}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -524,10 +676,17 @@ func TestBinding(t *testing.T) {
 		dry     bool
 		want    map[string]string
 	}{
-		"bare":      {reason: "the Pod gets the time with its Node", request: bind(), want: noted},
-		"annotated": {reason: "what the scheduler says stays", request: bind(`{"metadata": {"annotations": {"a": "b"}}}`), want: map[string]string{"a": "b", object.AnnotationScheduled: "2026-03-01T12:00:00Z"}},
-		"said":      {reason: "the first is right", request: bind(`{"metadata": {"annotations": {"` + object.AnnotationScheduled + `": "x"}}}`)},
-		"dry run":   {reason: "nothing is bound", request: bind(), dry: true},
+		"bare": {reason: "the Pod gets the time with its Node", request: bind(), want: noted},
+		"annotated": {
+			reason:  "what the scheduler says stays",
+			request: bind(`{"metadata": {"annotations": {"a": "b"}}}`),
+			want:    map[string]string{"a": "b", object.AnnotationScheduled: "2026-03-01T12:00:00Z"},
+		},
+		"said": {
+			reason:  "the first is right",
+			request: bind(`{"metadata": {"annotations": {"` + object.AnnotationScheduled + `": "x"}}}`),
+		},
+		"dry run": {reason: "nothing is bound", request: bind(), dry: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.request.DryRun = c.dry

@@ -16,7 +16,12 @@ import (
 // FuzzDecide decides about arbitrary objects: what the writer said itself stays,
 // and what was decided once is decided for good.
 func FuzzDecide(f *testing.F) {
-	for _, o := range []map[string]any{web(), carrying(web(), sc(3, true)), owned("web-1"), made(`{"metadata": {"annotations": {"a": 1, "b": null}}}`)} {
+	for _, o := range []map[string]any{
+		web(),
+		carrying(web(), sc(3, true)),
+		owned("web-1"),
+		made(`{"metadata": {"annotations": {"a": 1, "b": null}}}`),
+	} {
 		text, err := json.Marshal(o)
 		if err != nil {
 			f.Fatal(err)
