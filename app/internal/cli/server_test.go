@@ -65,11 +65,11 @@ func TestWhichServer(t *testing.T) {
 		reason string
 		server Server
 		env    string
-		// nobody means that there is no kubeconfig.
-		nobody bool
-		want   string
-		log    string
-		err    string
+		// noConfig omits the kubeconfig.
+		noConfig bool
+		want     string
+		log      string
+		err      string
 	}{
 		"Named": {
 			"of the kubeconfig's cluster", Server{URL: ours.URL, Named: true}, "", false, ours.URL, "", "",
@@ -108,7 +108,7 @@ func TestWhichServer(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o, log := asking()
-			if !tc.nobody {
+			if !tc.noConfig {
 				o.Kubeconfig = cluster.Kubeconfig(t)
 			}
 			if tc.env != "" {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/doc/comment"
 	"go/parser"
 	"go/token"
 	"os"
@@ -179,7 +180,9 @@ func writeSections(b *strings.Builder, prefix string, section reflect.Value, com
 			continue
 		}
 		path := prefix + m.name
-		fmt.Fprintf(b, "\n## `%s`\n\n%s\n\n", path, comments[section.Type().Name()+"."+m.name])
+		var doc comment.Parser
+		text := comment.Printer{TextWidth: 100}
+		fmt.Fprintf(b, "\n## `%s`\n\n%s\n", path, text.Text(doc.Parse(comments[section.Type().Name()+"."+m.name])))
 		writeTable(b, path+".", v, comments)
 		writeSections(b, path+".", v, comments)
 	}
@@ -221,11 +224,11 @@ func fieldComments(t *testing.T) map[string]string {
 			}
 			for _, f := range spec.Type.(*ast.StructType).Fields.List {
 				tag, _ := strconv.Unquote(f.Tag.Value)
-				comment := strings.Join(strings.Fields(f.Doc.Text()), " ")
-				if comment == "" {
+				doc := strings.Join(strings.Fields(f.Doc.Text()), " ")
+				if doc == "" {
 					t.Errorf("%s.%s has no comment", spec.Name, f.Names[0])
 				}
-				out[spec.Name.Name+"."+reflect.StructTag(tag).Get("json")] = comment
+				out[spec.Name.Name+"."+reflect.StructTag(tag).Get("json")] = doc
 			}
 			return false
 		})

@@ -83,10 +83,10 @@ func (d definer) received(m *Metrics) {
 		"Received spans of a change, by arrival before its trace was finished (with) or later (after). Many late "+
 			"ones: the components' clocks or batches are late.", "when")
 	m.SpansUnjoined = d.total("unjoined_spans_total",
-		"Received spans without a change: polls and reads (noise), repeated spans (repeated), Lifeline's own "+
-			"spans (own), spans sent on unchanged (passed), spans dropped by configuration (dropped), spans above the "+
-			"buffer's limit (evicted) or a trace's limit (surplus), spans of a trace that was finished more than an "+
-			"hour ago (overdue), and spans more than an hour away from their trace (untimely). Evicted ones: lower "+
+		"Received spans without a change. Why: polls and reads (noise), repeated spans (repeated), Lifeline's own "+
+			"spans (own), spans sent on unchanged (passed), spans dropped by configuration (dropped). Further "+
+			"reasons: more spans than the buffer (evicted) or a trace may hold (surplus), a trace that was finished "+
+			"more than an hour ago (overdue), more than an hour away from its trace (untimely). Evicted ones: lower "+
 			"the components' sampling rates. Overdue or untimely ones: a sender was away for long, its clock is "+
 			"wrong, or its spans are forged.", "why")
 	m.AuditEvents = d.total("audit_events_total",

@@ -49,9 +49,9 @@ func TestMetricsPage(t *testing.T) {
 	}
 	var got strings.Builder
 	got.WriteString("# Metrics of `lifeline serve`\n\n" +
-		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of the " +
-		"process (`process_*`). This page is\n" +
-		"generated: `go test ./internal/telemetry -update` rewrites it.\n\n| metric | type | labels | what it says " +
+		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of\n" +
+		"the process (`process_*`). This page is generated: `go test ./internal/telemetry -update` rewrites\n" +
+		"it.\n\n| metric | type | labels | what it says " +
 		"|\n| --- | --- | --- | --- |\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "lifeline_") {
