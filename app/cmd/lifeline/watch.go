@@ -30,7 +30,9 @@ command and prints the open traces. With -o json, each trace is one OTLP documen
 on one line.
 
 The changes come from a server if there is one, otherwise from the cluster; with
---direct, --record or --otlp always from the cluster. ` + serverHelp + `
+--direct, --record or --otlp always from the cluster.
+
+` + serverHelp + `
 
 Exit codes: 0 at the end of --for; 130 after Ctrl-C; 1 for an error.`,
 		Example: `  lifeline watch -n shop

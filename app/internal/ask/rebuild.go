@@ -51,7 +51,7 @@ func (t *Trace) rebuild(ctx context.Context) error {
 }
 
 // rebuiltMark is the notice about the limited reliability of such a trace.
-const rebuiltMark = "rebuilt from the cluster's present state: times are those that the objects tell (whole seconds)"
+const rebuiltMark = "rebuilt from the cluster's present state: times come from the objects (whole seconds)"
 
 // rebuildPatience bounds the reading of an object and its relatives.
 const rebuildPatience = time.Minute

@@ -152,7 +152,7 @@ func reach(ctx context.Context, url string, patience time.Duration) (*Session, e
 // that the comparison is impossible.
 func (o *Options) otherCluster(ctx context.Context, s *Session) (string, error) {
 	if o.Kubeconfig == nil {
-		return "", nil // without a kubeconfig, no other server is possible
+		return "", nil // there is no cluster to compare with
 	}
 	if s.About.Cluster == "" {
 		return "", errors.New("the server does not say which cluster it watches")
