@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -125,7 +126,10 @@ func (t *Trace) find(ctx context.Context, server *cli.Session, target cli.Target
 	if len(touching) == 0 {
 		return false, nil
 	}
-	best := t.best(touching, target)
+	best, err := t.best(ctx, server, touching, target)
+	if err != nil {
+		return false, err
+	}
 	if err := t.fetch(ctx, server, touching[best].TraceID); err != nil {
 		return false, err
 	}
@@ -133,14 +137,32 @@ func (t *Trace) find(ctx context.Context, server *cli.Session, target cli.Target
 }
 
 // best returns the index of the newest trace that began with the target, or else of the newest
-// trace.
-func (t *Trace) best(touching []api.Summary, target cli.Target) int {
+// trace. A trace of lifeline run began with each object that its command wrote.
+func (t *Trace) best(
+	ctx context.Context, server *cli.Session, touching []api.Summary, target cli.Target,
+) (int, error) {
+	is := func(o *object.Ref) bool {
+		return o != nil && o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name
+	}
 	for i, s := range touching {
-		if o := s.Object; o != nil && o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name {
-			return i
+		if is(s.Object) {
+			return i, nil
+		}
+		if s.Command == "" {
+			continue
+		}
+		doc, err := server.Trace(ctx, s.TraceID)
+		if err != nil {
+			return 0, fmt.Errorf("cannot get trace %s: %w", s.TraceID, err)
+		}
+		root := doc.Trace.Root()
+		for _, child := range doc.Trace.Spans {
+			if root != nil && child.Parent == root.ID && is(&child.Object) {
+				return i, nil
+			}
 		}
 	}
-	return 0
+	return 0, nil
 }
 
 // others reports the traces that were not printed.

@@ -23,7 +23,7 @@ func TestTraceGolden(t *testing.T) {
 		trace  Trace
 	}{
 		"trace-id": {"the beginning of an ID", cli.OutputTree, Trace{Name: "4BF92F35"}},
-		"trace-object": {"the newest that began with it, though others are newer", cli.OutputTree, Trace{
+		"trace-object": {"the newest whose command wrote it", cli.OutputTree, Trace{
 			Name: "deploy/web", Namespace: "default",
 		}},
 		"trace-all":     {"the others are listed", cli.OutputTree, Trace{Name: "deployment.apps/web", All: true}},
