@@ -10,7 +10,7 @@ func secretRules(c config.CertificateConfiguration) []rule {
 		return rule{why: why, groups: []string{""}, resources: []string{"secrets"}, names: names, verbs: verbs}
 	}
 	return []rule{
-		secrets("RBAC cannot limit the making of Secrets to names. It reads none.", nil, "create"),
+		secrets("RBAC cannot limit the creation of Secrets by name. This rule allows no reading.", nil, "create"),
 		secrets("The one Secret of the webhook's certificate.", []string{c.Name}, "get", "update"),
 	}
 }

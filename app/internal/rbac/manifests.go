@@ -101,18 +101,18 @@ func isResource(r watch.Offered) bool {
 }
 
 func (p *printer) head(o Options) {
-	never := "no Secrets, which it never asks for."
+	secrets := "It reads no Secret."
 	if o.Config.Webhook.Certificate.Managed {
-		never = "of Secrets only that of its own certificate, which it writes."
+		secrets = "It reads and writes one Secret, that of its own certificate."
 	}
-	p.comment("", "The rights of lifeline serve, written by lifeline rbac: to read what it watches, and "+never)
+	p.comment("", "The rights of lifeline serve, printed by lifeline rbac: to read what it watches. "+secrets)
 	if len(o.Config.Watch.Namespaces) == 0 {
-		p.comment("", "Kinds that come later: write this again, or label a ClusterRole that reads them "+AggregateLabel+
-			`: "true".`)
+		p.comment("", "For kinds defined later: run the command again, or label a ClusterRole for them with "+
+			AggregateLabel+`: "true".`)
 	} else {
 		p.comment("", "Only in namespaces: "+strings.Join(o.Config.Watch.Namespaces, ", ")+
-			". Labels of Nodes are not seen; of new kinds the server hears within minutes,")
-		p.comment("", "but it cannot read them until this is written and applied again.")
+			". The server does not see the labels of Nodes.")
+		p.comment("", "It finds kinds defined later within minutes, but reads them only after you run the command again.")
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *server) listed(ctx context.Context, patience time.Duration) error {
 		now := s.watcher.Stats()
 		if failing := unlistable(before, now); len(failing) > 0 {
 			s.log.Warn(
-				"the API server fails to list some kinds: going on without them",
+				"the API server fails to list some kinds; continuing without them",
 				"resources",
 				strings.Join(failing, ", "),
 			)
