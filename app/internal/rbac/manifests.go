@@ -101,18 +101,21 @@ func isResource(r watch.Offered) bool {
 }
 
 func (p *printer) head(o Options) {
-	secrets := "It reads no Secret."
+	exception := "It reads no Secret."
 	if o.Config.Webhook.Certificate.Managed {
-		secrets = "It reads and writes one Secret, that of its own certificate."
+		exception = "It reads and writes one Secret, that of its own certificate."
 	}
-	p.comment("", "The rights of lifeline serve, printed by lifeline rbac: to read what it watches. "+secrets)
+	p.comment("", "The rights of lifeline serve, printed by lifeline rbac: to read what it watches. "+exception)
 	if len(o.Config.Watch.Namespaces) == 0 {
 		p.comment("", "For kinds defined later: run the command again, or label a ClusterRole for them with "+
 			AggregateLabel+`: "true".`)
 	} else {
 		p.comment("", "Only in namespaces: "+strings.Join(o.Config.Watch.Namespaces, ", ")+
 			". The server does not see the labels of Nodes.")
-		p.comment("", "It finds kinds defined later within minutes, but reads them only after you run the command again.")
+		p.comment(
+			"",
+			"It finds kinds defined later within minutes, but reads them only after you run the command again.",
+		)
 	}
 }
 
