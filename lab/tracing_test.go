@@ -107,23 +107,40 @@ func (c *Cluster) requester(t *testing.T, user string, groups ...string) request
 func (r requester) get(t *testing.T, n int, path, traceparent string) {
 	t.Helper()
 	for range n {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.cluster.ServerURL()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if traceparent != "" {
-			req.Header.Set("Traceparent", traceparent)
-		}
-		res, err := r.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, res.Body)
-		_ = res.Body.Close()
-		if res.StatusCode != http.StatusNotFound {
-			t.Fatalf("GET %s: %s", path, res.Status)
+		if status := r.status(t, path, traceparent); status != http.StatusNotFound {
+			t.Fatalf("GET %s: status %d", path, status)
 		}
 	}
+}
+
+// authorized waits until the API server knows the caller's rights. Its authorizer learns of a role
+// binding from a watch, also after a restart.
+func (r requester) authorized(t *testing.T, path string) {
+	t.Helper()
+	eventually(t, func() error {
+		if status := r.status(t, path, ""); status != http.StatusNotFound {
+			return fmt.Errorf("GET %s: status %d", path, status)
+		}
+		return nil
+	})
+}
+
+func (r requester) status(t *testing.T, path, traceparent string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.cluster.ServerURL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if traceparent != "" {
+		req.Header.Set("Traceparent", traceparent)
+	}
+	res, err := r.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body)
+	return res.StatusCode
 }
 
 // all returns the spans of a service that want accepts.
@@ -162,6 +179,7 @@ func TestTracingOfControlPlane(t *testing.T) {
 	states := tracingStates(endpoint)
 	for _, s := range states {
 		s.apply(t, c, APIServer, Etcd)
+		eve.authorized(t, path(s, "authorized"))
 		eve.get(t, s.of, path(s, "untrusted"), recorded)
 		admin.get(t, s.of, path(s, "alone"), "")
 		admin.get(t, 1, path(s, "not-recorded"), notRecorded)
