@@ -29,13 +29,12 @@ type Kind struct {
 	// effects of a write.
 	Effects []*Kind
 
-	// Filled names fields that the cluster fills in, by the field above them
-	// ("" for the top level). They are not part of the desired state.
-	Filled map[string][]string
-	// FilledLabels is the prefix of labels that the cluster adds.
-	FilledLabels string
-	// FilledTaints is the prefix of taints that the cluster adds and removes.
-	FilledTaints string
+	// Filled are the beginnings of paths of fields that the cluster fills in, such as
+	// "spec.nodeName". They are not part of the desired state.
+	Filled []string
+	// Fields are the observed fields outside metadata, such as "spec.replicas". Empty means
+	// all. It is set for kinds with very many objects.
+	Fields []string
 	// MetadataOnly is true for kinds whose content is never read.
 	MetadataOnly bool
 	// Replicas is the place of the replica counts in the status.

@@ -10,6 +10,14 @@ const (
 	APIServer = "kube-apiserver"
 )
 
+// components are the programs of Kubernetes itself that write objects.
+var components = []string{
+	Kubelet, APIServer, "kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kube-proxy",
+}
+
+// IsComponent reports whether the name of a program is that of a component of Kubernetes.
+func IsComponent(name string) bool { return slices.Contains(components, name) }
+
 // all are the known kinds: those of Pods and their owners first.
 var all = []*Kind{
 	&Deployment,

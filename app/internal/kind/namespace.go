@@ -11,6 +11,6 @@ var Namespace = Kind{
 	Short:         "ns",
 	ClusterScoped: true,
 	Controller:    "namespace-controller",
-	Filled:        map[string][]string{"spec": {"finalizers"}},
+	Filled:        []string{"spec.finalizers"},
 	Attributes:    "k8s.namespace.",
 }

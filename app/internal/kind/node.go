@@ -13,7 +13,8 @@ var Node = Kind{
 	ClusterScoped: true,
 	Controller:    Kubelet,
 	Owner:         true,
-	Filled:        map[string][]string{"spec": {"podCIDR", "podCIDRs", "providerID", "taints"}},
-	FilledTaints:  "node.kubernetes.io/",
-	Attributes:    "k8s.node.",
+	Filled: []string{
+		"spec.podCIDR", "spec.podCIDRs", "spec.providerID", "spec.taints[key=node.kubernetes.io/",
+	},
+	Attributes: "k8s.node.",
 }

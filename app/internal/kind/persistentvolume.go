@@ -11,6 +11,6 @@ var PersistentVolume = Kind{
 	Short:         "pv",
 	ClusterScoped: true,
 	Controller:    "persistentvolume-binder",
-	Filled:        map[string][]string{"spec": {"claimRef"}},
+	Filled:        []string{"spec.claimRef"},
 	Attributes:    "k8s.persistentvolume.",
 }

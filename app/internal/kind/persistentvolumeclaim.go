@@ -10,6 +10,6 @@ var PersistentVolumeClaim = Kind{
 	Resource:   "persistentvolumeclaims",
 	Short:      "pvc",
 	Controller: "persistentvolume-binder",
-	Filled:     map[string][]string{"spec": {"volumeName"}},
+	Filled:     []string{"spec.volumeName"},
 	Attributes: "k8s.persistentvolumeclaim.",
 }

@@ -7,13 +7,20 @@ import "github.com/kube-lifeline/lifeline/app/internal/object"
 // Pod is the kind Pod. Binding it to a node fills in the node's name
 // and copies labels of the node.
 var Pod = Kind{
-	Kind:         object.Kind{Version: "v1", Kind: "Pod"},
-	Resource:     "pods",
-	Short:        "po",
-	Controller:   Kubelet,
-	Owner:        true,
-	Filled:       map[string][]string{"spec": {"nodeName"}},
-	FilledLabels: "topology.kubernetes.io/",
-	Progress:     true,
-	Attributes:   "k8s.pod.",
+	Kind:       object.Kind{Version: "v1", Kind: "Pod"},
+	Resource:   "pods",
+	Short:      "po",
+	Controller: Kubelet,
+	Owner:      true,
+	Filled:     []string{"spec.nodeName", "metadata.labels[topology.kubernetes.io/"},
+	// All other fields of a spec never change.
+	Fields: []string{
+		"spec.nodeName", "spec.activeDeadlineSeconds", "spec.terminationGracePeriodSeconds",
+		"spec.tolerations", "spec.schedulingGates", "spec.nodeSelector", "spec.resources",
+		"spec.containers.image", "spec.containers.resources",
+		"spec.initContainers.image", "spec.initContainers.resources",
+		"spec.ephemeralContainers.image",
+	},
+	Progress:   true,
+	Attributes: "k8s.pod.",
 }

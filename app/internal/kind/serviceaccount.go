@@ -9,5 +9,5 @@ var ServiceAccount = Kind{
 	Kind:     object.Kind{Version: "v1", Kind: "ServiceAccount"},
 	Resource: "serviceaccounts",
 	Short:    "sa",
-	Filled:   map[string][]string{"": {"secrets"}},
+	Filled:   []string{"secrets"},
 }

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -180,6 +181,9 @@ func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
 	if q := d.audited(r.first()); q != nil {
 		out = append(out, userOf(q.Write)...)
 	}
+	if paths := r.fields(); len(paths) > 0 {
+		out = append(out, span.KeyFields.StringSlice(paths))
+	}
 	if v := r.first().v; r.evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
 		out = append(out, span.KeyConvention.String(span.Bound(v.TraceConvention)))
 	}
@@ -194,6 +198,26 @@ func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
 		out = append(out, nodeAttributes(d.engine.nodes[last.Pod.Node])...)
 	}
 	return out
+}
+
+// maxFields bounds the paths of changed fields on one span.
+const maxFields = 16
+
+// fields returns the paths of the fields that r's writes changed, in order, without bookkeeping.
+func (r *reconciliation) fields() []string {
+	var all []string
+	for _, w := range r.writes {
+		all = append(all, w.changed.paths...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) > maxFields {
+		all = append(all[:maxFields-1:maxFields-1], fmt.Sprintf("(%d more)", len(all)-maxFields+1))
+	}
+	for i, path := range all {
+		all[i] = span.Bound(path)
+	}
+	return all
 }
 
 // outside is the context from outside that r goes on from; not valid if there is

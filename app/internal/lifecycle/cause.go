@@ -270,8 +270,11 @@ func (d *derivation) ownershipCause(w *write) *reconciliation {
 // byController reports whether the owner's controller may have made the write:
 // it made the object, and by managedFields nobody else made this change.
 func (d *derivation) byController(w *write) bool {
-	if w.verb != updated || w.manager == "" || len(w.t.versions) == 0 {
+	if w.verb != updated || w.manager == "" && !w.changed.known || len(w.t.versions) == 0 {
 		return true
+	}
+	if w.manager == "" {
+		return false // unknown is not the controller (rule A3)
 	}
 	maker := writer(nil, w.t.versions[0], true)
 	for _, m := range w.t.versions[0].Managers {

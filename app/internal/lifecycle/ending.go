@@ -30,6 +30,9 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 	if r.verb == deleted {
 		return r.endOfDeletion(d)
 	}
+	if r.instant {
+		return end{at: r.last().at.exactlyEnd(r.last().req), outcome: span.Converged}, true
+	}
 	if v := r.convergedBy(until); v != nil {
 		if !r.last().arrived.IsZero() && v == r.last().v {
 			return end{at: whole(r.last().arrived), outcome: span.Converged}, true

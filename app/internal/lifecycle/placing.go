@@ -11,6 +11,10 @@ func (d *derivation) place(w *write) {
 		d.placeDesired(w)
 	case w.part == desired:
 		d.placeData(w)
+	case w.part == metadata && d.reconciled(w):
+		d.placeMetadata(w)
+	case w.part == metadata:
+		d.placeData(w)
 	default:
 		d.placeNote(w)
 	}
@@ -73,6 +77,54 @@ func (d *derivation) placeDesired(w *write) {
 		d.namespaces[w.t.ref.Name] = w.t.ref.UID
 	}
 	d.stir(r, w)
+}
+
+// placeMetadata places a change of labels or annotations alone. It is a change of its own beside the
+// object's reconciliation, which goes on (rule D2). A controller's is a step of that (rule N3).
+func (d *derivation) placeMetadata(w *write) {
+	now := d.current(w.t.ref.UID)
+	if d.lineOfWrite(w) == nil && d.metadataStep(w) {
+		w.part = bookkeeping
+		d.placeNote(w)
+		return
+	}
+	c := d.cause(w)
+	if now != nil && now.line == c.line && now.verb != deleted && now.superseded == nil {
+		now.writes = append(now.writes, w)
+		now.links = append(now.links, c.links...)
+		d.stir(now, w)
+		return
+	}
+	r := &reconciliation{
+		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote, evidence: c.evidence,
+		links: c.links, verb: updated, writes: []*write{w}, spanID: c.span, admitted: c.span.IsValid(),
+		instant: true,
+	}
+	if len(r.line.recs) == 0 {
+		r.line.first = w.rv
+	}
+	r.line.recs = append(r.line.recs, r)
+	if r.parent != nil {
+		r.parent.children = append(r.parent.children, r)
+	}
+	r.line.latest = later(r.line.latest, w.heard())
+}
+
+// lineOfWrite returns the run whose request made the write, or nil.
+func (d *derivation) lineOfWrite(w *write) *lineage {
+	if w.req == nil {
+		return nil
+	}
+	return d.lineOf(w.req)
+}
+
+// metadataStep reports whether a component of the control plane, the kubelet, the owner's controller
+// or the object's own changed the metadata.
+func (d *derivation) metadataStep(w *write) bool {
+	if kind.IsComponent(w.manager) || ownController(w) {
+		return true
+	}
+	return w.manager != "" && d.engine.controllerOf(w.t) != nil && d.byController(w)
 }
 
 // placeData places a write to an object that nobody reconciles: it is a span if

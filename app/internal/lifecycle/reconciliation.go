@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -71,6 +72,8 @@ type reconciliation struct {
 	// admitted says that spanID was given at admission, and is not derived.
 	admitted bool
 	children []*reconciliation
+	// instant means that it changed metadata alone, which holds as soon as it is stored.
+	instant bool
 	// ended and done are the conclusion: how it ended, if it has.
 	ended     end
 	done      bool
@@ -102,24 +105,42 @@ func (r *reconciliation) id() trace.SpanID {
 	return r.spanID
 }
 
-// which tells writes of one verb to one object apart, alike in every observer:
-// the generation, or a digest of the desired state; a deletion happens once.
+// which distinguishes the writes of one verb to one object, for every observer alike (rules I2 to
+// I4): an update by the generation that it raised, or else by its resourceVersion.
 func (w *write) which() string {
 	switch {
 	case w.verb == deleted:
 		return ""
-	case w.v != nil && w.v.Generation > 0 && w.verb == created && w.reconstructed:
-		return "1" // as whoever saw it created calls it
-	case w.v != nil && w.v.Generation > 0:
-		return strconv.FormatInt(w.v.Generation, 10)
-	case w.v != nil:
-		return "#" + strconv.FormatUint(w.v.Desired, 16)
-	case w.req != nil && w.req.Generation > 0:
-		return strconv.FormatInt(w.req.Generation, 10)
-	case w.audit != nil && w.audit.Generation > 0:
-		return strconv.FormatInt(w.audit.Generation, 10)
+	case w.verb == created:
+		return "1"
+	}
+	if g := w.raised(); g > 0 {
+		return strconv.FormatInt(g, 10)
 	}
 	return "@" + strconv.FormatUint(w.rv, 10)
+}
+
+// raised returns the generation that an update raised, or 0. A first version that is listed raised
+// its generation at some time.
+func (w *write) raised() int64 {
+	var generation, before int64
+	switch {
+	case w.v != nil:
+		generation = w.v.Generation
+	case w.req != nil:
+		generation = w.req.Generation
+	case w.audit != nil:
+		generation = w.audit.Generation
+	}
+	if w.prev != nil {
+		before = w.prev.Generation
+	} else if i, _ := w.t.position(w.rv); i > 0 {
+		before = w.t.versions[i-1].Generation
+	}
+	if generation <= before {
+		return 0
+	}
+	return generation
 }
 
 // settled reports whether the trace has ended and been quiet for the window.
@@ -127,8 +148,12 @@ func (l *lineage) settled(now time.Time, window time.Duration) bool {
 	if l.run != nil && l.run.End.IsZero() {
 		return false
 	}
-	if (len(l.recs) > 0 || l.vain) && now.Sub(l.latest) < window {
-		return false // a write that nobody reconciles needs no wait
+	// A change of metadata waits for the audit log alone, unless its request was seen.
+	waits := l.vain || slices.ContainsFunc(l.recs, func(r *reconciliation) bool {
+		return !r.instant || r.first().req == nil
+	})
+	if waits && now.Sub(l.latest) < window {
+		return false
 	}
 	for _, r := range l.recs {
 		if !r.done {

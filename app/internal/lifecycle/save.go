@@ -22,7 +22,11 @@ var ErrFormat = errors.New("not an engine's state that can be read")
 
 // savedVersion is the version of the format. Any change to what the describe
 // functions carry, or to its order, is a new one: a test notices.
-const savedVersion = 9
+const savedVersion = 10
+
+// restoredVersion is the oldest version that Restore reads: that of the previous release. It had no
+// tables of fields.
+const restoredVersion = 9
 
 // savedMagic begins every saved engine; the version follows in one byte.
 const savedMagic = "lifeline engine\n"
@@ -34,7 +38,7 @@ func (e *Engine) Save(w io.Writer) error {
 	if _, err := w.Write(append([]byte(savedMagic), savedVersion)); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
 	}
-	c := &coder{w: &blockWriter{out: w}}
+	c := &coder{w: &blockWriter{out: w}, format: savedVersion}
 	c.engine(e)
 	if err := c.w.close(); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
@@ -54,11 +58,13 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 	if !bytes.HasPrefix(head, []byte(savedMagic)) {
 		return nil, cannotRestore(fmt.Errorf("%w: it does not begin like one", ErrFormat))
 	}
-	if v := head[len(savedMagic)]; v != savedVersion {
-		return nil, cannotRestore(fmt.Errorf("%w: its format is version %d, known is %d", ErrFormat, v, savedVersion))
+	v := head[len(savedMagic)]
+	if v < restoredVersion || v > savedVersion {
+		return nil, cannotRestore(fmt.Errorf(
+			"%w: its format is version %d; known are %d to %d", ErrFormat, v, restoredVersion, savedVersion))
 	}
 	e := New(opts)
-	c := &coder{r: &blockReader{in: r}}
+	c := &coder{r: &blockReader{in: r}, format: v}
 	c.engine(e)
 	if c.err == nil {
 		c.err = c.r.close()

@@ -13,6 +13,7 @@ type alike struct {
 	strings        known[string, string]
 	leaves         known[*leave, *leave]
 	origins        known[*origin, *origin]
+	fields         known[*fields, *fields]
 	intents        known[*intent, *intent] // of one timeline
 	statuses       known[*status, *status]
 	progresses     known[*progress, *progress]

@@ -20,6 +20,8 @@ type coder struct {
 	w   *blockWriter // nil when reading
 	r   *blockReader // nil when writing
 	err error
+	// format is the version of the format.
+	format byte
 	// sec is the last time carried: most are close to each other.
 	sec int64
 	// alike is what is kept once however many point at it.

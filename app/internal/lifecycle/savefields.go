@@ -66,6 +66,17 @@ func (c *coder) intent(i *intent) {
 	c.int64(&i.Generation)
 	c.uint(&i.Desired)
 	c.bool(&i.Reconciled)
+	if c.format > 9 {
+		maybe(c, &c.alike.fields, &i.fields, (*coder).fieldTable)
+	}
+}
+
+func (c *coder) fieldTable(f *fields) { list(c, &f.leaves, (*coder).leaf) }
+
+func (c *coder) leaf(l *observation.Leaf) {
+	text(c, &l.Path)
+	c.uint(&l.Value)
+	c.uint(&l.Managers)
 }
 
 func (c *coder) leave(l *leave) {

@@ -3,6 +3,8 @@
 package lifecycle
 
 import (
+	"encoding/binary"
+	"hash/fnv"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -54,6 +56,8 @@ type shared struct {
 	// those of Pods, by their node.
 	owners map[types.UID][]object.Owner
 	specs  map[string]*podSpec
+	// fields are tables of fields, by their digest.
+	fields map[uint64]*fields
 }
 
 func newShared() *shared {
@@ -70,6 +74,7 @@ func newShared() *shared {
 		notices:    pool[notice]{},
 		owners:     map[types.UID][]object.Owner{},
 		specs:      map[string]*podSpec{},
+		fields:     map[uint64]*fields{},
 	}
 }
 
@@ -111,16 +116,45 @@ func (s *shared) intent(t *timeline, o *observation.State, before *intent) *inte
 		origin:  s.origin(o, before.origin),
 		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
 		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
+		fields: s.fieldsOf(o.Leaves, before.fields),
 	}
 	if slices.Equal(i.Finalizers, before.Finalizers) {
 		i.Finalizers = before.Finalizers
 	}
 	if i.Ref == before.Ref && i.leave == before.leave && i.origin == before.origin && i.Created.Equal(before.Created) &&
 		i.Generation == before.Generation && i.Desired == before.Desired && i.Reconciled == before.Reconciled &&
+		i.fields == before.fields &&
 		slices.Equal(i.Owners, before.Owners) && slices.Equal(i.Finalizers, before.Finalizers) {
 		return before
 	}
 	return &i
+}
+
+func (s *shared) fieldsOf(leaves []observation.Leaf, before *fields) *fields {
+	if len(leaves) == 0 {
+		return nil
+	}
+	if before != nil && slices.Equal(before.leaves, leaves) {
+		return before
+	}
+	h := fnv.New64a()
+	for i := range leaves {
+		l := &leaves[i]
+		_, _ = h.Write([]byte(l.Path))
+		var b [16]byte
+		binary.LittleEndian.PutUint64(b[:], l.Value)
+		binary.LittleEndian.PutUint64(b[8:], l.Managers)
+		_, _ = h.Write(b[:])
+	}
+	key := h.Sum64()
+	if known := s.fields[key]; known != nil && slices.Equal(known.leaves, leaves) {
+		return known
+	}
+	if len(s.fields) >= poolSize {
+		clear(s.fields)
+	}
+	s.fields[key] = &fields{leaves}
+	return s.fields[key]
 }
 
 func (s *shared) ownersOf(owners []object.Owner) []object.Owner {

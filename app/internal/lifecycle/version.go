@@ -37,7 +37,12 @@ type intent struct {
 	Generation int64
 	Desired    uint64
 	Reconciled bool
+	// fields is the table of its fields; nil if the source gave none.
+	fields *fields
 }
+
+// fields is observation.State.Leaves. Objects with equal fields share it.
+type fields struct{ leaves []observation.Leaf }
 
 // leave is how the object is going; the same for all that stay.
 type leave struct {

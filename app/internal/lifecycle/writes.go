@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -27,6 +28,8 @@ const (
 	desired     part = "desired"
 	observed    part = "observed"
 	bookkeeping part = "bookkeeping"
+	// metadata: labels or annotations, and nothing else that is desired.
+	metadata part = "metadata"
 	// ownership: ownerReferences came or went (adoption, orphaning).
 	ownership part = "ownership"
 )
@@ -46,6 +49,8 @@ type write struct {
 	audit *joined
 	// manager is the managedFields entry that made it, empty if unknown.
 	manager string
+	// changed is what it changed; known is false for a creation or removal.
+	changed difference
 	// reconstructed: the object was found like this; its own timestamps tell
 	// when (rule L7).
 	reconstructed bool
@@ -118,11 +123,14 @@ func (t *timeline) born(v *version) write {
 
 func (t *timeline) between(u, v *version) write {
 	w := write{t: t, rv: v.ResourceVersion, verb: updated, v: v, prev: u, req: t.requestAt(v.ResourceVersion)}
+	w.changed = compare(kind.Of(t.ref.Group, t.ref.Kind.Kind), u, v)
 	switch {
 	case u.Deleting.IsZero() && !v.Deleting.IsZero():
 		w.verb, w.part = deleted, desired
-	case u.Desired != v.Desired, v.Generation > u.Generation && v.Deleting.IsZero():
+	case w.desires():
 		w.part = desired
+	case w.changed.metadata:
+		w.part = metadata
 	case !slices.Equal(u.Owners, v.Owners):
 		w.part = ownership
 	case !sameStatus(u, v):
@@ -130,7 +138,12 @@ func (t *timeline) between(u, v *version) write {
 	default:
 		w.part = bookkeeping
 	}
-	w.manager = writer(u, v, w.part == desired || w.part == ownership)
+	switch {
+	case w.changed.known && (w.part == desired || w.part == metadata) && w.verb == updated:
+		w.manager = w.changed.author(u, v)
+	default:
+		w.manager = writer(u, v, w.part == desired || w.part == ownership)
+	}
 	w.at = arrival(v).exactly(w.req)
 	if w.verb == deleted {
 		if w.req == nil {
@@ -139,6 +152,18 @@ func (t *timeline) between(u, v *version) write {
 		w.at = arrival(v).within(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second)).exactly(w.req)
 	}
 	return w
+}
+
+// desires reports whether an update changed the desired state, apart from metadata.
+func (w *write) desires() bool {
+	raised := w.v.Generation > w.prev.Generation && w.v.Deleting.IsZero()
+	switch {
+	case w.changed.known:
+		return w.changed.spec || raised && !w.changed.metadata
+	case (w.prev.fields == nil) != (w.v.fields == nil):
+		return raised // digests of two observers cannot be compared
+	}
+	return raised || w.prev.Desired != w.v.Desired
 }
 
 // unseen adds the requests whose versions were not observed: they were stored

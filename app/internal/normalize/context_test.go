@@ -37,7 +37,7 @@ func both(t *testing.T, annotations map[string]any) (whole, metadata told) {
 			"annotations": annotations,
 		},
 	}}
-	whole = toldOf(Object(u))
+	whole = toldOf(normalizer.Object(u))
 	text, err := json.Marshal(u.Object["metadata"])
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func both(t *testing.T, annotations map[string]any) (whole, metadata told) {
 	if err := json.Unmarshal(text, &m.ObjectMeta); err != nil {
 		t.Fatal(err)
 	}
-	return whole, toldOf(Metadata(object.Kind{Group: "example.com", Version: "v1", Kind: "Head"}, &m))
+	return whole, toldOf(normalizer.Metadata(object.Kind{Group: "example.com", Version: "v1", Kind: "Head"}, &m))
 }
 
 func TestEveryConventionIsRead(t *testing.T) {
@@ -131,7 +131,7 @@ func TestContextOnAnObject(t *testing.T) {
 }
 
 func TestAnnotationsAreAJSONObject(t *testing.T) {
-	whole := toldOf(Object(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1",
+	whole := toldOf(normalizer.Object(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1",
 		"annotations":{"traceparent":7,"trace.kubernetes.io/context":{"a":1}}}}`)))
 	if diff := cmp.Diff(told{}, whole); diff != "" {
 		t.Errorf("annotations that are not strings: -want +got:\n%s", diff)

@@ -4,32 +4,40 @@ package normalize
 
 import (
 	"encoding/binary"
+	"hash"
 	"math"
 	"slices"
 
-	"github.com/cespare/xxhash/v2"
+	"github.com/dchest/siphash"
 )
 
 // digest hashes decoded JSON in a canonical form. Every value begins with its type, strings carry
-// their length, and the keys of an object are sorted. The form is stable, because trace IDs derive
-// from it (rule C6).
+// their length, and the keys of an object are sorted.
 type digest struct {
-	hash xxhash.Digest
+	hash hash.Hash64
+	key  [KeySize]byte
 	buf  [9]byte
 }
 
-func newDigest() *digest {
-	d := new(digest)
-	d.hash.Reset()
+func (n *Normalizer) newDigest() *digest {
+	d := &digest{}
+	binary.LittleEndian.PutUint64(d.key[:8], n.k0)
+	binary.LittleEndian.PutUint64(d.key[8:], n.k1)
+	d.hash = siphash.New(d.key[:])
 	return d
 }
 
-func (d *digest) sum() uint64 { return d.hash.Sum64() }
+// sum returns the digest and makes d ready for the next value.
+func (d *digest) sum() uint64 {
+	sum := d.hash.Sum64()
+	d.hash.Reset()
+	return sum
+}
 
 func (d *digest) value(v any) {
 	switch v := v.(type) {
 	case fields:
-		d.object(v, nil)
+		d.object(v)
 	case []any:
 		d.word('[', uint64(len(v)))
 		for _, item := range v {
@@ -52,14 +60,11 @@ func (d *digest) value(v any) {
 	}
 }
 
-// object hashes an object without the keys for which skip returns true.
-func (d *digest) object(m fields, skip func(key string) bool) {
+func (d *digest) object(m fields) {
 	var few [24]string
 	keys := few[:0]
 	for key := range m {
-		if skip == nil || !skip(key) {
-			keys = append(keys, key)
-		}
+		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	d.word('{', uint64(len(keys)))
@@ -71,7 +76,7 @@ func (d *digest) object(m fields, skip func(key string) bool) {
 
 func (d *digest) text(s string) {
 	d.word('s', uint64(len(s)))
-	d.hash.WriteString(s) //nolint:errcheck // a hash never fails
+	d.hash.Write([]byte(s)) //nolint:errcheck // a hash never fails
 }
 
 func (d *digest) word(tag byte, v uint64) {

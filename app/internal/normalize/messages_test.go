@@ -37,7 +37,7 @@ func TestMessagesAreCleaned(t *testing.T) {
 			if err := u.UnmarshalJSON([]byte(text)); err != nil {
 				t.Fatal(err)
 			}
-			var seen any = Object(u)
+			var seen any = normalizer.Object(u)
 			if u.GetKind() == "Event" {
 				seen = Event(u)
 			}

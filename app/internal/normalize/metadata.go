@@ -3,7 +3,9 @@
 package normalize
 
 import (
+	"encoding/json"
 	"strconv"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,22 +16,22 @@ import (
 )
 
 // Metadata is Object for objects read as metadata only, such as Secrets and ConfigMaps.
-// Their data is unknown, so every write counts as a change of the desired state.
-func Metadata(kind object.Kind, m *metav1.PartialObjectMetadata) *observation.State {
+// Their data is unknown, so every write counts as a change of the desired state, and of the leaf
+// PathData.
+func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *observation.State {
 	version, err := strconv.ParseUint(m.ResourceVersion, 10, 64)
 	if err != nil || m.UID == "" {
 		return nil
 	}
 	s := &observation.State{
 		Ref: object.Ref{
-			Kind:      kind,
+			Kind:      of,
 			Namespace: intern(m.Namespace),
 			Name:      object.Bound(m.Name),
 			UID:       m.UID,
 		},
 		ResourceVersion:    version,
 		Generation:         m.Generation,
-		Desired:            xxhash.Sum64String(m.ResourceVersion),
 		Reconciled:         m.Generation > 0,
 		Created:            m.CreationTimestamp.UTC(),
 		ObservedGeneration: -1,
@@ -53,20 +55,53 @@ func Metadata(kind object.Kind, m *metav1.PartialObjectMetadata) *observation.St
 			Controller: ref.Controller != nil && *ref.Controller,
 		})
 	}
-	for _, entry := range m.ManagedFields[:min(len(m.ManagedFields), maxItems)] {
-		manager := observation.Manager{
-			Name:        intern(entry.Manager),
-			Operation:   intern(string(entry.Operation)),
-			Subresource: intern(entry.Subresource),
-		}
-		if entry.Time != nil {
-			manager.Time = entry.Time.UTC()
-		}
-		if entry.FieldsV1 != nil {
-			manager.Fields = xxhash.Sum64(entry.FieldsV1.GetRawBytes())
-		}
-		s.Managers = append(s.Managers, manager)
-	}
+	n.own(s, contents(m), entries(m.ManagedFields))
+	s.Desired = xxhash.Sum64String(m.ResourceVersion)
 	carry(s, m, m.GenerateName)
 	return s
+}
+
+// contents returns the fields of an object that was read as metadata only.
+func contents(m *metav1.PartialObjectMetadata) fields {
+	labels, annotations := fields{}, fields{}
+	for key, value := range m.Labels {
+		labels[key] = value
+	}
+	for key, value := range m.Annotations {
+		annotations[key] = value
+	}
+	var finalizers []any
+	for _, f := range m.Finalizers {
+		finalizers = append(finalizers, f)
+	}
+	return fields{
+		"metadata":           fields{"labels": labels, "annotations": annotations, "finalizers": finalizers},
+		observation.PathData: m.ResourceVersion,
+	}
+}
+
+// entries decodes managedFields. The owner of any field outside the metadata owns PathData.
+func entries(list []metav1.ManagedFieldsEntry) []any {
+	var out []any
+	for _, entry := range list[:min(len(list), maxItems)] {
+		owned := fields{}
+		if entry.FieldsV1 != nil {
+			_ = json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned) // a malformed entry owns nothing
+		}
+		for member := range owned {
+			if member != "f:metadata" {
+				owned["f:"+observation.PathData] = fields{}
+				break
+			}
+		}
+		m := fields{
+			"manager": entry.Manager, "operation": string(entry.Operation), "subresource": entry.Subresource,
+			"fieldsV1": owned,
+		}
+		if entry.Time != nil {
+			m["time"] = entry.Time.UTC().Format(time.RFC3339)
+		}
+		out = append(out, m)
+	}
+	return out
 }

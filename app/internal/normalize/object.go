@@ -7,6 +7,8 @@
 package normalize
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +25,7 @@ import (
 // the dynamic client, and keeps nothing of it but strings. It returns nil for an object without UID
 // or numeric resourceVersion, such as a metric or a ComponentStatus: these are not stored and have
 // no lifecycle.
-func Object(u *unstructured.Unstructured) *observation.State {
+func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	obj := u.Object
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
@@ -43,22 +45,16 @@ func Object(u *unstructured.Unstructured) *observation.State {
 		},
 		ResourceVersion:    version,
 		Generation:         number(meta, "generation"),
-		Desired:            desired(obj, gk),
 		Created:            moment(meta, "creationTimestamp"),
 		Deleting:           moment(meta, "deletionTimestamp"),
 		GraceSeconds:       number(meta, "deletionGracePeriodSeconds"),
 		Finalizers:         words(meta, "finalizers", ""),
 		Owners:             owners(items(meta, "ownerReferences")),
-		Managers:           managers(items(meta, "managedFields")),
 		ObservedGeneration: numberOr(status, "observedGeneration", -1),
 		Conditions:         conditions(items(status, "conditions")),
 	}
 	s.Reconciled = hasStatus || s.Generation > 0
-	if template := sub(sub(obj, "spec"), "template"); template != nil {
-		d := newDigest()
-		d.value(template)
-		s.Template = d.sum()
-	}
+	n.own(s, obj, items(meta, "managedFields"))
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
 	case kind.Pod.GroupKind():
@@ -99,16 +95,15 @@ func owners(refs []any) []object.Owner {
 	return out
 }
 
-func managers(entries []any) []observation.Manager {
-	if len(entries) == 0 {
-		return nil
-	}
-	out := make([]observation.Manager, 0, len(entries))
-	for _, entry := range entries {
+// own records the fields of an object, and their managers.
+func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
+	entries = statusLast(entries)
+	d, owned := n.newDigest(), make([]fields, len(entries))
+	for i, entry := range entries {
 		m, _ := entry.(fields)
-		d := newDigest()
-		d.value(m["fieldsV1"])
-		out = append(out, observation.Manager{
+		owned[i] = sub(m, "fieldsV1")
+		d.value(owned[i])
+		s.Managers = append(s.Managers, observation.Manager{
 			Name:        word(m, "manager"),
 			Operation:   word(m, "operation"),
 			Subresource: word(m, "subresource"),
@@ -116,7 +111,28 @@ func managers(entries []any) []observation.Manager {
 			Fields:      d.sum(),
 		})
 	}
-	return out
+	k := kind.Of(s.Group, s.Kind.Kind)
+	s.Leaves = n.leaves(obj, k, owned)
+	s.Desired = n.desired(s.Leaves, k)
+}
+
+// statusLast puts the entries for the status last. A write to the status then leaves the positions
+// of all other entries as they are.
+func statusLast(entries []any) []any {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b any) int {
+		return cmp.Compare(isStatus(a), isStatus(b))
+	})
+	return entries
+}
+
+// isStatus returns 1 for the entry of a status, else 0.
+func isStatus(entry any) int {
+	m, _ := entry.(fields)
+	if raw(m, "subresource") == "status" {
+		return 1
+	}
+	return 0
 }
 
 func conditions(list []any) []observation.Condition {

@@ -91,7 +91,7 @@ func TestProgress(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := Object(parse(t, tc.object))
+			s := normalizer.Object(parse(t, tc.object))
 			if s.Progress != tc.want || tc.message != "" && s.ProgressMessage != tc.message {
 				t.Errorf("%s: want %s %q, got %s %q", tc.reason, tc.want, tc.message, s.Progress, s.ProgressMessage)
 			}

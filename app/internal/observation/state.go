@@ -16,10 +16,11 @@ type State struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Desired is a digest of the desired state: spec, data, labels and other input of controllers,
 	// without the output of binding, status and bookkeeping. For kinds read as metadata only, it is
-	// derived from the resourceVersion, so that every write counts.
+	// derived from the resourceVersion, so that every write counts. It depends on the observer's
+	// key, like the digests of the leaves.
 	Desired uint64 `json:"desired"`
-	// Template is a digest of the Pod template, if there is one.
-	Template uint64 `json:"template,omitempty"`
+	// Leaves are the fields outside the status, sorted by path. Older recordings have none.
+	Leaves []Leaf `json:"leaves,omitempty"`
 	// Reconciled means that a controller acts on this kind's desired state: it has a status or a
 	// generation. A ConfigMap has neither.
 	Reconciled bool `json:"reconciled,omitempty"`
@@ -31,8 +32,9 @@ type State struct {
 	GraceSeconds int64     `json:"graceSeconds,omitempty"`
 	Finalizers   []string  `json:"finalizers,omitempty"`
 
-	Owners   []object.Owner `json:"owners,omitempty"`
-	Managers []Manager      `json:"managers,omitempty"`
+	Owners []object.Owner `json:"owners,omitempty"`
+	// Managers has the entries for the status last. Leaf.Managers counts positions in it.
+	Managers []Manager `json:"managers,omitempty"`
 
 	// TraceParent and TraceState are the object's trace context, as W3C text for any convention.
 	// TraceConvention is the convention, such as "kep-5915".

@@ -15,7 +15,7 @@ import (
 // the actor or the exit code, the outcome, the start, and the trace ID.
 func header(t *span.Trace, o Options) []line {
 	title := piece{"empty trace", bold}
-	var by, verdict, watching, when piece
+	var by, changed, verdict, watching, when piece
 	if root := t.Root(); root != nil {
 		title.text = what(root, object.Ref{}, root.Object.Namespace != "")
 		verdict = verdictOf(t, root, o)
@@ -31,9 +31,25 @@ func header(t *span.Trace, o Options) []line {
 		if code := insight.Attribute(root, span.KeyExitCode); code != "" && code != "0" {
 			by = piece{"exit code " + escape(code), red}
 		}
+		changed.text = changedFields(root)
 	}
-	pieces := []piece{title, by, verdict, watching, when, {"trace " + t.ID.String(), dim}}
+	pieces := []piece{title, by, changed, verdict, watching, when, {"trace " + t.ID.String(), dim}}
 	return flow(pieces, o.width())
+}
+
+// changedFields says which fields a change set or removed. It names one if there are many.
+func changedFields(root *span.Span) string {
+	for _, kv := range root.Attributes {
+		paths := kv.Value.AsStringSlice()
+		switch {
+		case kv.Key != span.KeyFields:
+		case len(paths) == 1:
+			return "changed " + escape(paths[0])
+		case len(paths) > 1:
+			return fmt.Sprintf("changed %s and %d more", escape(paths[0]), len(paths)-1)
+		}
+	}
+	return ""
 }
 
 // summaryLine returns a trace as one line: the change, the outcome, and the start of the trace ID.

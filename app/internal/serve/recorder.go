@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -39,6 +40,8 @@ type recorder struct {
 	recorderOptions
 	engine *lifecycle.Engine
 	ledger *ledger
+	// digestKey is the key of the observations' digests, watch.Config.Key.
+	digestKey [normalize.KeySize]byte
 
 	// seen and reached are what came since the last look; at is how far every
 	// watch has come whose resource is there.
@@ -148,6 +151,7 @@ func newRecorder(l *ledger, o recorderOptions) *recorder {
 		joining:         o.Joining,
 		engine:          lifecycle.New(o.Engine),
 		ledger:          l,
+		digestKey:       normalize.NewKey(),
 		marks:           map[string]string{},
 		places:          map[string]string{},
 		reached:         map[string]watch.Position{},
@@ -446,7 +450,7 @@ func (r *recorder) saveEngine(l *look) error {
 	if err := r.engine.Save(&out); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
 	}
-	options, err := encodeOptions(r.Engine, l.batch.AsOf)
+	options, err := r.encodeOptions(l.batch.AsOf)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -149,12 +150,16 @@ type engineOptions struct {
 	Settle   time.Duration
 	Quiet    time.Duration
 	Patience time.Duration
+	// DigestKey is watch.Config.Key. A server of an earlier release stored none.
+	DigestKey []byte
 }
 
-func encodeOptions(o lifecycle.Options, at time.Time) ([]byte, error) {
-	data, err := json.Marshal(
-		engineOptions{At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience},
-	)
+func (r *recorder) encodeOptions(at time.Time) ([]byte, error) {
+	o := r.Engine
+	data, err := json.Marshal(engineOptions{
+		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience,
+		DigestKey: r.digestKey[:],
+	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode the options of the engine: %w", err)
 	}
@@ -177,6 +182,11 @@ func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) 
 		return lifecycle.Options{}, fmt.Errorf("%w: %w", errJournal, err)
 	}
 	r.last = was.At
+	if len(was.DigestKey) == len(r.digestKey) {
+		r.digestKey = [normalize.KeySize]byte(was.DigestKey)
+	} else {
+		r.save = true
+	}
 	o := r.Engine
 	o.Cluster, o.Settle, o.Quiet, o.Patience = was.Cluster, was.Settle, was.Quiet, was.Patience
 	return o, nil

@@ -19,6 +19,7 @@ import (
 func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 	s.watcher, err = watch.New(watch.Config{
 		REST:    conf,
+		Key:     r.digestKey,
 		Reload:  s.connect,
 		Probes:  true,
 		Exclude: s.conf.Load().Watch.Excluded(),

@@ -44,6 +44,8 @@ const (
 	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
 	KeyAttempt       = attribute.Key("lifeline.attempt")
 	KeyPart          = attribute.Key("lifeline.write.part")
+	// KeyFields are the paths of the fields that a change set or removed, without their values.
+	KeyFields = attribute.Key("lifeline.write.fields")
 	// KeyRepeats counts the refused writes equal to this one.
 	KeyRepeats = attribute.Key("lifeline.write.repeats")
 	// KeyAuditMatch is how the request in the audit log was matched with the write.

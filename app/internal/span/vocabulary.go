@@ -126,6 +126,13 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyVerb), "a write", "the verb of the request, or the effect of the write", ""},
 	{
 		AttributeKey,
+		string(KeyFields),
+		"the reconciliation of a changed object",
+		"the paths of the changed fields, at most 16",
+		"",
+	},
+	{
+		AttributeKey,
 		string(KeyPart),
 		"a write",
 		"the part of the object that changed: `desired`, `observed`, `bookkeeping` or `ownership`",

@@ -110,12 +110,12 @@ func (s *stream) observe(obj metav1.Object) *observation.Observation {
 	o := &observation.Observation{Seen: s.w.now(), Source: observation.SourceWatch}
 	switch obj := obj.(type) {
 	case *metav1.PartialObjectMetadata:
-		o.State = normalize.Metadata(s.kind().Kind, obj)
+		o.State = s.w.normalizer.Metadata(s.kind().Kind, obj)
 	case *unstructured.Unstructured:
 		if s.isEvents() {
 			o.Event = normalize.Event(obj)
 		} else {
-			o.State = normalize.Object(obj)
+			o.State = s.w.normalizer.Object(obj)
 		}
 	}
 	if o.State == nil && o.Event == nil {

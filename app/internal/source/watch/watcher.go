@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -30,6 +31,9 @@ type Config struct {
 	Exclude []schema.GroupResource
 	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
+	// Key is that of the digests in observations. They can only be compared with those of the same
+	// key. The zero value stands for a random key.
+	Key [normalize.KeySize]byte
 	// Emit receives every observation, one call at a time. It may call the Watcher's methods except
 	// Synced and Close.
 	Emit func(*observation.Observation)
@@ -88,6 +92,8 @@ type Watcher struct {
 	now     func() time.Time
 	exclude excluded
 	wanted  func(namespace string) bool
+	// normalizer converts the objects.
+	normalizer *normalize.Normalizer
 	// lists and visits bound the concurrent lists and visits.
 	lists, visits chan struct{}
 	pace          pace
@@ -161,6 +167,10 @@ func New(cfg Config) (*Watcher, error) {
 	w.link.Store(link)
 	close(w.synced)
 	w.closing, w.close = context.WithCancel(context.Background())
+	if cfg.Key == [normalize.KeySize]byte{} {
+		cfg.Key = normalize.NewKey()
+	}
+	w.normalizer = normalize.New(cfg.Key)
 	if w.now == nil {
 		w.now = time.Now
 	}

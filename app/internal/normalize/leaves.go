@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package normalize
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// maxLeaves bounds the leaves of one object. All others are one leaf, with the path pathRest.
+const maxLeaves = 512
+
+const pathRest = "(more)"
+
+// owner is a field manager's view of a part of an object: the part of its fieldsV1, and its bit in
+// Leaf.Managers.
+type owner struct {
+	bit   uint64
+	owned fields
+}
+
+// walk divides an object into leaves.
+type walk struct {
+	digest *digest
+	kind   *kind.Kind
+	out    []observation.Leaf
+	// path is that of the present field; names is the same without the keys of list items.
+	path, names []byte
+	// owners is a stack. The owners of the present field are at its end.
+	owners []owner
+}
+
+// leaves divides an object into its fields outside the status, sorted by path, and marks the field
+// managers of each. The managers are in the order of observation.State. A list is divided like
+// its managedFields, or else by the usual keys of its items.
+func (n *Normalizer) leaves(obj fields, k *kind.Kind, entries []fields) []observation.Leaf {
+	w := &walk{digest: n.newDigest(), kind: k}
+	for i, entry := range entries {
+		if i < 64 && len(entry) > 0 {
+			w.owners = append(w.owners, owner{1 << i, entry})
+		}
+	}
+	for key, value := range obj {
+		switch key {
+		case "apiVersion", "kind", "status":
+		case "metadata":
+			meta, _ := value.(fields)
+			w.below("metadata", 0, len(w.owners), 0, func(from int, all uint64) {
+				for _, part := range []string{"labels", "annotations", "finalizers"} {
+					if v := meta[part]; !empty(v) {
+						w.field(part, v, from, len(w.owners), all)
+					}
+				}
+			})
+		default:
+			if !empty(value) {
+				w.field(key, value, 0, len(w.owners), 0)
+			}
+		}
+	}
+	return w.bounded()
+}
+
+// empty reports whether a value at the top level counts as missing.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case fields:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
+}
+
+// bounded returns the leaves in order of their paths, at most maxLeaves of them.
+func (w *walk) bounded() []observation.Leaf {
+	slices.SortFunc(w.out, compareLeaves)
+	if len(w.out) > maxLeaves {
+		rest := observation.Leaf{Path: pathRest}
+		for _, l := range w.out[maxLeaves-1:] {
+			w.digest.text(l.Path)
+			w.digest.word('v', l.Value)
+			rest.Managers |= l.Managers
+		}
+		rest.Value = w.digest.sum()
+		w.out = slices.Clone(append(w.out[:maxLeaves-1], rest))
+		slices.SortFunc(w.out, compareLeaves)
+	}
+	return w.out
+}
+
+func compareLeaves(a, b observation.Leaf) int {
+	return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Value, b.Value))
+}
+
+// below calls visit for the field of that name. The owners above it are w.owners[from:to], and all
+// has the bits of the managers that own everything from further above.
+func (w *walk) below(name string, from, to int, all uint64, visit func(from int, all uint64)) {
+	path, names := len(w.path), len(w.names)
+	w.enter(name)
+	start := len(w.owners)
+	all |= w.descend(from, to, "f:"+name)
+	visit(start, all)
+	w.owners = w.owners[:start]
+	w.path, w.names = w.path[:path], w.names[:names]
+}
+
+// enter adds a field's name to the path. A name that is no identifier stands in brackets.
+func (w *walk) enter(name string) {
+	if strings.ContainsAny(name, "./[] ") {
+		w.path = append(append(append(w.path, '['), name...), ']')
+	} else {
+		if len(w.path) > 0 {
+			w.path = append(w.path, '.')
+		}
+		w.path = append(w.path, name...)
+	}
+	if len(w.names) > 0 {
+		w.names = append(w.names, '.')
+	}
+	w.names = append(w.names, name...)
+}
+
+// descend pushes the owners of a member, and returns the bits of the managers that own all of it.
+func (w *walk) descend(from, to int, member string) (all uint64) {
+	start := len(w.owners)
+	for i := from; i < to; i++ {
+		if owned, found := w.owners[i].owned[member].(fields); found {
+			w.owners = append(w.owners, owner{w.owners[i].bit, owned})
+		}
+	}
+	return w.atomic(start)
+}
+
+// atomic removes the owners from start on that own nothing below the present field. It returns their
+// bits if no manager owns anything below. Otherwise they own the field itself, such as an emptied
+// map of labels, and no other manager's part of it.
+func (w *walk) atomic(start int) (all uint64) {
+	for _, o := range w.owners[start:] {
+		if len(o.owned) == 0 {
+			all |= o.bit
+		}
+	}
+	below := slices.DeleteFunc(w.owners[start:], func(o owner) bool { return len(o.owned) == 0 })
+	w.owners = w.owners[:start+len(below)]
+	if len(w.owners) > start {
+		return 0
+	}
+	return all
+}
+
+// field divides one field, unless its kind leaves it out.
+func (w *walk) field(name string, v any, from, to int, all uint64) {
+	w.below(name, from, to, all, func(from int, all uint64) {
+		if w.observed() && !w.ofContext(name) {
+			w.value(v, from, all)
+		}
+	})
+}
+
+// observed reports whether the present field is, contains or is below an observed one.
+func (w *walk) observed() bool {
+	if len(w.kind.Fields) == 0 || strings.HasPrefix(string(w.names), "metadata") {
+		return true
+	}
+	return slices.ContainsFunc(w.kind.Fields, func(field string) bool {
+		return within(string(w.names), field) || within(field, string(w.names))
+	})
+}
+
+// within reports whether the dotted path is the other one or below it.
+func within(path, above string) bool {
+	rest, found := strings.CutPrefix(path, above)
+	return found && (rest == "" || rest[0] == '.')
+}
+
+// ofContext reports whether the present field is an annotation of ours: a trace context, or a time.
+func (w *walk) ofContext(name string) bool {
+	return strings.HasPrefix(string(w.names), "metadata.annotations.") &&
+		(name == object.AnnotationScheduled ||
+			slices.ContainsFunc(conventions, func(c lifeline.Convention) bool { return c.Owns(name) }))
+}
+
+// value divides a value whose owners are w.owners[from:].
+func (w *walk) value(v any, from int, all uint64) {
+	to := len(w.owners)
+	switch v := v.(type) {
+	case fields:
+		if len(v) > 0 {
+			for name, each := range v {
+				w.field(name, each, from, to, all)
+			}
+			return
+		}
+	case []any:
+		if keys := keysOf(v); keys != nil {
+			for i, item := range v {
+				w.item(keys[i], item.(fields), from, to, all) //nolint:forcetypeassert // keysOf checked it
+			}
+			return
+		}
+	}
+	w.leaf(v, from, all)
+}
+
+// item divides one item of a list of objects.
+func (w *walk) item(key string, item fields, from, to int, all uint64) {
+	path, start := len(w.path), len(w.owners)
+	w.path = append(append(append(w.path, '['), key...), ']')
+	for i := from; i < to; i++ {
+		for member, owned := range w.owners[i].owned {
+			if below, found := owned.(fields); found && keyed(member, item) {
+				w.owners = append(w.owners, owner{w.owners[i].bit, below})
+			}
+		}
+	}
+	all |= w.atomic(start)
+	end := len(w.owners)
+	for name, each := range item {
+		w.field(name, each, start, end, all)
+	}
+	w.owners = w.owners[:start]
+	w.path = w.path[:path]
+}
+
+// keyed reports whether a member of fieldsV1, such as k:{"name":"app"}, means the item.
+func keyed(member string, item fields) bool {
+	text, found := strings.CutPrefix(member, "k:")
+	if !found {
+		return false
+	}
+	var key map[string]any
+	if json.Unmarshal([]byte(text), &key) != nil || len(key) == 0 {
+		return false
+	}
+	for name, want := range key {
+		if fmt.Sprint(item[name]) != fmt.Sprint(want) {
+			return false
+		}
+	}
+	return true
+}
+
+// leaf adds the present field. A manager of a part of it counts as its owner.
+func (w *walk) leaf(v any, from int, all uint64) {
+	for _, o := range w.owners[from:] {
+		all |= o.bit
+	}
+	w.digest.value(v)
+	w.out = append(w.out, observation.Leaf{
+		Path: intern(string(w.path)), Value: w.digest.sum(), Managers: all,
+	})
+}
+
+// listKeys are the keys of list items in Kubernetes' API, the most telling first.
+var listKeys = [][]string{
+	{"name"}, {"key", "effect"}, {"key"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"mountPath"},
+	{"devicePath"}, {"ip"}, {"topologyKey", "whenUnsatisfiable"}, {"type"}, {"uid"},
+}
+
+// keysOf returns a key for each item, such as "name=app"; nil if the items are no objects or have no
+// unique key.
+func keysOf(list []any) []string {
+	if len(list) == 0 || len(list) > maxItems {
+		return nil
+	}
+	out := make([]string, len(list))
+next:
+	for _, names := range listKeys {
+		for i, v := range list {
+			item, is := v.(fields)
+			if !is {
+				return nil
+			}
+			key := make([]string, len(names))
+			for j, name := range names {
+				switch v := item[name].(type) {
+				case string:
+					key[j] = name + "=" + v
+				case int64:
+					key[j] = fmt.Sprintf("%s=%d", name, v)
+				default:
+					continue next
+				}
+			}
+			if out[i] = strings.Join(key, ","); slices.Contains(out[:i], out[i]) {
+				continue next
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// desired returns the digest of the desired state: of the leaves in the spec and of the labels.
+func (n *Normalizer) desired(leaves []observation.Leaf, k *kind.Kind) uint64 {
+	d := n.newDigest()
+	for _, l := range leaves {
+		if k.Part(l.Path) == kind.Spec || k.Part(l.Path) == kind.Metadata && !strings.HasPrefix(l.Path, "metadata.annotations") {
+			d.text(l.Path)
+			d.word('v', l.Value)
+		}
+	}
+	return d.sum()
+}
