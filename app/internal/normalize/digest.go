@@ -4,9 +4,9 @@ package normalize
 
 import (
 	"encoding/binary"
-	"hash"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/dchest/siphash"
 )
@@ -14,23 +14,25 @@ import (
 // digest hashes decoded JSON in a canonical form. Every value begins with its type, strings carry
 // their length, and the keys of an object are sorted.
 type digest struct {
-	hash hash.Hash64
-	key  [KeySize]byte
-	buf  [9]byte
+	k0, k1 uint64
+	// form is the canonical form so far.
+	form []byte
 }
 
-func (n *Normalizer) newDigest() *digest {
-	d := &digest{}
-	binary.LittleEndian.PutUint64(d.key[:8], n.k0)
-	binary.LittleEndian.PutUint64(d.key[8:], n.k1)
-	d.hash = siphash.New(d.key[:])
+// digests are digests that nobody uses now.
+var digests = sync.Pool{New: func() any { return &digest{} }}
+
+// digest returns a digest under the key. The caller may put it into digests when it is done.
+func (n *Normalizer) digest() *digest {
+	d := digests.Get().(*digest) //nolint:forcetypeassert // the pool has nothing else
+	d.k0, d.k1, d.form = n.k0, n.k1, d.form[:0]
 	return d
 }
 
 // sum returns the digest and makes d ready for the next value.
 func (d *digest) sum() uint64 {
-	sum := d.hash.Sum64()
-	d.hash.Reset()
+	sum := siphash.Hash(d.k0, d.k1, d.form)
+	d.form = d.form[:0]
 	return sum
 }
 
@@ -76,11 +78,9 @@ func (d *digest) object(m fields) {
 
 func (d *digest) text(s string) {
 	d.word('s', uint64(len(s)))
-	d.hash.Write([]byte(s)) //nolint:errcheck // a hash never fails
+	d.form = append(d.form, s...)
 }
 
 func (d *digest) word(tag byte, v uint64) {
-	d.buf[0] = tag
-	binary.LittleEndian.PutUint64(d.buf[1:], v)
-	d.hash.Write(d.buf[:]) //nolint:errcheck // a hash never fails
+	d.form = binary.LittleEndian.AppendUint64(append(d.form, tag), v)
 }

@@ -5,9 +5,10 @@ package normalize
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -38,11 +39,16 @@ type walk struct {
 	owners []owner
 }
 
+// walks are walks that ended. Their slices serve the next one.
+var walks = sync.Pool{New: func() any { return &walk{} }}
+
 // leaves divides an object into its fields outside the status, sorted by path, and marks the field
 // managers of each. The managers are in the order of observation.State. A list is divided like
 // its managedFields, or else by the usual keys of its items.
-func (n *Normalizer) leaves(obj fields, k *kind.Kind, entries []fields) []observation.Leaf {
-	w := &walk{digest: n.newDigest(), kind: k}
+func (d *digest) leaves(obj fields, k *kind.Kind, entries []fields) []observation.Leaf {
+	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool has nothing else
+	defer walks.Put(w)
+	w.digest, w.kind, w.out, w.path, w.names, w.owners = d, k, w.out[:0], w.path[:0], w.names[:0], w.owners[:0]
 	for i, entry := range entries {
 		if i < 64 && len(entry) > 0 {
 			w.owners = append(w.owners, owner{1 << i, entry})
@@ -53,13 +59,13 @@ func (n *Normalizer) leaves(obj fields, k *kind.Kind, entries []fields) []observ
 		case "apiVersion", "kind", "status":
 		case "metadata":
 			meta, _ := value.(fields)
-			w.below("metadata", 0, len(w.owners), 0, func(from int, all uint64) {
-				for _, part := range []string{"labels", "annotations", "finalizers"} {
-					if v := meta[part]; !empty(v) {
-						w.field(part, v, from, len(w.owners), all)
-					}
+			back, all := w.enter("metadata", 0, len(w.owners))
+			for _, part := range []string{"labels", "annotations", "finalizers"} {
+				if v := meta[part]; !empty(v) {
+					w.field(part, v, back.owners, len(w.owners), all)
 				}
-			})
+			}
+			w.leave(back)
 		default:
 			if !empty(value) {
 				w.field(key, value, 0, len(w.owners), 0)
@@ -91,30 +97,24 @@ func (w *walk) bounded() []observation.Leaf {
 			rest.Managers |= l.Managers
 		}
 		rest.Value = w.digest.sum()
-		w.out = slices.Clone(append(w.out[:maxLeaves-1], rest))
+		w.out = append(w.out[:maxLeaves-1], rest)
 		slices.SortFunc(w.out, compareLeaves)
 	}
-	return w.out
+	return slices.Clone(w.out)
 }
 
 func compareLeaves(a, b observation.Leaf) int {
 	return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Value, b.Value))
 }
 
-// below calls visit for the field of that name. The owners above it are w.owners[from:to], and all
-// has the bits of the managers that own everything from further above.
-func (w *walk) below(name string, from, to int, all uint64, visit func(from int, all uint64)) {
-	path, names := len(w.path), len(w.names)
-	w.enter(name)
-	start := len(w.owners)
-	all |= w.descend(from, to, "f:"+name)
-	visit(start, all)
-	w.owners = w.owners[:start]
-	w.path, w.names = w.path[:path], w.names[:names]
-}
+// place is a position in the object: the lengths of the walk's path, names and owners.
+type place struct{ path, names, owners int }
 
-// enter adds a field's name to the path. A name that is no identifier stands in brackets.
-func (w *walk) enter(name string) {
+// enter goes to the field of that name. The owners above it are w.owners[from:to], those of the field
+// begin at back.owners, and all has the bits of the managers that own everything below. leave goes
+// back.
+func (w *walk) enter(name string, from, to int) (back place, all uint64) {
+	back = place{len(w.path), len(w.names), len(w.owners)}
 	if strings.ContainsAny(name, "./[] ") {
 		w.path = append(append(append(w.path, '['), name...), ']')
 	} else {
@@ -127,13 +127,18 @@ func (w *walk) enter(name string) {
 		w.names = append(w.names, '.')
 	}
 	w.names = append(w.names, name...)
+	return back, w.descend(from, to, name)
 }
 
-// descend pushes the owners of a member, and returns the bits of the managers that own all of it.
-func (w *walk) descend(from, to int, member string) (all uint64) {
+func (w *walk) leave(back place) {
+	w.path, w.names, w.owners = w.path[:back.path], w.names[:back.names], w.owners[:back.owners]
+}
+
+// descend pushes the owners of a field, and returns the bits of the managers that own all of it.
+func (w *walk) descend(from, to int, name string) (all uint64) {
 	start := len(w.owners)
 	for i := from; i < to; i++ {
-		if owned, found := w.owners[i].owned[member].(fields); found {
+		if owned, found := w.owners[i].owned["f:"+name].(fields); found {
 			w.owners = append(w.owners, owner{w.owners[i].bit, owned})
 		}
 	}
@@ -157,34 +162,38 @@ func (w *walk) atomic(start int) (all uint64) {
 	return all
 }
 
-// field divides one field, unless its kind leaves it out.
+// field divides one field, unless its kind leaves it out. The bits in all are those of the managers
+// that own everything from further above.
 func (w *walk) field(name string, v any, from, to int, all uint64) {
-	w.below(name, from, to, all, func(from int, all uint64) {
-		if w.observed() && !w.ofContext(name) {
-			w.value(v, from, all)
-		}
-	})
+	back, own := w.enter(name, from, to)
+	if w.observed() && !w.ofContext(name) {
+		w.value(v, back.owners, all|own)
+	}
+	w.leave(back)
 }
 
 // observed reports whether the present field is, contains or is below an observed one.
 func (w *walk) observed() bool {
-	if len(w.kind.Fields) == 0 || strings.HasPrefix(string(w.names), "metadata") {
+	if len(w.kind.Fields) == 0 || hasPrefix(w.names, "metadata") {
 		return true
 	}
-	return slices.ContainsFunc(w.kind.Fields, func(field string) bool {
-		return within(string(w.names), field) || within(field, string(w.names))
-	})
+	for _, field := range w.kind.Fields {
+		n := min(len(field), len(w.names))
+		if string(w.names[:n]) == field[:n] &&
+			(len(w.names) == n || w.names[n] == '.') && (len(field) == n || field[n] == '.') {
+			return true
+		}
+	}
+	return false
 }
 
-// within reports whether the dotted path is the other one or below it.
-func within(path, above string) bool {
-	rest, found := strings.CutPrefix(path, above)
-	return found && (rest == "" || rest[0] == '.')
+func hasPrefix(b []byte, prefix string) bool {
+	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
 // ofContext reports whether the present field is an annotation of ours: a trace context, or a time.
 func (w *walk) ofContext(name string) bool {
-	return strings.HasPrefix(string(w.names), "metadata.annotations.") &&
+	return hasPrefix(w.names, "metadata.annotations.") &&
 		(name == object.AnnotationScheduled ||
 			slices.ContainsFunc(conventions, func(c lifeline.Convention) bool { return c.Owns(name) }))
 }
@@ -237,16 +246,36 @@ func keyed(member string, item fields) bool {
 	if !found {
 		return false
 	}
+	// Most keys are one name.
+	if name, is := item["name"].(string); is && len(text) == len(`{"name":""}`)+len(name) &&
+		strings.HasPrefix(text, `{"name":"`) && text[len(`{"name":"`):len(text)-len(`"}`)] == name {
+		return true
+	}
 	var key map[string]any
 	if json.Unmarshal([]byte(text), &key) != nil || len(key) == 0 {
 		return false
 	}
 	for name, want := range key {
-		if fmt.Sprint(item[name]) != fmt.Sprint(want) {
+		if scalar(item[name]) != scalar(want) {
 			return false
 		}
 	}
 	return true
+}
+
+// scalar returns a string, number or boolean as text.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
 }
 
 // leaf adds the present field. A manager of a part of it counts as its owner.
@@ -280,18 +309,18 @@ next:
 			if !is {
 				return nil
 			}
-			key := make([]string, len(names))
+			out[i] = ""
 			for j, name := range names {
-				switch v := item[name].(type) {
-				case string:
-					key[j] = name + "=" + v
-				case int64:
-					key[j] = fmt.Sprintf("%s=%d", name, v)
-				default:
+				value := scalar(item[name])
+				if value == "" {
 					continue next
 				}
+				if j > 0 {
+					out[i] += ","
+				}
+				out[i] += name + "=" + value
 			}
-			if out[i] = strings.Join(key, ","); slices.Contains(out[:i], out[i]) {
+			if slices.Contains(out[:i], out[i]) {
 				continue next
 			}
 		}
@@ -301,8 +330,7 @@ next:
 }
 
 // desired returns the digest of the desired state: of the leaves in the spec and of the labels.
-func (n *Normalizer) desired(leaves []observation.Leaf, k *kind.Kind) uint64 {
-	d := n.newDigest()
+func (d *digest) desired(leaves []observation.Leaf, k *kind.Kind) uint64 {
 	for _, l := range leaves {
 		if k.Part(l.Path) == kind.Spec || k.Part(l.Path) == kind.Metadata && !strings.HasPrefix(l.Path, "metadata.annotations") {
 			d.text(l.Path)

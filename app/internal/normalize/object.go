@@ -98,12 +98,13 @@ func owners(refs []any) []object.Owner {
 // own records the fields of an object, and their managers.
 func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
 	entries = statusLast(entries)
-	d, owned := n.newDigest(), make([]fields, len(entries))
+	d, owned := n.digest(), make([]fields, len(entries))
+	defer digests.Put(d)
 	for i, entry := range entries {
 		m, _ := entry.(fields)
 		owned[i] = sub(m, "fieldsV1")
 		d.value(owned[i])
-		s.Managers = append(s.Managers, observation.Manager{
+		s.Managers = append(slices.Grow(s.Managers, len(entries)-i), observation.Manager{
 			Name:        word(m, "manager"),
 			Operation:   word(m, "operation"),
 			Subresource: word(m, "subresource"),
@@ -112,8 +113,8 @@ func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
 		})
 	}
 	k := kind.Of(s.Group, s.Kind.Kind)
-	s.Leaves = n.leaves(obj, k, owned)
-	s.Desired = n.desired(s.Leaves, k)
+	s.Leaves = d.leaves(obj, k, owned)
+	s.Desired = d.desired(s.Leaves, k)
 }
 
 // statusLast puts the entries for the status last. A write to the status then leaves the positions
