@@ -185,7 +185,7 @@ func (d *derivation) outside(o *origination, l *lineage) cause {
 func (d *derivation) byKnown(o *origination, l *lineage) (cause, bool, []span.Link) {
 	own := d.current(o.t.ref.UID)
 	switch {
-	case !d.alive(l, o.write) && !l.named(o.parent()):
+	case !d.alive(l, o.write):
 		return cause{}, false, o.link(linkStale)
 	case own != nil && own.line == l && (!o.open || own.openAt(o.write, d.opts.Quiet)):
 		return o.names(

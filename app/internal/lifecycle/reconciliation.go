@@ -87,7 +87,7 @@ func (r *reconciliation) last() *write  { return r.writes[len(r.writes)-1] }
 // the write w of somebody else.
 func (r *reconciliation) openAt(w *write, quiet time.Duration) bool {
 	switch {
-	case r.superseded != nil:
+	case r.superseded != nil, r.instant:
 		return false
 	case r.verb == deleted:
 		return true // its dependants are part of it
@@ -108,10 +108,10 @@ func (r *reconciliation) id() trace.SpanID {
 // which distinguishes the writes of one verb to one object, for every observer alike (rules I2 to
 // I4): an update by the generation that it raised, or else by its resourceVersion.
 func (w *write) which() string {
-	switch {
-	case w.verb == deleted:
+	switch w.verb {
+	case deleted:
 		return ""
-	case w.verb == created:
+	case created:
 		return "1"
 	}
 	if g := w.raised(); g > 0 {

@@ -131,8 +131,10 @@ func TestContextOnAnObject(t *testing.T) {
 }
 
 func TestAnnotationsAreAJSONObject(t *testing.T) {
-	whole := toldOf(normalizer.Object(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1",
-		"annotations":{"traceparent":7,"trace.kubernetes.io/context":{"a":1}}}}`)))
+	whole := toldOf(
+		normalizer.Object(parse(t, `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1",
+		"annotations":{"traceparent":7,"trace.kubernetes.io/context":{"a":1}}}}`)),
+	)
 	if diff := cmp.Diff(told{}, whole); diff != "" {
 		t.Errorf("annotations that are not strings: -want +got:\n%s", diff)
 	}

@@ -210,7 +210,7 @@ func (w *walk) value(v any, from int, all uint64) {
 			return
 		}
 	case []any:
-		if keys := keysOf(v); keys != nil {
+		if keys := w.keysOf(v); keys != nil {
 			for i, item := range v {
 				w.item(keys[i], item.(fields), from, to, all) //nolint:forcetypeassert // keysOf checked it
 			}
@@ -289,21 +289,29 @@ func (w *walk) leaf(v any, from int, all uint64) {
 	})
 }
 
-// listKeys are the keys of list items in Kubernetes' API, the most telling first.
-var listKeys = [][]string{
-	{"name"}, {"key", "effect"}, {"key"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"mountPath"},
-	{"devicePath"}, {"ip"}, {"topologyKey", "whenUnsatisfiable"}, {"type"}, {"uid"},
-}
+// listKeys are the keys of list items in Kubernetes' API, the most telling first. In a custom
+// resource, other fields than a name or type may hold a confidential value.
+var (
+	listKeys = [][]string{
+		{"name"}, {"type"}, {"key", "effect"}, {"key"}, {"containerPort", "protocol"}, {"port", "protocol"},
+		{"mountPath"}, {"devicePath"}, {"ip"}, {"topologyKey", "whenUnsatisfiable"}, {"uid"},
+	}
+	customListKeys = listKeys[:2]
+)
 
 // keysOf returns a key for each item, such as "name=app"; nil if the items are no objects or have no
 // unique key.
-func keysOf(list []any) []string {
+func (w *walk) keysOf(list []any) []string {
 	if len(list) == 0 || len(list) > maxItems {
 		return nil
 	}
 	out := make([]string, len(list))
+	known := listKeys
+	if w.kind.Resource == "" {
+		known = customListKeys
+	}
 next:
-	for _, names := range listKeys {
+	for _, names := range known {
 		for i, v := range list {
 			item, is := v.(fields)
 			if !is {
@@ -332,7 +340,8 @@ next:
 // desired returns the digest of the desired state: of the leaves in the spec and of the labels.
 func (d *digest) desired(leaves []observation.Leaf, k *kind.Kind) uint64 {
 	for _, l := range leaves {
-		if k.Part(l.Path) == kind.Spec || k.Part(l.Path) == kind.Metadata && !strings.HasPrefix(l.Path, "metadata.annotations") {
+		if k.Part(l.Path) == kind.Spec ||
+			k.Part(l.Path) == kind.Metadata && !strings.HasPrefix(l.Path, "metadata.annotations") {
 			d.text(l.Path)
 			d.word('v', l.Value)
 		}

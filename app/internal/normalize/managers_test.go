@@ -13,7 +13,7 @@ import (
 
 // TestLeafManagers checks the paths of fields, and which field managers own each.
 func TestLeafManagers(t *testing.T) {
-	const head = `{"apiVersion":"x/v1","kind":"X","metadata":{"uid":"u","resourceVersion":"1"`
+	const head = `{"metadata":{"uid":"u","resourceVersion":"1"`
 	entry := func(manager, owned string) string {
 		return `{"manager":"` + manager + `","operation":"Update","fieldsV1":` + owned + `}`
 	}
@@ -40,7 +40,7 @@ func TestLeafManagers(t *testing.T) {
 		},
 		"ListMap": {
 			"items of a list are known by their keys, as in managedFields",
-			`},"spec":{"ports":[{"port":80,"protocol":"TCP","nodePort":1},{"port":80,"protocol":"UDP"}]}`,
+			`},"kind":"Service","apiVersion":"v1","spec":{"ports":[{"port":80,"protocol":"TCP","nodePort":1},{"port":80,"protocol":"UDP"}]}`,
 			[]string{
 				entry("a", `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`),
 				entry("b", `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{"f:nodePort":{}}}}}`),
@@ -51,6 +51,14 @@ func TestLeafManagers(t *testing.T) {
 				"spec.ports[port=80,protocol=TCP].nodePort": "b",
 				"spec.ports[port=80,protocol=UDP].port":     "",
 				"spec.ports[port=80,protocol=UDP].protocol": "",
+			},
+		},
+		"Custom": {
+			"in a custom resource, a key may be confidential",
+			`},"spec":{"tokens":[{"key":"hunter2"}],"users":[{"name":"a","key":"hunter3"}]}`,
+			nil,
+			map[string]string{
+				"spec.tokens": "", "spec.users[name=a].key": "", "spec.users[name=a].name": "",
 			},
 		},
 		"Both": {
@@ -81,6 +89,9 @@ func TestLeafManagers(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			text := head + `,"managedFields":[` + strings.Join(tc.managers, ",") + `]` + tc.object + `}`
+			if !strings.Contains(tc.object, "apiVersion") {
+				text = `{"apiVersion":"x/v1","kind":"X",` + text[1:]
+			}
 			s := normalizer.Object(parse(t, text))
 			got := map[string]string{}
 			for _, l := range s.Leaves {
