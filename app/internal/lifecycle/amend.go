@@ -33,6 +33,9 @@ type amendment struct {
 // lateState notes a version that is older than what is left of a taken trace,
 // and reports whether it is.
 func (e *Engine) lateState(t *timeline, o *observation.Observation) bool {
+	if t.past == nil && t.folded && o.State.ResourceVersion < t.versions[0].ResourceVersion {
+		return true // older than all that is kept: it was seen, or no trace tells of it
+	}
 	if t.past == nil ||
 		!t.past.gone && (len(t.versions) == 0 || o.State.ResourceVersion >= t.versions[0].ResourceVersion) {
 		return false

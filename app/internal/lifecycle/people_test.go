@@ -89,3 +89,25 @@ func TestSeveralPeople(t *testing.T) {
 		t.Errorf("%d traces were not handed out", len(ids))
 	}
 }
+
+// TestForgottenVersion sends a version again that the engine has forgotten. It starts no trace.
+func TestForgottenVersion(t *testing.T) {
+	seen := read(t, "testdata/several-people.kwok.jsonl.gz")
+	e, end := observe(seen), seen[len(seen)-1].Seen.Add(10*time.Minute)
+	if len(e.Take(end)) == 0 {
+		t.Fatal("no traces")
+	}
+	e.Take(end.Add(10 * time.Minute))
+	for _, o := range seen {
+		if o.State == nil || e.objects[o.State.UID] == nil {
+			continue // it was forgotten altogether
+		}
+		again := *o
+		again.Seen = end.Add(20 * time.Minute)
+		again.Listed = true
+		e.Observe(&again)
+	}
+	for _, tr := range e.Take(end.Add(40 * time.Minute)) {
+		t.Errorf("trace %s of %s is handed out again", tr.ID, tr.Root().Object.Name)
+	}
+}

@@ -65,7 +65,8 @@ func (t *timeline) state(o *observation.Observation, s *shared) {
 	i, found := t.position(o.State.ResourceVersion)
 	if found {
 		known := t.versions[i]
-		known.baseline = known.baseline && o.Baseline
+		// The oldest version that is kept of a folded object stays its baseline.
+		known.baseline = known.baseline && (o.Baseline || t.folded && i == 0)
 		known.late = known.late || o.Late
 		known.seen, known.listed = firstSeen(known.seen, known.listed, o.Seen, o.Listed)
 		return
