@@ -5,6 +5,7 @@ package normalize
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,9 @@ type place struct{ path, names, owners int }
 // back.
 func (w *walk) enter(name string, from, to int) (back place, all uint64) {
 	back = place{len(w.path), len(w.names), len(w.owners)}
-	if strings.ContainsAny(name, "./[] ") {
+	all = w.descend(from, to, name)
+	name = w.word(name)
+	if strings.ContainsAny(name, "./#") {
 		w.path = append(append(append(w.path, '['), name...), ']')
 	} else {
 		if len(w.path) > 0 {
@@ -127,7 +130,26 @@ func (w *walk) enter(name string, from, to int) (back place, all uint64) {
 		w.names = append(w.names, '.')
 	}
 	w.names = append(w.names, name...)
-	return back, w.descend(from, to, name)
+	return back, all
+}
+
+// maxWord bounds a word in a path: that of a label's key.
+const maxWord = 253 + 1 + 63
+
+// word returns a part of a path as it is if it looks like a name, an address or a number. Other
+// texts may be confidential: word returns a digest of them.
+func (w *walk) word(s string) string {
+	plain := s != "" && len(s) <= maxWord
+	for i := 0; i < len(s) && plain; i++ {
+		c := s[i]
+		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			c == '.' || c == '/' || c == '-' || c == '_' || c == ':' || c == '*'
+	}
+	if plain {
+		return s
+	}
+	w.digest.text(s)
+	return fmt.Sprintf("#%016x", w.digest.sum())
 }
 
 func (w *walk) leave(back place) {
@@ -326,7 +348,7 @@ next:
 				if j > 0 {
 					out[i] += ","
 				}
-				out[i] += name + "=" + value
+				out[i] += name + "=" + w.word(value)
 			}
 			if slices.Contains(out[:i], out[i]) {
 				continue next

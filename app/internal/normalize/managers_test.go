@@ -79,6 +79,12 @@ func TestLeafManagers(t *testing.T) {
 			nil,
 			map[string]string{"metadata.annotations[example.com/a.b]": ""},
 		},
+		"Confidential": {
+			"a name that is no word may hold anything",
+			`},"spec":{"env":[{"name":"my password"}],"x y":1}`,
+			[]string{entry("a", `{"f:spec":{"f:x y":{}}}`)},
+			map[string]string{"spec.env[name=#5e8911ba3f4db042].name": "", "spec[#721bcc7c4f0a18eb]": "a"},
+		},
 		"Empty": {
 			"an empty value is a field, an empty part is none",
 			`,"labels":{}},"spec":{"emptyDir":{}},"data":{}`,
