@@ -82,10 +82,14 @@ func (d *derivation) placeDesired(w *write) {
 // placeMetadata places a change of labels or annotations alone. It is a change of its own beside the
 // object's reconciliation, which goes on (rule D2). A controller's is a step of that (rule N3).
 func (d *derivation) placeMetadata(w *write) {
-	now := d.current(w.t.ref.UID)
-	if d.lineOfWrite(w) == nil && d.metadataStep(w) {
+	now, run := d.current(w.t.ref.UID), d.lineOfWrite(w)
+	switch {
+	case run == nil && d.metadataStep(w):
 		w.part = bookkeeping
 		d.placeNote(w)
+		return
+	case run != nil && (now == nil || now.line != run):
+		d.placeRequest(w)
 		return
 	}
 	c := d.cause(w)
