@@ -47,6 +47,8 @@ func (c *heads) next(ctx context.Context) bool {
 	work.End(ctx, err) // 2
 	if err == nil {
 		c.queue.Forget(key)
+	} else {
+		c.queue.AddRateLimited(key)
 	}
 	return true
 }
