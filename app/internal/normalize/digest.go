@@ -19,7 +19,7 @@ type digest struct {
 	form []byte
 }
 
-// digests are digests that nobody uses now.
+// digests are unused digests.
 var digests = sync.Pool{New: func() any { return &digest{} }}
 
 // digest returns a digest under the key. The caller may put it into digests when it is done.

@@ -40,7 +40,7 @@ type walk struct {
 	owners []owner
 }
 
-// walks are walks that ended. Their slices serve the next one.
+// walks are unused walks, with their slices.
 var walks = sync.Pool{New: func() any { return &walk{} }}
 
 // leaves divides an object into its fields outside the status, sorted by path, and marks the field
@@ -321,7 +321,7 @@ var (
 	customListKeys = listKeys[:2]
 )
 
-// keysOf returns a key for each item, such as "name=app"; nil if the items are no objects or have no
+// keysOf returns a key for each item, such as "name=app"; nil if an item is not an object, or lacks a
 // unique key.
 func (w *walk) keysOf(list []any) []string {
 	if len(list) == 0 || len(list) > maxItems {
