@@ -40,7 +40,8 @@ func TestLeafManagers(t *testing.T) {
 		},
 		"ListMap": {
 			"items of a list are known by their keys, as in managedFields",
-			`},"kind":"Service","apiVersion":"v1","spec":{"ports":[{"port":80,"protocol":"TCP","nodePort":1},{"port":80,"protocol":"UDP"}]}`,
+			`},"kind":"Service","apiVersion":"v1","spec":{"ports":[` +
+				`{"port":80,"protocol":"TCP","nodePort":1},{"port":80,"protocol":"UDP"}]}`,
 			[]string{
 				entry("a", `{"f:spec":{"f:ports":`+
 					`{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`),
