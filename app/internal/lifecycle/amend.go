@@ -28,6 +28,8 @@ type amendment struct {
 	event *event
 	// write is a request of the audit log, and rv then 0.
 	write *observation.Write
+	// repeats is the number of writes of a series, of which rv is the last.
+	repeats int64
 }
 
 // lateState notes a version that is older than what is left of a taken trace,
@@ -176,6 +178,9 @@ func (a *amendment) told() span.Event {
 		}
 		return span.Event{Time: a.at, Name: name, Attributes: append(said.Attributes,
 			span.KeyActor.String(said.Service), span.KeyTimeEnd.String(string(span.TimeAudit)))}
+	}
+	if a.repeats > 0 {
+		return seriesEvent(a.at, a.rv, a.repeats)
 	}
 	return span.Event{
 		Time: a.at, Name: span.EventWrite,

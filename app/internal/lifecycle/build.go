@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -88,7 +89,7 @@ func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
 func (d *derivation) spans(r *reconciliation) []*span.Span {
 	s := &span.Span{
 		TraceID: r.line.id, ID: r.id(), Parent: r.above, RemoteParent: r.remote, Evidence: r.evidence,
-		Name: span.ReconcileName(r.t.ref.Kind.Kind), Service: reconciler(r.t), Object: r.t.ref,
+		Name: span.ReconcileName(r.t.ref.Kind.Kind), Service: d.service(r), Object: r.t.ref,
 		Start: d.start(r).at(), Links: r.links,
 	}
 	if r.parent != nil {
@@ -140,6 +141,15 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		out = append(out, phases[i].span(r, d.start(r)))
 	}
 	return out
+}
+
+// service returns the component that did the work of r. A change that holds at once is that of its
+// author.
+func (d *derivation) service(r *reconciliation) string {
+	if !r.instant {
+		return reconciler(r.t)
+	}
+	return cmp.Or(d.author(r.first()), kind.APIServer)
 }
 
 // tell adds a stored write: as a span if the audit log tells of its request,

@@ -62,6 +62,9 @@ func (d *derivation) cause(w *write) cause {
 		links = append(links, link...)
 	}
 	if !ok {
+		c, ok = d.byRelation(w)
+	}
+	if !ok {
 		c = d.byNone(w)
 	}
 	c.links = append(c.links, links...)
@@ -106,16 +109,6 @@ func (d *derivation) byOwnersEnd(w *write) (cause, bool) {
 		return cause{line: r.line, parent: r, evidence: span.ByRelation}, true
 	}
 	return cause{}, false
-}
-
-// endingNamespace is the deletion of the object's Namespace, which takes all
-// that is in it; nil if there is none.
-func (d *derivation) endingNamespace(w *write) *reconciliation {
-	uid, ok := d.namespaces[w.t.ref.Namespace]
-	if !ok || w.t.ref.Namespace == "" {
-		return nil
-	}
-	return d.current(uid)
 }
 
 // byOwner is rule C3: the write was made by the controller of the controller

@@ -31,6 +31,7 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 		case needed.objects[t], t.idle(e.opts.Rebuild):
 		case t.removal != nil, len(t.versions) == 0:
 			if now.Sub(t.heard()) > retention {
+				e.foldSeries(d, t, ^uint64(0))
 				e.drop(t)
 				continue
 			}
@@ -44,12 +45,17 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 		default:
 			e.trim(t, now.Add(-retention))
 		}
+		if len(t.versions) > 0 && t.versions[0].baseline {
+			e.foldSeries(d, t, t.versions[0].ResourceVersion)
+		}
 		e.reown(t)
 		if !t.idle(e.opts.Rebuild) {
 			active[t] = struct{}{}
 		}
 	}
 	e.active = active
+	e.count(d)
+	e.reportSeries(now)
 	e.forgetRefusals(d, now)
 	e.ageTrail(now)
 	for key, w := range e.refused {
@@ -222,6 +228,8 @@ func (e *Engine) trim(t *timeline, before time.Time) {
 	}
 	if old > 0 {
 		t.versions = slices.Clone(t.versions[old:])
+	}
+	if len(t.versions) > 0 && t.versions[0].seen.Before(before) {
 		t.baseline()
 	}
 	t.events = slices.DeleteFunc(t.events, func(e *event) bool { return e.seen.Before(before) })

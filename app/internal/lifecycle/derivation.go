@@ -37,8 +37,12 @@ type derivation struct {
 	stirred map[types.UID]stirring
 	// rebuilt is how objects came about that were there, if that is asked for.
 	rebuilt map[*timeline]*rebuild
-	// namespaces are the UIDs of Namespaces, by name, that are going.
-	namespaces map[string]types.UID
+	// relatives are the newest reconciliations of objects to which others relate by name.
+	relatives map[relative]*reconciliation
+	// heartbeats are the series of changes, by object.
+	heartbeats map[*timeline]*heartbeat
+	// written are the writes in order of placement.
+	written []*write
 	// refusals are the traces that tell of refused writes.
 	refusals map[*refusal][]*lineage
 }
@@ -65,7 +69,8 @@ func derive(e *Engine, now time.Time) *derivation {
 		censuses:   map[types.UID]census{},
 		departed:   map[types.UID][]*departure{},
 		stirred:    map[types.UID]stirring{},
-		namespaces: map[string]types.UID{},
+		relatives:  map[relative]*reconciliation{},
+		heartbeats: map[*timeline]*heartbeat{},
 		refusals:   map[*refusal][]*lineage{},
 	}
 	for id, r := range e.runs {
@@ -75,7 +80,8 @@ func derive(e *Engine, now time.Time) *derivation {
 		d.rememberLoss(t)
 	}
 	d.rebuildAll()
-	for _, w := range d.writes() {
+	d.written = d.writes()
+	for _, w := range d.written {
 		d.place(w)
 	}
 	d.refuse()

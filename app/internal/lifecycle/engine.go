@@ -68,10 +68,13 @@ type Engine struct {
 	late []amendment
 	// taken are the traces that Take has handed out.
 	taken map[trace.TraceID]taken
+	// series are the series of changes of each object, as far as their versions were forgotten.
+	series map[types.UID]*seriesList
 	// tally counts what became of what the audit log told; doubts counts
 	// changes of mind about what audit IDs name.
 	tally  AuditStats
 	doubts int
+	fates  WriteStats
 	// compacted is when the engine last forgot what it needs no more.
 	compacted time.Time
 	last      time.Time
@@ -98,6 +101,7 @@ func New(opts Options) *Engine {
 		trail:   newTrail(),
 		index:   newIndex(),
 		taken:   map[trace.TraceID]taken{},
+		series:  map[types.UID]*seriesList{},
 	}
 }
 
@@ -120,6 +124,9 @@ func (e *Engine) Observe(o *observation.Observation) {
 	case o.Gone != nil:
 		t := e.timeline(o.Gone.Ref)
 		e.unname(t)
+		if t.removal == nil {
+			e.fates.Observed++
+		}
 		t.gone(o)
 		t.doubt()
 		e.name(t)
@@ -140,7 +147,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 	}
 	if t := e.timeline(o.State.Ref); !e.lateState(t, o) {
 		e.unname(t)
-		t.state(o, e.shared)
+		e.fates.add(t.state(o, e.shared))
 		t.doubt()
 		e.reown(t)
 		e.name(t)

@@ -4,7 +4,10 @@ package lifecycle
 
 import (
 	"iter"
+	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -34,9 +37,11 @@ func (e *Engine) Forget(drop func(object.Ref) bool) {
 	e.derived = nil
 	for _, t := range e.objects {
 		if drop(t.ref) {
+			e.fates.Noise += t.held()
 			e.drop(t)
 		}
 	}
+	maps.DeleteFunc(e.series, func(_ types.UID, l *seriesList) bool { return drop(l.ref) })
 	for key, w := range e.refused {
 		if drop(w.Ref) {
 			delete(e.refused, key)

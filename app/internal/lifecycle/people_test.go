@@ -42,6 +42,7 @@ func TestSeveralPeople(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s: %s, %s", root.Object.Kind.Kind, author, fields, tr.Outcome))
 	}
 	want := []string{
+		"ConfigMap user-a: -, converged",
 		"Service user-a: -, converged",
 		"Deployment user-a: -, converged",
 		"Deployment user-a: metadata.labels.tier, converged",

@@ -35,6 +35,7 @@ func (d *derivation) reconciled(w *write) bool {
 }
 
 func (d *derivation) placeDesired(w *write) {
+	w.fate = traced
 	c := d.cause(w)
 	now := d.current(w.t.ref.UID)
 	if now != nil && now.line == c.line && now.verb != deleted && w.verb != deleted && now.superseded == nil {
@@ -73,9 +74,7 @@ func (d *derivation) placeDesired(w *write) {
 		}
 	}
 	d.recs[w.t.ref.UID] = append(d.history(w.t.ref.UID), r)
-	if w.verb == deleted && kind.Namespace.Is(w.t.ref.Kind) {
-		d.namespaces[w.t.ref.Name] = w.t.ref.UID
-	}
+	d.relate(r)
 	d.stir(r, w)
 }
 
@@ -92,17 +91,28 @@ func (d *derivation) placeMetadata(w *write) {
 		d.placeRequest(w)
 		return
 	}
+	if d.inSeries(w) {
+		w.fate = repeated
+		return
+	}
 	c := d.cause(w)
 	if now != nil && now.line == c.line && now.verb != deleted && now.superseded == nil {
+		w.fate = traced
 		now.writes = append(now.writes, w)
 		now.links = append(now.links, c.links...)
 		d.stir(now, w)
 		return
 	}
+	d.beginInstant(w, c)
+}
+
+// beginInstant begins the reconciliation of a change that holds as soon as it is stored.
+func (d *derivation) beginInstant(w *write, c cause) {
+	w.fate = traced
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote, evidence: c.evidence,
-		links: c.links, verb: updated, writes: []*write{w}, spanID: c.span, admitted: c.span.IsValid(),
-		instant: true,
+		links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w}, spanID: c.span,
+		admitted: c.span.IsValid(), instant: true,
 	}
 	if len(r.line.recs) == 0 {
 		r.line.first = w.rv
@@ -112,6 +122,7 @@ func (d *derivation) placeMetadata(w *write) {
 		r.parent.children = append(r.parent.children, r)
 	}
 	r.line.latest = later(r.line.latest, w.heard())
+	d.beginSeries(r)
 }
 
 // lineOfWrite returns the run whose request made the write, or nil.
@@ -131,20 +142,37 @@ func (d *derivation) metadataStep(w *write) bool {
 	return w.manager != "" && d.engine.controllerOf(w.t) != nil && d.byController(w)
 }
 
-// placeData places a write to an object that nobody reconciles: it is a span if
-// its request was seen, a note on what caused it otherwise, and else nothing.
+// placeData places a write to an object that nobody reconciles. It is a step of the reconciliation
+// that made it, if there is one. Otherwise it is a change, unless a component of Kubernetes made it.
 func (d *derivation) placeData(w *write) {
-	if w.req != nil {
-		d.placeRequest(w)
+	if w.req != nil && d.placeRequest(w) {
 		return
 	}
-	owner := d.openOwner(w)
-	if owner == nil && w.verb == deleted {
-		owner = d.endingNamespace(w)
+	if up := d.dataCause(w); up != nil {
+		w.fate = step
+		up.notes = append(up.notes, w)
+		return
 	}
-	if owner != nil {
-		owner.notes = append(owner.notes, w)
+	switch {
+	case kind.IsComponent(w.manager):
+	case d.inSeries(w):
+		w.fate = repeated
+	default:
+		d.beginInstant(w, d.cause(w))
 	}
+}
+
+// dataCause returns the reconciliation of another object that made a write to an object that nobody
+// reconciles, or nil.
+func (d *derivation) dataCause(w *write) *reconciliation {
+	if up := d.openOwner(w); up != nil && (up.verb == deleted) == (w.verb == deleted) && d.byController(w) {
+		return up
+	}
+	if w.verb == deleted {
+		c, _ := d.byOwnersEnd(w)
+		return c.parent
+	}
+	return d.namespaceDefault(w)
 }
 
 // placeRequest makes a write whose request was seen a span of its own, in the
@@ -154,6 +182,7 @@ func (d *derivation) placeRequest(w *write) bool {
 	if l == nil {
 		return false
 	}
+	w.fate = traced
 	l.loose = append(l.loose, w.req)
 	l.latest = later(l.latest, w.req.End)
 	return true
@@ -169,6 +198,7 @@ func (d *derivation) placeNote(w *write) {
 	r := d.current(w.t.ref.UID)
 	if w.part == ownership {
 		if up := d.ownershipCause(w); up != nil {
+			w.fate = step
 			up.notes = append(up.notes, w)
 			d.stir(up, w)
 			return
@@ -181,6 +211,7 @@ func (d *derivation) placeNote(w *write) {
 	if r == nil || arrived != nil {
 		if up := d.openOwner(w); up != nil && w.part == bookkeeping && d.byController(w) {
 			// Its owner's controller prepares it: a revision, a hash.
+			w.fate = step
 			up.notes = append(up.notes, w)
 			d.stir(up, w)
 			return
@@ -192,6 +223,7 @@ func (d *derivation) placeNote(w *write) {
 	if r == nil {
 		return
 	}
+	w.fate = step
 	r.notes = append(r.notes, w)
 	if r.t != w.t || opaque(w.t) && w.v != nil && converged(w.v) {
 		// A status that says nothing new keeps nobody busy.

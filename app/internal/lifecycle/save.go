@@ -73,6 +73,7 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 		return nil, cannotRestore(c.err)
 	}
 	e.reindex()
+	e.hold()
 	return e, nil
 }
 
@@ -113,6 +114,11 @@ func (c *coder) engine(e *Engine) {
 	dict(c, e.taken, compareIDs, (*coder).traceID, (*coder).taken)
 	list(c, &e.late, (*coder).amendment)
 	c.trail(&e.trail)
+	if c.format > 9 {
+		dict(c, e.series, cmp.Compare[types.UID], text[types.UID], func(c *coder, l **seriesList) {
+			sole(c, l, (*coder).seriesList)
+		})
+	}
 }
 
 func compareIDs(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) }

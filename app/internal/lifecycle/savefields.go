@@ -24,6 +24,23 @@ func (c *coder) timeline(t *timeline) {
 	c.bool(&t.folded)
 }
 
+func (c *coder) seriesList(l *seriesList) {
+	c.ref(&l.ref)
+	list(c, &l.all, (*coder).series)
+}
+
+func (c *coder) series(s *series) {
+	text(c, &s.author)
+	text(c, &s.fields)
+	c.traceID(&s.line)
+	c.spanID(&s.span)
+	c.int64(&s.writes)
+	c.int64(&s.reported)
+	c.uint(&s.rv)
+	c.time(&s.last)
+	c.time(&s.reportedAt)
+}
+
 func (c *coder) ref(r *object.Ref) {
 	c.kind(&r.Kind)
 	text(c, &r.Namespace)
@@ -190,6 +207,9 @@ func (c *coder) amendment(a *amendment) {
 	c.uint(&a.rv)
 	optional(c, &a.event, (*coder).event)
 	optional(c, &a.write, (*coder).request)
+	if c.format > 9 {
+		c.int64(&a.repeats)
+	}
 }
 
 func (c *coder) auditLists(a *audits) { list(c, &a.list, (*coder).auditPointer) }

@@ -56,7 +56,8 @@ func (e *Engine) timeline(ref object.Ref) *timeline {
 	return t
 }
 
-func (t *timeline) state(o *observation.Observation, s *shared) {
+// state adds a version. It returns the number of versions and of baseline versions that t has more.
+func (t *timeline) state(o *observation.Observation, s *shared) (versions, baselines int) {
 	if t.ref != o.State.Ref {
 		// An Event may name its object by kind and UID alone; the state knows
 		// best.
@@ -65,17 +66,25 @@ func (t *timeline) state(o *observation.Observation, s *shared) {
 	i, found := t.position(o.State.ResourceVersion)
 	if found {
 		known := t.versions[i]
+		was := known.baseline
 		// The oldest version that is kept of a folded object stays its baseline.
 		known.baseline = known.baseline && (o.Baseline || t.folded && i == 0)
 		known.late = known.late || o.Late
 		known.seen, known.listed = firstSeen(known.seen, known.listed, o.Seen, o.Listed)
-		return
+		if was && !known.baseline {
+			baselines = -1
+		}
+		return 0, baselines
 	}
 	var before *version
 	if i > 0 {
 		before = t.versions[i-1]
 	}
 	t.versions = slices.Insert(t.versions, i, s.version(t, o, before))
+	if o.Baseline {
+		baselines = 1
+	}
+	return 1, baselines
 }
 
 // position finds a version by its resourceVersion, or where it would be.

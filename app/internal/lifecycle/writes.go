@@ -57,6 +57,8 @@ type write struct {
 	// arrived is when the object had, if it was found so; zero otherwise.
 	arrived time.Time
 	at      moment
+	// fate is what became of it.
+	fate fate
 	// place is where it comes in the order of writes; zero stands for rv.
 	place uint64
 }

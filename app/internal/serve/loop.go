@@ -227,7 +227,7 @@ func (l *loop) tellStored() {
 	l.stored = nil
 }
 
-// count counts the objects that the engine knows, now and then.
+// count counts the objects and writes that the engine knows, now and then.
 func (l *loop) count(now time.Time) {
 	if now.Sub(l.counted) < countEvery {
 		return
@@ -238,6 +238,11 @@ func (l *loop) count(now time.Time) {
 		n++
 	}
 	l.s.metrics.EngineObjects.Set(float64(n))
+	writes := l.recorder.engine.WriteStats()
+	l.s.metrics.WritesObserved.Raise(float64(writes.Observed))
+	for fate, n := range writes.ByFate() {
+		l.s.metrics.Writes.Raise(float64(n), fate)
+	}
 }
 
 // last stores what is left, and saves the engine so that the next start has

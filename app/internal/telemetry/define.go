@@ -149,6 +149,13 @@ func (d definer) made(m *Metrics) {
 	m.EngineLook = d.histogram("engine_look_seconds",
 		"Seconds that the engine needs to update all open traces. Above 0.5: too many traces are open; exclude "+
 			"kinds with watch.exclude, or use shards.", work)
+	m.WritesObserved = d.total("writes_observed_total",
+		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
+			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
+	m.Writes = d.total("writes_total",
+		"Stored writes by fate: a change or its effect (traced), a status or bookkeeping of a reconciliation "+
+			"(step), a repeated change that is counted in the first one's trace (series), a write without a trace "+
+			"(noise), an object found at the start (baseline).", "fate")
 	m.EngineObjects = d.gauge("engine_objects",
 		"Objects in the engine. It follows the number of objects in the cluster, and memory follows it; exclude "+
 			"kinds with watch.exclude, or use shards.")

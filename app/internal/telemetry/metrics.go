@@ -57,6 +57,8 @@ type Metrics struct {
 	SpansMade           *Total
 	TracesSampledOut    *Total
 	EngineLook          prometheus.Histogram
+	WritesObserved      *Total
+	Writes              *Total // fate
 	EngineObjects       prometheus.Gauge
 
 	// Export.

@@ -34,6 +34,7 @@ func touched() *Metrics {
 	m.ImpossibleTimes.Inc("audit")
 	m.SpansUnjoined.Inc("noise")
 	m.AdmissionContexts.Inc("owner")
+	m.Writes.Inc("traced")
 	m.TracesFinished.Inc("converged")
 	m.SpansDropped.Inc("age")
 	m.Request("/api/v1/info", 200)

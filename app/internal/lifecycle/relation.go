@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// relative is an object to which others relate by name.
+type relative struct {
+	kind *kind.Kind
+	name string
+}
+
+// relate notes r if other objects relate to its object by name: to a Namespace by its name, to a
+// CustomResourceDefinition by its API group.
+func (d *derivation) relate(r *reconciliation) {
+	switch ref := &r.t.ref; {
+	case kind.Namespace.Is(ref.Kind):
+		d.relatives[relative{&kind.Namespace, ref.Name}] = r
+	case kind.CustomResourceDefinition.Is(ref.Kind):
+		d.relatives[relative{&kind.CustomResourceDefinition, groupOf(ref.Name)}] = r
+	}
+}
+
+// groupOf returns the API group in a name like "widgets.example.com" or "v1.example.com".
+func groupOf(name string) string {
+	_, group, _ := strings.Cut(name, ".")
+	return group
+}
+
+// byRelation is rule C4, as far as a relation names the object: the API server registers the API of a
+// CustomResourceDefinition.
+func (d *derivation) byRelation(w *write) (cause, bool) {
+	if !kind.APIService.Is(w.t.ref.Kind) || w.manager != kind.APIServer && w.verb != deleted {
+		return cause{}, false
+	}
+	r := d.relatives[relative{&kind.CustomResourceDefinition, groupOf(w.t.ref.Name)}]
+	if r == nil || d.handedOut(r.line) {
+		return cause{}, false
+	}
+	return cause{line: r.line, parent: r, evidence: span.ByRelation}, true
+}
+
+// endingNamespace returns the deletion of the object's Namespace, or nil. It takes all that is in the
+// Namespace.
+func (d *derivation) endingNamespace(w *write) *reconciliation {
+	if r := d.namespaceOf(w); r != nil && r.verb == deleted {
+		return r
+	}
+	return nil
+}
+
+// namespaceDefault returns the creation of the Namespace for an object that
+// kube-controller-manager puts into each Namespace, or nil.
+func (d *derivation) namespaceDefault(w *write) *reconciliation {
+	if w.verb != created || w.manager != manager {
+		return nil
+	}
+	if r := d.namespaceOf(w); r != nil && r.verb == created && !d.handedOut(r.line) {
+		return r
+	}
+	return nil
+}
+
+func (d *derivation) namespaceOf(w *write) *reconciliation {
+	if w.t.ref.Namespace == "" {
+		return nil
+	}
+	return d.relatives[relative{&kind.Namespace, w.t.ref.Namespace}]
+}
+
+// handedOut reports whether Take has handed out the trace.
+func (d *derivation) handedOut(l *lineage) bool {
+	_, taken := d.engine.taken[l.id]
+	return taken
+}
