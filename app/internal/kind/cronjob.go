@@ -13,5 +13,6 @@ var CronJob = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Job, &Pod},
 	Progress:   true,
+	Schedule:   true,
 	Attributes: "k8s.cronjob.",
 }

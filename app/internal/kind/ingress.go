@@ -9,4 +9,5 @@ var Ingress = Kind{
 	Kind:     object.Kind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 	Resource: "ingresses",
 	Short:    "ing",
+	Progress: true,
 }

@@ -43,6 +43,13 @@ type Kind struct {
 	// controller has handled a change.
 	Progress bool
 
+	// Immediate is true for kinds whose updates hold as soon as they are stored. Only a new object has
+	// something to wait for.
+	Immediate bool
+	// Schedule is true for kinds whose controller makes an object at set times. Each of these objects is
+	// a change of its own, and replaces none before it.
+	Schedule bool
+
 	// Attributes is the prefix of the kind's name and UID in the semantic
 	// conventions of OpenTelemetry: "k8s.deployment.". It is empty if the
 	// conventions have none.

@@ -13,6 +13,7 @@ var Node = Kind{
 	ClusterScoped: true,
 	Controller:    Kubelet,
 	Owner:         true,
+	Immediate:     true,
 	Filled: []string{
 		"spec.podCIDR", "spec.podCIDRs", "spec.providerID", "spec.taints[key=node.kubernetes.io/",
 	},

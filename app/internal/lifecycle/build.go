@@ -135,12 +135,26 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 	}
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
+	boundEvents(s)
 	phases := d.phases(r)
 	out = slices.Grow(out, len(phases))
 	for i := range phases {
 		out = append(out, phases[i].span(r, d.start(r)))
 	}
 	return out
+}
+
+// maxEvents bounds the events of one span, like the limit of OpenTelemetry.
+const maxEvents = 128
+
+// boundEvents keeps the first and the last events of s, and counts those between.
+func boundEvents(s *span.Span) {
+	n := len(s.Events) - maxEvents
+	if n <= 0 {
+		return
+	}
+	s.DroppedEvents = n
+	s.Events = slices.Delete(s.Events, maxEvents/2, maxEvents/2+n)
 }
 
 // service returns the component that did the work of r. A change that holds at once is that of its

@@ -127,6 +127,9 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 		return d.healing(w, nil, o), true
 	}
 	open := r.openAt(w, d.opts.Quiet)
+	if kind.Of(o.Group, o.Kind.Kind).Schedule && r.verb != deleted {
+		return d.scheduled(w, r)
+	}
 	switch {
 	case w.verb == deleted && open && d.surplus(w, r):
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
@@ -139,6 +142,39 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 	}
 	return d.healing(w, r, o), true
+}
+
+// scheduled is the work of a controller that makes objects at set times: each is a change of its own,
+// linked to the last change of the schedule. The removal of an old one belongs to the newest.
+func (d *derivation) scheduled(w *write, owner *reconciliation) (cause, bool) {
+	switch w.verb {
+	case created:
+		return cause{line: d.newLine(w), links: []span.Link{owner.link("owner")}}, true
+	case deleted:
+		if r := d.latestRun(w, owner); r != nil {
+			return cause{line: r.line, parent: r, evidence: span.ByTime}, true
+		}
+	}
+	return cause{}, false
+}
+
+// latestRun returns the reconciliation of the newest object of a schedule that had ended before w, if
+// the schedule's controller removed as many as its history limits say.
+func (d *derivation) latestRun(w *write, owner *reconciliation) *reconciliation {
+	var newest *reconciliation
+	for _, t := range d.engine.dependantsOf(owner.t.ref.UID) {
+		if t == w.t || t.removal != nil && t.removal.rv < w.rv {
+			continue
+		}
+		r := d.current(t.ref.UID)
+		if r == nil || r.verb != created || d.handedOut(r.line) {
+			continue
+		}
+		if newest == nil || r.first().rv > newest.first().rv {
+			newest = r
+		}
+	}
+	return newest
 }
 
 // byItself is an object's own controller that completes what it works on: it

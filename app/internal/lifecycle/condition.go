@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/internal/message"
@@ -55,7 +56,7 @@ func (d *derivation) conditionPhases(r *reconciliation) []phase {
 	if !r.done {
 		if last := r.t.last(); last != nil {
 			for _, c := range last.Conditions {
-				if p := waiting[c.Type]; p != nil && isGoal(c.Type) {
+				if p := waiting[c.Type]; p != nil && kind.IsGoal(c.Type) {
 					out = append(out, *p)
 				}
 			}
@@ -70,27 +71,6 @@ func conditionText(c *observation.Condition) string {
 		return message.WithReason(c.Reason, c.Message)
 	}
 	return c.Message
-}
-
-// isGoal reports whether an object that has not converged is expected to reach
-// that condition; many others (Failed, Stalled, Degraded) had better stay False.
-func isGoal(typ string) bool {
-	switch typ {
-	case "Ready",
-		"Available",
-		"Complete",
-		"Established",
-		"NamesAccepted",
-		"Succeeded",
-		"Bound",
-		"Synced",
-		"Reconciled",
-		"Programmed",
-		"Accepted",
-		"Healthy":
-		return true
-	}
-	return false
 }
 
 // since is when the wait for a condition began: when the reconciliation did, or

@@ -41,6 +41,8 @@ type derivation struct {
 	relatives map[relative]*reconciliation
 	// heartbeats are the series of changes, by object.
 	heartbeats map[*timeline]*heartbeat
+	// looks are the digests of the statuses that a reconciliation has shown.
+	looks map[*reconciliation]map[uint64]struct{}
 	// written are the writes in order of placement.
 	written []*write
 	// refusals are the traces that tell of refused writes.
@@ -70,6 +72,7 @@ func derive(e *Engine, now time.Time) *derivation {
 		departed:   map[types.UID][]*departure{},
 		stirred:    map[types.UID]stirring{},
 		relatives:  map[relative]*reconciliation{},
+		looks:      map[*reconciliation]map[uint64]struct{}{},
 		heartbeats: map[*timeline]*heartbeat{},
 		refusals:   map[*refusal][]*lineage{},
 	}

@@ -24,6 +24,9 @@ type difference struct {
 	managers uint64
 }
 
+// pathReplicas is the path of the desired number of replicas.
+const pathReplicas = "spec.replicas"
+
 // compare compares two versions of an object of kind k.
 func compare(k *kind.Kind, u, v *version) difference {
 	if u.fields == nil || v.fields == nil {

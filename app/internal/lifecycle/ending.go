@@ -49,9 +49,12 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		if opaque(r.t) && r.superseded == nil {
 			return r.endOfOpaque(d, at)
 		}
-		return end{at: at, outcome: span.Converged}, true
+		return d.endOfScaleDown(r, at)
 	}
 	if r.superseded != nil {
+		if v := r.failedBefore(until); v != nil {
+			return end{at: arrival(v), outcome: span.Failed, message: failure(v)}, true
+		}
 		return end{at: d.began(r.superseded), outcome: span.Superseded}, true
 	}
 	if r.t.removal != nil {
@@ -72,11 +75,18 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		return end{}, false
 	}
 	if msg := failure(last); msg != "" {
-		at := arrival(r.failedSince())
+		at := arrival(r.failedBefore(^uint64(0)))
 		if !r.last().arrived.IsZero() {
 			at = whole(r.last().arrived)
 		}
 		return end{at: at, outcome: span.Failed, message: msg}, true
+	}
+	if up := r.parent; up != nil && up.verb != deleted {
+		d.conclude(up)
+		if up.done && (up.ended.outcome == span.Failed || up.ended.outcome == span.Unfinished) {
+			// Nobody waits for it any more.
+			return end{at: up.ended.at, outcome: span.Unfinished, message: waitsFor(last)}, true
+		}
 	}
 	if msg := r.hopeless(d, last); msg != "" {
 		return end{at: arrival(last), outcome: span.Failed, message: msg}, true
@@ -84,10 +94,43 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 	return r.endOfPatience(d)
 }
 
+// endOfScaleDown ends a reconciliation that has converged. One that only removed replicas ends with the
+// last of them.
+func (d *derivation) endOfScaleDown(r *reconciliation, at moment) (end, bool) {
+	if !r.scalesDown() {
+		return end{at: at, outcome: span.Converged}, true
+	}
+	for _, c := range r.children {
+		if c.verb != deleted && !c.scalesDown() {
+			continue
+		}
+		d.conclude(c)
+		if !c.done && r.superseded == nil {
+			return end{}, false
+		}
+		if c.done && c.ended.at.at().After(at.at().Time) {
+			at = c.ended.at
+		}
+	}
+	return end{at: at, outcome: span.Converged}, true
+}
+
+// scalesDown reports whether all that r changed is a lower number of replicas.
+func (r *reconciliation) scalesDown() bool {
+	for _, w := range r.writes {
+		if w.verb != updated || w.v == nil || w.prev == nil || w.v.Workload == nil || w.prev.Workload == nil ||
+			w.v.Workload.Replicas >= w.prev.Workload.Replicas ||
+			!w.changed.known || len(w.changed.paths) != 1 || w.changed.paths[0] != pathReplicas {
+			return false
+		}
+	}
+	return true
+}
+
 // endOfPatience ends what has made no progress for too long.
 func (r *reconciliation) endOfPatience(d *derivation) (end, bool) {
 	last := r.t.last()
-	if last == nil || !d.passed(r.activity, d.opts.Patience) || !d.passed(last.seen, d.opts.Patience) {
+	if last == nil || !d.passed(r.progressed, d.opts.Patience) {
 		return end{}, false
 	}
 	return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
@@ -131,10 +174,12 @@ func (d *derivation) recovering(v *version) bool {
 	return crashed && !d.passed(v.seen, steady)
 }
 
-// failedSince returns the first version of the failure that lasts to now.
-func (r *reconciliation) failedSince() *version {
-	since := r.t.last()
-	for i := len(r.t.versions) - 1; i >= 0; i-- {
+// failedBefore returns the first version of the failure that lasted until the resourceVersion rv, or
+// nil if there was none then.
+func (r *reconciliation) failedBefore(rv uint64) *version {
+	var since *version
+	i, _ := r.t.position(rv)
+	for i--; i >= 0; i-- {
 		v := r.t.versions[i]
 		if v.ResourceVersion < r.last().rv || failure(v) == "" {
 			break

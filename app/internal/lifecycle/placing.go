@@ -7,6 +7,8 @@ import "github.com/kube-lifeline/lifeline/app/internal/kind"
 // place finds the reconciliation that w belongs to, or begins one.
 func (d *derivation) place(w *write) {
 	switch {
+	case w.part == desired && w.verb == updated && kind.Of(w.t.ref.Group, w.t.ref.Kind.Kind).Immediate:
+		d.placeMetadata(w)
 	case w.part == desired && d.reconciled(w):
 		d.placeDesired(w)
 	case w.part == desired:
@@ -238,8 +240,12 @@ func (d *derivation) placeNote(w *write) {
 func (d *derivation) stir(r *reconciliation, w *write) {
 	at := w.at.at().Time
 	r.line.latest = later(r.line.latest, w.heard())
+	progress := d.progresses(r, w)
 	for p := r; p != nil; p = p.parent {
 		p.activity = later(p.activity, at)
+		if progress {
+			p.progressed = later(p.progressed, w.heard())
+		}
 	}
 	t := w.t
 	for range 16 {
@@ -258,7 +264,7 @@ func (d *derivation) stir(r *reconciliation, w *write) {
 // controller's doing: its replacement will be healing (rule C3).
 func (d *derivation) lose(w *write) {
 	o := d.engine.controllerOf(w.t)
-	if o == nil {
+	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
 		return
 	}
 	failed := w.part == observed && w.v != nil && w.prev != nil && failure(w.v) != "" && failure(w.prev) == ""

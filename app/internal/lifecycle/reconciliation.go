@@ -68,7 +68,9 @@ type reconciliation struct {
 	next *write
 	// activity is when the reconciliation, or one that it caused, last wrote.
 	activity time.Time
-	spanID   trace.SpanID
+	// progressed is when it, or one that it caused, last got further; see progresses.
+	progressed time.Time
+	spanID     trace.SpanID
 	// admitted says that spanID was given at admission, and is not derived.
 	admitted bool
 	children []*reconciliation

@@ -22,7 +22,7 @@ func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
 		switch {
 		case !r.done, r.ended.outcome == span.Unfinished && !r.ended.unseen:
 			open = deeper(open, r)
-		case r.ended.outcome == span.Failed && !d.overtaken(r):
+		case r.ended.outcome == span.Failed && !d.overtaken(r) && !r.attempt():
 			failed = deeper(failed, r)
 		}
 	}
@@ -56,6 +56,22 @@ func (d *derivation) overtaken(r *reconciliation) bool {
 	return d.current(r.t.ref.UID) != r
 }
 
+// attempt reports whether an object above r converged after r had failed: r was an attempt, and
+// another one succeeded.
+func (r *reconciliation) attempt() bool {
+	failed := r.failedBefore(^uint64(0))
+	if failed == nil {
+		return false
+	}
+	for p := r.parent; p != nil; p = p.parent {
+		if p.done && p.ended.outcome == span.Converged && p.arrived != nil &&
+			p.arrived.ResourceVersion > failed.ResourceVersion {
+			return true
+		}
+	}
+	return false
+}
+
 // deeper prefers the reconciliation further down: it is nearer to the reason.
 func deeper(a, b *reconciliation) *reconciliation {
 	if a == nil || b.depth() > a.depth() {
@@ -76,7 +92,7 @@ func (r *reconciliation) depth() int {
 func (d *derivation) trouble(r *reconciliation) string {
 	for _, below := range r.line.recs {
 		last := below.t.last()
-		if below.done || last == nil || last.Pod == nil || !troubled(last) {
+		if below.done && below.ended.outcome != span.Unfinished || last == nil || last.Pod == nil || !troubled(last) {
 			continue
 		}
 		for p := below; p != nil; p = p.parent {

@@ -53,6 +53,9 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		ObservedGeneration: numberOr(status, "observedGeneration", -1),
 		Conditions:         conditions(items(status, "conditions")),
 	}
+	if s.ObservedGeneration < 0 {
+		s.ObservedGeneration = observedIn(items(status, "conditions"))
+	}
 	s.Reconciled = hasStatus || s.Generation > 0
 	n.own(s, obj, items(meta, "managedFields"))
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
@@ -134,6 +137,27 @@ func isStatus(entry any) int {
 		return 1
 	}
 	return 0
+}
+
+// observedIn returns the observedGeneration inside conditions, as in the Gateway API, or -1: the lowest
+// of the conditions that the object is expected to reach, else the highest.
+func observedIn(list []any) int64 {
+	goal, other := int64(-1), int64(-1)
+	for _, item := range list {
+		m, _ := item.(fields)
+		g := numberOr(m, "observedGeneration", -1)
+		switch {
+		case g < 0:
+		case !kind.IsGoal(raw(m, "type")):
+			other = max(other, g)
+		case goal < 0, g < goal:
+			goal = g
+		}
+	}
+	if goal >= 0 {
+		return goal
+	}
+	return other
 }
 
 func conditions(list []any) []observation.Condition {

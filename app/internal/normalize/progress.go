@@ -12,9 +12,9 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// progress returns the verdict of kstatus except for two kinds. For a Pod, kstatus uses the wall
-// clock, but the same object must always give the same observation. For a running Job, kstatus
-// returns Current.
+// progress returns the verdict of kstatus except for some kinds. For a Pod, kstatus uses the wall
+// clock, but the same object must always give the same observation. For a running Job, a Service
+// without its load balancer and an Ingress without an address, kstatus returns Current.
 func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State) (observation.Progress, string) {
 	if !s.Deleting.IsZero() {
 		return observation.ProgressTerminating, ""
@@ -23,7 +23,13 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	case kind.Pod.GroupKind():
 		return podProgress(s)
 	case kind.Job.GroupKind():
-		return jobProgress(s)
+		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"))
+	case kind.Ingress.GroupKind():
+		return addressed(u)
+	case kind.Service.GroupKind():
+		if raw(sub(u.Object, "spec"), "type") == "LoadBalancer" {
+			return addressed(u)
+		}
 	}
 	result, err := status.Compute(u)
 	if err != nil {
@@ -56,19 +62,31 @@ func podProgress(s *observation.State) (observation.Progress, string) {
 	switch {
 	case s.Pod.Phase == "Failed":
 		return observation.ProgressFailed, s.Pod.Message
+	case holds(s, "PodResizePending"), holds(s, "PodResizeInProgress"):
+		return observation.ProgressInProgress, ""
 	case s.Pod.Phase == "Succeeded", holds(s, "Ready"):
 		return observation.ProgressCurrent, ""
 	}
 	return observation.ProgressInProgress, ""
 }
 
-func jobProgress(s *observation.State) (observation.Progress, string) {
+// addressed returns the verdict on an object that waits for the address of a load balancer.
+func addressed(u *unstructured.Unstructured) (observation.Progress, string) {
+	if len(items(sub(sub(u.Object, "status"), "loadBalancer"), "ingress")) > 0 {
+		return observation.ProgressCurrent, ""
+	}
+	return observation.ProgressInProgress, "waiting for the address of a load balancer"
+}
+
+// jobProgress returns the verdict on a Job. A suspended Job has arrived when its controller has
+// suspended it; a resumed one has not, although its controller still calls it suspended.
+func jobProgress(s *observation.State, suspend bool) (observation.Progress, string) {
 	switch {
 	case holds(s, "Failed"):
 		return observation.ProgressFailed, s.Condition("Failed").Message
 	case holds(s, "Complete"), holds(s, "SuccessCriteriaMet"):
 		return observation.ProgressCurrent, ""
-	case holds(s, "Suspended"):
+	case holds(s, "Suspended") && suspend:
 		return observation.ProgressCurrent, "suspended"
 	case holds(s, "FailureTarget"):
 		return observation.ProgressInProgress, s.Condition("FailureTarget").Message

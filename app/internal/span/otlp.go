@@ -98,6 +98,9 @@ func toSpan(s *Span) *tracepb.Span {
 		Attributes:        toKeyValues(spanAttributes(s)),
 		Status:            toStatus(s),
 	}
+	if s.DroppedEvents > 0 {
+		out.DroppedEventsCount = uint32(s.DroppedEvents) //nolint:gosec // a count
+	}
 	if s.Parent.IsValid() {
 		out.ParentSpanId = slices.Clone(s.Parent[:])
 	}

@@ -43,7 +43,9 @@ type Span struct {
 
 	Attributes []attribute.KeyValue
 	Events     []Event
-	Links      []Link
+	// DroppedEvents is the number of further events.
+	DroppedEvents int
+	Links         []Link
 
 	// Origin is set on a span that another component made.
 	Origin *Origin

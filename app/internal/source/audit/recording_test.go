@@ -212,7 +212,8 @@ func TestEveryWriteHasItsSpan(t *testing.T) {
 				for _, s := range tr.Spans {
 					traced[string(s.Object.UID)] = true
 					for _, e := range s.Events {
-						if e.Name == span.EventWrite {
+						// The audit policy of the recordings leaves out Secrets.
+						if e.Name == span.EventWrite && s.Object.Kind.Kind != "Secret" {
 							moments++
 							t.Logf(
 								"not joined: %s %s of %s by %s, rv %s",

@@ -18,6 +18,7 @@ func decode(s *span.Span, data []byte, by *maker) error {
 		return err
 	}
 	s.Attributes = span.FromKeyValues(in.GetAttributes())
+	s.DroppedEvents = int(in.GetDroppedEventsCount())
 	for _, e := range in.GetEvents() {
 		out := span.Event{Name: e.GetName(), Attributes: span.FromKeyValues(e.GetAttributes())}
 		if ns := e.GetTimeUnixNano(); ns != 0 {

@@ -17,6 +17,7 @@ import (
 // always gives the same bytes.
 func encode(s *span.Span) ([]byte, error) {
 	out := &tracepb.Span{Attributes: span.KeyValues(s.Attributes, text)}
+	out.DroppedEventsCount = uint32(s.DroppedEvents) //nolint:gosec // a count
 	for _, e := range s.Events {
 		out.Events = append(out.Events, &tracepb.Span_Event{
 			TimeUnixNano: eventNanos(e.Time), Name: text(e.Name), Attributes: span.KeyValues(e.Attributes, text),

@@ -65,6 +65,7 @@ func everything() *span.Trace {
 		{Time: spantest.Epoch, Name: span.EventWrite, Attributes: []attribute.KeyValue{span.KeyVerb.String("update")}},
 		{Name: "event Scheduled"},
 	}
+	root.DroppedEvents = 7
 	root.Links = []span.Link{
 		{
 			TraceID:    trace.TraceID{7},
