@@ -13,6 +13,7 @@ var Deployment = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&ReplicaSet, &Pod},
 	Replicas:   ReplicaCounts,
+	Parts:      podFields,
 	Progress:   true,
 	Attributes: "k8s.deployment.",
 }

@@ -32,6 +32,8 @@ type Kind struct {
 	// Filled are the beginnings of paths of fields that the cluster fills in, such as
 	// "spec.nodeName". They are not part of the desired state.
 	Filled []string
+	// Parts are the fields that are reconciled apart from the rest of the spec.
+	Parts []Field
 	// Fields are the observed fields outside metadata, such as "spec.replicas". Empty means
 	// all. It is set for kinds with very many objects.
 	Fields []string

@@ -4,17 +4,34 @@ package kind
 
 import "strings"
 
-// Part is a part of an object, by its role in reconciliation.
-type Part string
+// Part is a set of parts of an object, by their roles in reconciliation. Parts of the desired state
+// are reconciled side by side: a change of one does not end the reconciliation of another.
+type Part uint8
 
 const (
-	// Bookkeeping is filled in by the cluster. It expresses no wish of a user.
-	Bookkeeping Part = "bookkeeping"
 	// Metadata is labels and annotations. They hold as soon as they are stored.
-	Metadata Part = "metadata"
-	// Spec is the remaining desired state.
-	Spec Part = "spec"
+	Metadata Part = 1 << iota
+	// Spec is the desired state that is in no part below.
+	Spec
+	// Template is the template of Pods.
+	Template
+	// Scale is the number of Pods.
+	Scale
+
+	// Bookkeeping is no part: the cluster fills it in. It expresses no wish of a user.
+	Bookkeeping Part = 0
+	// Everything is all parts.
+	Everything = Metadata | Spec | Template | Scale
 )
+
+// Field is a field that belongs to a part of its own.
+type Field struct {
+	Path string
+	Part Part
+}
+
+// podFields are the parts of a controller of Pods.
+var podFields = []Field{{"spec.template", Template}, {"spec.replicas", Scale}}
 
 // bookkeeping are the beginnings of paths that are bookkeeping in every kind.
 var bookkeeping = []string{
@@ -41,6 +58,11 @@ func (k *Kind) Part(path string) Part {
 		return Bookkeeping
 	case strings.HasPrefix(path, "metadata."):
 		return Metadata
+	}
+	for _, f := range k.Parts {
+		if under(path, []string{f.Path}) {
+			return f.Part
+		}
 	}
 	return Spec
 }

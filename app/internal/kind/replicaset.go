@@ -13,6 +13,7 @@ var ReplicaSet = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Pod},
 	Replicas:   ReplicaCounts,
+	Parts:      podFields,
 	Fields:     []string{"spec.replicas", "spec.minReadySeconds"},
 	Progress:   true,
 	Attributes: "k8s.replicaset.",

@@ -13,6 +13,7 @@ var StatefulSet = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Pod, &PersistentVolumeClaim, &ControllerRevision},
 	Replicas:   ReplicaCounts,
+	Parts:      podFields,
 	Progress:   true,
 	Attributes: "k8s.statefulset.",
 }

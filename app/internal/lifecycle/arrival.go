@@ -2,14 +2,18 @@
 
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+)
 
 // convergedBy returns the first version at or after the last write to desired
 // state, and before rv, in which the object was where it wanted to be; nil if
 // there is none.
 func (r *reconciliation) convergedBy(rv uint64) *version {
-	if from := r.last(); r.arrivedFrom != from {
-		r.arrivedFrom, r.arrived = from, r.t.arrivedAfter(from)
+	if from := r.last(); r.arrivedFrom != from || r.arrivedParts != r.parts {
+		r.arrivedFrom, r.arrivedParts, r.arrived = from, r.parts, r.arrivedAfter(from)
 	}
 	if r.arrived == nil || r.arrived.ResourceVersion >= rv {
 		return nil
@@ -22,13 +26,14 @@ func (r *reconciliation) convergedBy(rv uint64) *version {
 // does not say what it has observed, a version without conditions says nothing:
 // it counts only as long as no later one says more. Of a kind that does, a
 // version from before its controller first wrote a status has not been observed.
-func (t *timeline) arrivedAfter(from *write) *version {
+func (r *reconciliation) arrivedAfter(from *write) *version {
+	t := r.t
 	i, _ := t.position(from.rv)
 	var silent *version
 	for n, v := range t.versions[i:] {
 		switch {
 		case from.reconstructed && v == from.v && from.arrived.IsZero():
-		case !converged(v), unobserved(t, v):
+		case !r.convergedIn(v), unobserved(t, v):
 			silent = nil
 		case !lasts(v, t.versions[i+n+1:]):
 		case len(v.Conditions) > 0 || !opaque(t):
@@ -38,6 +43,31 @@ func (t *timeline) arrivedAfter(from *write) *version {
 		}
 	}
 	return silent
+}
+
+// convergedIn reports whether v is where r wants the object to be (rule D6). Writes of other traces may
+// want more by then.
+func (r *reconciliation) convergedIn(v *version) bool {
+	w, wrote := v.Workload, r.last().v
+	if w == nil || wrote == nil || !v.Deleting.IsZero() || v.ObservedGeneration < wrote.Generation {
+		return converged(v)
+	}
+	top := r.top(w.Replicas)
+	switch want := min(top, w.Replicas); {
+	case kind.ReplicaSet.Is(v.Kind):
+		return w.Available >= want && (w.Total == w.Replicas || w.Replicas > top && w.Total <= w.Replicas)
+	case !kind.Deployment.Is(v.Kind):
+		return converged(v)
+	case r.parts == kind.Scale && w.Total > w.Updated: // a rollout goes on beside it
+		return w.Available >= want
+	case r.parts == kind.Scale:
+		return w.Available >= want && w.Total <= w.Replicas
+	case w.Paused:
+		return r.parts&kind.Scale == 0 || w.Total == w.Replicas
+	case want < w.Replicas: // more were asked for since
+		return w.Updated >= want && w.Total <= w.Updated && w.Available >= want
+	}
+	return w.Updated >= w.Replicas && w.Total <= w.Updated && w.Available >= w.Updated
 }
 
 // steady is how long a Pod that was ready must not have crashed to have

@@ -118,7 +118,7 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 	if o == nil || !d.byController(w) {
 		return cause{}, false
 	}
-	r := d.current(o.UID)
+	r := d.wanting(w, o)
 	if r == nil {
 		// It had converged before the observer began.
 		if w.verb != created || d.lost(w, o) == nil {
@@ -184,13 +184,13 @@ func (d *derivation) byItself(w *write) (cause, bool) {
 	if !d.itself(w) {
 		return cause{}, false
 	}
-	r := d.current(w.t.ref.UID)
+	r := d.underWay(w)
 	return cause{line: r.line, parent: r.parent, above: r.above, remote: r.remote, evidence: r.evidence}, true
 }
 
 // itself reports whether w is such a step.
 func (d *derivation) itself(w *write) bool {
-	r := d.current(w.t.ref.UID)
+	r := d.underWay(w)
 	return r != nil && w.verb == updated && r.verb != deleted && r.openAt(w, d.opts.Quiet) && ownController(w)
 }
 
@@ -314,21 +314,43 @@ func (d *derivation) byController(w *write) bool {
 	return maker == w.manager
 }
 
-// surplus reports whether a dependant is one too many: the owner is on its way
-// to fewer. Only a ReplicaSet says how many it wants; a StatefulSet's or a Job's
-// open reconciliation explains any deletion.
-func (d *derivation) surplus(w *write, owner *reconciliation) bool {
-	if !kind.ReplicaSet.Is(owner.t.ref.Kind) {
-		return true
+// surplus reports whether the owner's controller takes a dependant away because of r, which is open.
+// Kinds that are not known may for any reason.
+func (d *derivation) surplus(w *write, r *reconciliation) bool {
+	switch of := r.t.ref.Kind; {
+	case kind.ReplicaSet.Is(of):
+		want := wanted(r.t, w.rv)
+		return want >= 0 && d.census(r.t.ref.UID).before(w.rv) > want
+	case kind.StatefulSet.Is(of):
+		n, ok := ordinal(w.t.ref.Name)
+		return r.verb == updated || ok && n >= wanted(r.t, w.rv)
+	case kind.DaemonSet.Is(of):
+		return r.verb == updated
+	case kind.Job.Is(of):
+		return r.verb == updated || ended(r.t, w.rv)
 	}
-	var want int32 = -1
-	for i := range owner.t.versions {
-		v := owner.t.versions[i]
-		if v.ResourceVersion < w.rv && v.Workload != nil {
-			want = v.Workload.Replicas
+	return true
+}
+
+// wanted is the number of replicas of an owner just before rv, or -1 if it is unknown.
+func wanted(t *timeline, rv uint64) int {
+	i, _ := t.position(rv)
+	for i--; i >= 0; i-- {
+		if w := t.versions[i].Workload; w != nil {
+			return int(w.Replicas)
 		}
 	}
-	return want >= 0 && d.census(owner.t.ref.UID).before(w.rv) > int(want)
+	return -1
+}
+
+// ended reports whether a Job's controller had decided just before rv to end its Pods.
+func ended(t *timeline, rv uint64) bool {
+	i, _ := t.position(rv)
+	if i == 0 {
+		return false
+	}
+	v := t.versions[i-1]
+	return holds(v, "FailureTarget") || holds(v, "SuccessCriteriaMet") || holds(v, "Failed") || holds(v, "Complete")
 }
 
 // idle reports whether w removes a ReplicaSet that was scaled to nothing.

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -303,7 +304,7 @@ func (t *timeline) remembered() *reconciliation {
 	p := t.past
 	return &reconciliation{
 		t: t, line: &lineage{id: p.line}, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
-		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}},
+		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}}, took: kind.Everything, parts: kind.Everything,
 	}
 }
 

@@ -17,15 +17,17 @@ type difference struct {
 	known bool
 	// paths are the changed fields in order, without bookkeeping.
 	paths []string
-	// spec and metadata report changed fields of these parts.
-	spec, metadata bool
+	// parts are the parts with changed fields.
+	parts kind.Part
+	// scale means that a ReplicaSet learned of its Deployment's new number of replicas.
+	scale bool
 	// managers has the bits of the field managers that own every changed field that is still
 	// there, bookkeeping included. It is 0 if there is none.
 	managers uint64
 }
 
-// pathReplicas is the path of the desired number of replicas.
-const pathReplicas = "spec.replicas"
+// pathDesiredReplicas is the path of the Deployment's number of replicas, as a ReplicaSet repeats it.
+const pathDesiredReplicas = "metadata.annotations[deployment.kubernetes.io/desired-replicas]"
 
 // compare compares two versions of an object of kind k.
 func compare(k *kind.Kind, u, v *version) difference {
@@ -58,17 +60,21 @@ func compare(k *kind.Kind, u, v *version) difference {
 	return c
 }
 
+// spec reports whether the difference is in the desired state, apart from metadata.
+func (c *difference) spec() bool { return c.parts&^kind.Metadata != 0 }
+
+// metadata reports whether labels or annotations differ.
+func (c *difference) metadata() bool { return c.parts&kind.Metadata != 0 }
+
 func comparePath(l observation.Leaf, path string) int { return strings.Compare(l.Path, path) }
 
 func (c *difference) add(k *kind.Kind, path string) {
-	switch k.Part(path) {
-	case kind.Bookkeeping:
+	part := k.Part(path)
+	if part == kind.Bookkeeping {
+		c.scale = c.scale || path == pathDesiredReplicas
 		return
-	case kind.Metadata:
-		c.metadata = true
-	default:
-		c.spec = true
 	}
+	c.parts |= part
 	c.paths = append(c.paths, path)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -119,8 +120,7 @@ func (d *derivation) endOfScaleDown(r *reconciliation, at moment) (end, bool) {
 func (r *reconciliation) scalesDown() bool {
 	for _, w := range r.writes {
 		if w.verb != updated || w.v == nil || w.prev == nil || w.v.Workload == nil || w.prev.Workload == nil ||
-			w.v.Workload.Replicas >= w.prev.Workload.Replicas ||
-			!w.changed.known || len(w.changed.paths) != 1 || w.changed.paths[0] != pathReplicas {
+			w.v.Workload.Replicas >= w.prev.Workload.Replicas || w.changed.parts != kind.Scale {
 			return false
 		}
 	}

@@ -2,7 +2,11 @@
 
 package lifecycle
 
-import "github.com/kube-lifeline/lifeline/app/internal/kind"
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+)
 
 // place finds the reconciliation that w belongs to, or begins one.
 func (d *derivation) place(w *write) {
@@ -40,28 +44,26 @@ func (d *derivation) placeDesired(w *write) {
 	w.fate = traced
 	c := d.cause(w)
 	now := d.current(w.t.ref.UID)
-	if now != nil && now.line == c.line && now.verb != deleted && w.verb != deleted && now.superseded == nil {
-		now.writes = append(now.writes, w)
-		now.links = append(now.links, c.links...)
-		d.stir(now, w)
+	if same := d.inLine(w, c.line); same != nil {
+		same.writes = append(same.writes, w)
+		same.took |= w.parts()
+		same.parts |= w.parts()
+		same.links = append(same.links, c.links...)
+		d.takeOver(w, same)
+		d.stir(same, w)
 		return
 	}
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
 		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w},
-		spanID: c.span, admitted: c.span.IsValid(),
+		spanID: c.span, admitted: c.span.IsValid(), took: w.parts(), parts: w.parts(),
 	}
 	if now != nil {
 		now.next = w
-	}
-	if now != nil && now.superseded == nil {
-		if now.verb != deleted && now.convergedBy(w.rv) == nil {
-			now.superseded = w
-			now.line.latest = later(now.line.latest, w.heard())
-		}
-		if now.line != r.line {
+		if now.superseded == nil && now.line != r.line {
 			r.links = append(r.links, now.link("previous"))
 		}
+		d.takeOver(w, r)
 	}
 	if len(r.line.recs) == 0 {
 		r.line.first = w.rv
@@ -78,6 +80,22 @@ func (d *derivation) placeDesired(w *write) {
 	d.recs[w.t.ref.UID] = append(d.history(w.t.ref.UID), r)
 	d.relate(r)
 	d.stir(r, w)
+}
+
+// inLine returns the reconciliation of the trace l that an update or creation continues, or nil.
+func (d *derivation) inLine(w *write, l *lineage) *reconciliation {
+	if w.verb == deleted {
+		return nil
+	}
+	for _, r := range slices.Backward(d.history(w.t.ref.UID)) {
+		if r.line == l && r.verb != deleted && r.superseded == nil {
+			return r
+		}
+		if r.verb == deleted {
+			break
+		}
+	}
+	return nil
 }
 
 // placeMetadata places a change of labels or annotations alone. It is a change of its own beside the
@@ -197,7 +215,7 @@ func (d *derivation) placeNote(w *write) {
 	if w.req != nil && d.placeRequest(w) {
 		return
 	}
-	r := d.current(w.t.ref.UID)
+	r := d.underWay(w)
 	if w.part == ownership {
 		if up := d.ownershipCause(w); up != nil {
 			w.fate = step
@@ -233,6 +251,17 @@ func (d *derivation) placeNote(w *write) {
 		return
 	}
 	d.stir(r, w)
+}
+
+// underWay returns the newest reconciliation of the object that had not ended before w, else the newest.
+func (d *derivation) underWay(w *write) *reconciliation {
+	recs := d.history(w.t.ref.UID)
+	for _, r := range slices.Backward(recs) {
+		if r.openAt(w, d.opts.Quiet) {
+			return r
+		}
+	}
+	return d.current(w.t.ref.UID)
 }
 
 // stir notes that r wrote: its ancestors are alive, and what its owners say

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -47,8 +48,11 @@ type reconciliation struct {
 	evidence span.Evidence
 	links    []span.Link
 
-	verb   verb
-	writes []*write // to desired state, in order
+	verb verb
+	// took are the parts of the desired state that its writes changed; parts are those that no later
+	// write of another trace has changed.
+	took, parts kind.Part
+	writes      []*write // to desired state, in order
 	notes  []*write // to observed state and bookkeeping, own or of owners
 	heals  *timeline
 	// refused are writes to the object, or to one that it was to own, that the
@@ -59,8 +63,9 @@ type reconciliation struct {
 
 	// arrived is the first version after the write arrivedFrom in which the
 	// object had converged; see convergedBy.
-	arrived     *version
-	arrivedFrom *write
+	arrived      *version
+	arrivedFrom  *write
+	arrivedParts kind.Part
 	// superseded is the write of another trace that replaced this one.
 	superseded *write
 	// next is the write that began the object's next reconciliation, if there

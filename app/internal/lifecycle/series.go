@@ -50,7 +50,7 @@ func (w *write) seriesKey() (author, fields string) {
 	switch {
 	case w.verb != updated, w.manager == "", len(w.changed.paths) == 0, w.req != nil, w.originates():
 		return "", ""
-	case !w.changed.spec:
+	case !w.changed.spec():
 	case isClient(w.manager), len(w.changed.paths) != 1, w.changed.paths[0] != observation.PathData:
 		return "", ""
 	}

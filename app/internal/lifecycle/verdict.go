@@ -53,7 +53,8 @@ func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
 
 // overtaken reports whether the object has since been reconciled anew.
 func (d *derivation) overtaken(r *reconciliation) bool {
-	return d.current(r.t.ref.UID) != r
+	now := d.current(r.t.ref.UID)
+	return now != r && (r.parent != nil || now.line == r.line)
 }
 
 // attempt reports whether an object above r converged after r had failed: r was an attempt, and

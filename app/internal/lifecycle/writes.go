@@ -131,7 +131,7 @@ func (t *timeline) between(u, v *version) write {
 		w.verb, w.part = deleted, desired
 	case w.desires():
 		w.part = desired
-	case w.changed.metadata:
+	case w.changed.metadata():
 		w.part = metadata
 	case !slices.Equal(u.Owners, v.Owners):
 		w.part = ownership
@@ -161,7 +161,7 @@ func (w *write) desires() bool {
 	raised := w.v.Generation > w.prev.Generation && w.v.Deleting.IsZero()
 	switch {
 	case w.changed.known:
-		return w.changed.spec || raised && !w.changed.metadata
+		return w.changed.spec() || raised && !w.changed.metadata()
 	case (w.prev.fields == nil) != (w.v.fields == nil):
 		return raised // digests of two observers cannot be compared
 	}

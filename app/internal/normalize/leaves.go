@@ -362,8 +362,8 @@ next:
 // desired returns the digest of the desired state: of the leaves in the spec and of the labels.
 func (d *digest) desired(leaves []observation.Leaf, k *kind.Kind) uint64 {
 	for _, l := range leaves {
-		if k.Part(l.Path) == kind.Spec ||
-			k.Part(l.Path) == kind.Metadata && !strings.HasPrefix(l.Path, "metadata.annotations") {
+		part := k.Part(l.Path)
+		if part != kind.Bookkeeping && (part != kind.Metadata || !strings.HasPrefix(l.Path, "metadata.annotations")) {
 			d.text(l.Path)
 			d.word('v', l.Value)
 		}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// wanting returns the reconciliation of the owner whose write made the owner's controller write w
+// (rules D4 and D5), or nil. Most owners have one reconciliation at a time.
+func (d *derivation) wanting(w *write, o *object.Owner) *reconciliation {
+	recs := d.history(o.UID)
+	if len(recs) == 0 {
+		return nil
+	}
+	newest := recs[len(recs)-1]
+	if newest.verb == deleted {
+		return newest
+	}
+	switch {
+	case kind.Deployment.Is(o.Kind) && kind.ReplicaSet.Is(w.t.ref.Kind):
+		return cmp.Or(ofReplicaSet(w, recs), newest)
+	case kind.ReplicaSet.Is(o.Kind) && w.verb == created:
+		return cmp.Or(raised(recs, d.census(o.UID).before(w.rv)+1), newest)
+	case kind.ReplicaSet.Is(o.Kind) && w.verb == deleted:
+		return cmp.Or(scaleDown(recs, 0), newest)
+	case kind.StatefulSet.Is(o.Kind) && w.t.last() != nil && w.t.last().Pod != nil:
+		return cmp.Or(d.ofOrdinal(w, o, recs), newest)
+	}
+	return newest
+}
+
+// ofReplicaSet returns the reconciliation of a Deployment that a write to its ReplicaSet serves. The
+// ReplicaSet's annotation with the Deployment's number of replicas changes when the Deployment was
+// scaled. All else is a step of a rollout.
+func ofReplicaSet(w *write, recs []*reconciliation) *reconciliation {
+	switch {
+	case w.verb == created:
+		return newestOf(recs, kind.Template)
+	case w.verb != updated:
+		return nil
+	case w.changed.scale:
+		return newestOf(recs, kind.Scale)
+	}
+	if r := newestOf(recs, kind.Template); r != nil && r.convergedBy(w.rv) == nil {
+		return r
+	}
+	return nil
+}
+
+// newestOf returns the newest reconciliation that changed one of the parts and was not superseded.
+func newestOf(recs []*reconciliation, parts kind.Part) *reconciliation {
+	for _, r := range slices.Backward(recs) {
+		if r.took&parts != 0 && r.superseded == nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// ofOrdinal returns the reconciliation of a StatefulSet that wanted one of its Pods, or did not want it
+// any more.
+func (d *derivation) ofOrdinal(w *write, o *object.Owner, recs []*reconciliation) *reconciliation {
+	n, ok := ordinal(w.t.ref.Name)
+	switch {
+	case !ok:
+		return nil
+	case w.verb == deleted:
+		if r := scaleDown(recs, n); r != nil {
+			return r
+		}
+		return newestOf(recs, kind.Template)
+	case w.verb != created:
+		return nil
+	}
+	r := raised(recs, n+1)
+	if r == nil || !d.hadOrdinal(w, o, r) {
+		return r
+	}
+	return newestOf(recs, kind.Template)
+}
+
+// hadOrdinal reports whether a Pod of the name of w's was made for r before.
+func (d *derivation) hadOrdinal(w *write, o *object.Owner, r *reconciliation) bool {
+	return slices.ContainsFunc(d.engine.dependantsOf(o.UID), func(t *timeline) bool {
+		if t == w.t || t.ref.Name != w.t.ref.Name {
+			return false
+		}
+		mine := d.current(t.ref.UID)
+		return mine != nil && mine.first().rv < w.rv && mine.first().rv >= r.first().rv
+	})
+}
+
+// ordinal returns the number at the end of the name of a StatefulSet's Pod.
+func ordinal(name string) (int, bool) {
+	i := strings.LastIndexByte(name, '-')
+	n, err := strconv.Atoi(name[i+1:])
+	return n, err == nil && n >= 0
+}
+
+// raised returns the reconciliation that raised the number of replicas to n or above, or nil if that is
+// older than recs. A decrease ends the slots above it (rule D3).
+func raised(recs []*reconciliation, n int) *reconciliation {
+	var found *reconciliation
+	for _, s := range scalings(recs) {
+		switch {
+		case s.to < n:
+			found = nil
+		case s.from < n || s.to < s.from && found == nil:
+			found = s.rec
+		}
+	}
+	return found
+}
+
+// scaleDown returns the reconciliation of the last decrease to n replicas or fewer, unless the number
+// was raised above n again. It is nil if there was none. If n is 0 any decrease counts.
+func scaleDown(recs []*reconciliation, n int) *reconciliation {
+	var found *reconciliation
+	for _, s := range scalings(recs) {
+		switch {
+		case s.to < s.from && (n == 0 || s.to <= n):
+			found = s.rec
+		case n > 0 && s.to > n:
+			found = nil
+		}
+	}
+	return found
+}
+
+// scaling is a change of the number of replicas.
+type scaling struct {
+	rec      *reconciliation
+	rv       uint64
+	from, to int
+}
+
+// scalings returns the changes of the number of replicas, in order.
+func scalings(recs []*reconciliation) []scaling {
+	var out []scaling
+	for _, r := range recs {
+		for _, w := range r.writes {
+			if w.v == nil || w.v.Workload == nil {
+				continue
+			}
+			s := scaling{rec: r, rv: w.rv, to: int(w.v.Workload.Replicas)}
+			if w.prev != nil && w.prev.Workload != nil {
+				s.from = int(w.prev.Workload.Replicas)
+			}
+			if s.from != s.to {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b scaling) int { return cmp.Compare(a.rv, b.rv) })
+	return out
+}
+
+// parts returns the parts of the desired state that w changed. All are changed if that is unknown.
+func (w *write) parts() kind.Part {
+	if w.verb != updated || !w.changed.known || !w.changed.spec() {
+		return kind.Everything
+	}
+	parts := w.changed.parts &^ kind.Metadata
+	if before, after := w.prev.Workload, w.v.Workload; before != nil && after != nil && before.Paused && !after.Paused {
+		parts |= kind.Template // it goes on with the template that was held (rule D7)
+	}
+	return parts
+}
+
+// takeOver takes from the object's other reconciliations the parts that w, a write of by, changed. One
+// that holds none any more is superseded (rule D2).
+func (d *derivation) takeOver(w *write, by *reconciliation) {
+	for _, r := range d.history(w.t.ref.UID) {
+		if r == by || r.superseded != nil || r.verb == deleted || r.convergedBy(w.rv) != nil {
+			continue
+		}
+		left := r.parts &^ r.loses(w)
+		if left == r.parts {
+			continue
+		}
+		if left == 0 {
+			r.superseded = w
+			r.line.latest = later(r.line.latest, w.heard())
+			continue
+		}
+		r.parts = left
+	}
+}
+
+// loses returns the parts that r would lose to w. A raise takes no replicas, a decrease those above it
+// (rule D3).
+func (r *reconciliation) loses(w *write) kind.Part {
+	parts := w.parts()
+	if parts&kind.Scale == 0 || parts == kind.Everything || w.v.Workload == nil || w.prev.Workload == nil {
+		return parts
+	}
+	to := w.v.Workload.Replicas
+	if to > w.prev.Workload.Replicas || to > r.bottom() {
+		parts &^= kind.Scale
+	}
+	return parts
+}
+
+// bottom is the number of replicas before r raised it first.
+func (r *reconciliation) bottom() int32 {
+	w := r.first()
+	if w.verb == updated && w.prev != nil && w.prev.Workload != nil {
+		return w.prev.Workload.Replicas
+	}
+	return 0
+}
+
+// top is the number of replicas that r wants.
+func (r *reconciliation) top(now int32) int32 {
+	if v := r.last().v; v != nil && v.Workload != nil {
+		return v.Workload.Replicas
+	}
+	return now
+}
