@@ -65,7 +65,7 @@ func TestFallsBack(t *testing.T) {
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, deployment(ns), "apply", "-f", "-")
 	tr := traceOf(t, s, ns)
-	if len(s.Traces(t, ns)) != 1 || len(tr.Roots()) != 1 || len(tr.Orphans()) > 0 {
+	if len(s.Workloads(t, ns)) != 1 || len(tr.Roots()) != 1 || len(tr.Orphans()) > 0 {
 		t.Errorf("the change is not one trace with one tree:\n%s", harness.Names{}.Outline(tr))
 	}
 	for name, how := range map[string]string{

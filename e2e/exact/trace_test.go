@@ -234,7 +234,7 @@ func oneTrace(t *testing.T, s *harness.Server, who string, run bool, tracing map
 	}
 	tr := traceOf(t, s, ns)
 	known(t, tr)
-	if traces := s.Traces(t, ns); len(traces) != 1 {
+	if traces := s.Workloads(t, ns); len(traces) != 1 {
 		t.Errorf("%d traces of one change:", len(traces))
 		for _, tr := range traces {
 			t.Logf("%s\n%s", tr.ID, harness.Names{}.Outline(tr))

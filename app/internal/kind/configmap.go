@@ -10,4 +10,5 @@ var ConfigMap = Kind{
 	Resource:     "configmaps",
 	Short:        "cm",
 	MetadataOnly: true,
+	Default:      "kube-root-ca.crt",
 }

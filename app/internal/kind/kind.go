@@ -48,6 +48,8 @@ type Kind struct {
 	// Immediate is true for kinds whose updates hold as soon as they are stored. Only a new object has
 	// something to wait for.
 	Immediate bool
+	// Default is the name of the object that kube-controller-manager makes in each Namespace.
+	Default string
 	// Schedule is true for kinds whose controller makes an object at set times. Each of these objects is
 	// a change of its own, and replaces none before it.
 	Schedule bool

@@ -10,4 +10,5 @@ var ServiceAccount = Kind{
 	Resource: "serviceaccounts",
 	Short:    "sa",
 	Filled:   []string{"secrets"},
+	Default:  "default",
 }

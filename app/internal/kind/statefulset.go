@@ -13,7 +13,7 @@ var StatefulSet = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Pod, &PersistentVolumeClaim, &ControllerRevision},
 	Replicas:   ReplicaCounts,
-	Parts:      podFields,
+	Parts:      append(podFields[:len(podFields):len(podFields)], Field{"spec.updateStrategy", Template}),
 	Progress:   true,
 	Attributes: "k8s.statefulset.",
 }

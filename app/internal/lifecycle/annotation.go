@@ -263,7 +263,12 @@ func (d *derivation) alive(l *lineage, w *write) bool {
 		return false
 	}
 	return w.heard().Sub(l.latest) < d.opts.Settle ||
-		slices.ContainsFunc(l.recs, func(r *reconciliation) bool { return r.openAt(w, d.opts.Quiet) })
+		slices.ContainsFunc(l.recs, func(r *reconciliation) bool {
+			if r.verb == deleted {
+				return r.t.removal == nil || r.t.removal.rv >= w.rv
+			}
+			return r.openAt(w, d.opts.Quiet)
+		})
 }
 
 // outside reports whether the trace began with a context from outside.

@@ -56,6 +56,8 @@ func (r *reconciliation) convergedIn(v *version) bool {
 	switch want := min(top, w.Replicas); {
 	case kind.ReplicaSet.Is(v.Kind):
 		return w.Available >= want && (w.Total == w.Replicas || w.Replicas > top && w.Total <= w.Replicas)
+	case kind.StatefulSet.Is(v.Kind):
+		return converged(v) && w.Available >= want
 	case !kind.Deployment.Is(v.Kind):
 		return converged(v)
 	case r.parts == kind.Scale && w.Total > w.Updated: // a rollout goes on beside it

@@ -119,6 +119,9 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 		return cause{}, false
 	}
 	r := d.wanting(w, o)
+	if kind.Of(o.Group, o.Kind.Kind).Schedule && (r == nil || r.verb != deleted) {
+		return d.scheduled(w, o, r)
+	}
 	if r == nil {
 		// It had converged before the observer began.
 		if w.verb != created || d.lost(w, o) == nil {
@@ -127,9 +130,6 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 		return d.healing(w, nil, o), true
 	}
 	open := r.openAt(w, d.opts.Quiet)
-	if kind.Of(o.Group, o.Kind.Kind).Schedule && r.verb != deleted {
-		return d.scheduled(w, r)
-	}
 	switch {
 	case w.verb == deleted && open && d.surplus(w, r):
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
@@ -138,7 +138,7 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 	case w.verb == deleted:
 		return cause{}, false
-	case open:
+	case open && !d.refills(w, o):
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 	}
 	return d.healing(w, r, o), true
@@ -146,12 +146,16 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 
 // scheduled is the work of a controller that makes objects at set times: each is a change of its own,
 // linked to the last change of the schedule. The removal of an old one belongs to the newest.
-func (d *derivation) scheduled(w *write, owner *reconciliation) (cause, bool) {
+func (d *derivation) scheduled(w *write, o *object.Owner, owner *reconciliation) (cause, bool) {
 	switch w.verb {
 	case created:
-		return cause{line: d.newLine(w), links: []span.Link{owner.link("owner")}}, true
+		c := cause{line: d.newLine(w)}
+		if owner != nil {
+			c.links = append(c.links, owner.link("owner"))
+		}
+		return c, true
 	case deleted:
-		if r := d.latestRun(w, owner); r != nil {
+		if r := d.latestRun(w, o); r != nil {
 			return cause{line: r.line, parent: r, evidence: span.ByTime}, true
 		}
 	}
@@ -160,9 +164,9 @@ func (d *derivation) scheduled(w *write, owner *reconciliation) (cause, bool) {
 
 // latestRun returns the reconciliation of the newest object of a schedule that had ended before w, if
 // the schedule's controller removed as many as its history limits say.
-func (d *derivation) latestRun(w *write, owner *reconciliation) *reconciliation {
+func (d *derivation) latestRun(w *write, o *object.Owner) *reconciliation {
 	var newest *reconciliation
-	for _, t := range d.engine.dependantsOf(owner.t.ref.UID) {
+	for _, t := range d.engine.dependantsOf(o.UID) {
 		if t == w.t || t.removal != nil && t.removal.rv < w.rv {
 			continue
 		}
@@ -242,11 +246,18 @@ func (d *derivation) heal(c *cause, w *write, owner *reconciliation, o *object.O
 	}
 }
 
+// refills reports whether w replaces a Pod that a StatefulSet had made and lost.
+func (d *derivation) refills(w *write, o *object.Owner) bool {
+	return kind.StatefulSet.Is(o.Kind) && w.verb == created && d.lost(w, o) != nil
+}
+
 // lost is the dependant that w replaces: the first that went before it and that
-// nothing has replaced yet.
+// nothing has replaced yet. A StatefulSet's Pod replaces that of its name.
 func (d *derivation) lost(w *write, o *object.Owner) *departure {
+	named := kind.StatefulSet.Is(o.Kind)
 	for _, lost := range d.departed[o.UID] {
-		if !lost.replaced && lost.rv < w.rv && lost.t != w.t && lost.t.ref.Kind == w.t.ref.Kind {
+		if !lost.replaced && lost.rv < w.rv && lost.t != w.t && lost.t.ref.Kind == w.t.ref.Kind &&
+			(!named || lost.t.ref.Name == w.t.ref.Name) {
 			return lost
 		}
 	}

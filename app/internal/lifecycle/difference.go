@@ -107,8 +107,11 @@ func (c *difference) author(u, v *version) string {
 		several = several || name != "" && name != m.Name
 		name = m.Name
 	}
+	one := bits.OnesCount64(c.managers) == 1
 	for left := c.managers; left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); i < len(v.Managers) {
+		// Several own the content of an object that is read as metadata only.
+		i := bits.TrailingZeros64(left)
+		if i < len(v.Managers) && (one || !slices.ContainsFunc(u.Managers, sameTime(v.Managers[i]))) {
 			found(v.Managers[i])
 		}
 	}

@@ -50,7 +50,7 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		if opaque(r.t) && r.superseded == nil {
 			return r.endOfOpaque(d, at)
 		}
-		return d.endOfScaleDown(r, at)
+		return d.endOfScale(r, v, at)
 	}
 	if r.superseded != nil {
 		if v := r.failedBefore(until); v != nil {
@@ -95,36 +95,29 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 	return r.endOfPatience(d)
 }
 
-// endOfScaleDown ends a reconciliation that has converged. One that only removed replicas ends with the
-// last of them.
-func (d *derivation) endOfScaleDown(r *reconciliation, at moment) (end, bool) {
-	if !r.scalesDown() {
-		return end{at: at, outcome: span.Converged}, true
+// endOfScale ends a reconciliation that has converged with v. One that only changed the number of
+// replicas ends with the last Pod that came or went for it.
+func (d *derivation) endOfScale(r *reconciliation, v *version, at moment) (end, bool) {
+	e := end{at: at, outcome: span.Converged}
+	if v.Workload != nil && v.Workload.Paused && r.took&kind.Template != 0 {
+		e.message = "held: the rollout is paused"
+	}
+	if r.took != kind.Scale {
+		return e, true
 	}
 	for _, c := range r.children {
-		if c.verb != deleted && !c.scalesDown() {
+		if c.verb != deleted && c.took != kind.Scale && c.verb != created {
 			continue
 		}
 		d.conclude(c)
 		if !c.done && r.superseded == nil {
 			return end{}, false
 		}
-		if c.done && c.ended.at.at().After(at.at().Time) {
-			at = c.ended.at
+		if c.done && c.ended.at.at().After(e.at.at().Time) {
+			e.at = c.ended.at
 		}
 	}
-	return end{at: at, outcome: span.Converged}, true
-}
-
-// scalesDown reports whether all that r changed is a lower number of replicas.
-func (r *reconciliation) scalesDown() bool {
-	for _, w := range r.writes {
-		if w.verb != updated || w.v == nil || w.prev == nil || w.v.Workload == nil || w.prev.Workload == nil ||
-			w.v.Workload.Replicas >= w.prev.Workload.Replicas || w.changed.parts != kind.Scale {
-			return false
-		}
-	}
-	return true
+	return e, true
 }
 
 // endOfPatience ends what has made no progress for too long.

@@ -175,24 +175,36 @@ func (w *write) parts() kind.Part {
 }
 
 // takeOver takes from the object's other reconciliations the parts that w, a write of by, changed. One
-// that holds none any more is superseded (rule D2).
-func (d *derivation) takeOver(w *write, by *reconciliation) {
+// that holds none any more is superseded (rule D2). It links by with the others, which go on beside it,
+// and returns these.
+func (d *derivation) takeOver(w *write, by *reconciliation) []*reconciliation {
+	var beside []*reconciliation
 	for _, r := range d.history(w.t.ref.UID) {
 		if r == by || r.superseded != nil || r.verb == deleted || r.convergedBy(w.rv) != nil {
 			continue
 		}
-		left := r.parts &^ r.loses(w)
-		if left == r.parts {
+		if left := r.parts &^ r.loses(w); left != 0 {
+			r.parts = left
+			beside = append(beside, r)
 			continue
 		}
-		if left == 0 {
-			r.superseded = w
-			r.line.latest = later(r.line.latest, w.heard())
-			continue
-		}
-		r.parts = left
+		r.superseded = w
+		r.line.latest = later(r.line.latest, w.heard())
 	}
+	if w != by.first() {
+		return nil
+	}
+	for _, r := range beside {
+		if r.line != by.line {
+			r.links = append(r.links, by.link(linkConcurrent))
+			by.links = append(by.links, r.link(linkConcurrent))
+		}
+	}
+	return beside
 }
+
+// linkConcurrent links reconciliations of one object that go on side by side.
+const linkConcurrent = "concurrent"
 
 // loses returns the parts that r would lose to w. A raise takes no replicas, a decrease those above it
 // (rule D3).

@@ -60,10 +60,10 @@ func (d *derivation) placeDesired(w *write) {
 	}
 	if now != nil {
 		now.next = w
-		if now.superseded == nil && now.line != r.line {
+		before := now.superseded == nil && now.line != r.line
+		if beside := d.takeOver(w, r); before && !slices.Contains(beside, now) {
 			r.links = append(r.links, now.link("previous"))
 		}
-		d.takeOver(w, r)
 	}
 	if len(r.line.recs) == 0 {
 		r.line.first = w.rv
@@ -174,7 +174,7 @@ func (d *derivation) placeData(w *write) {
 		return
 	}
 	switch {
-	case kind.IsComponent(w.manager):
+	case kind.IsComponent(w.manager), w.isDefault():
 	case d.inSeries(w):
 		w.fate = repeated
 	default:

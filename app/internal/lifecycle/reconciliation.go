@@ -53,8 +53,8 @@ type reconciliation struct {
 	// write of another trace has changed.
 	took, parts kind.Part
 	writes      []*write // to desired state, in order
-	notes  []*write // to observed state and bookkeeping, own or of owners
-	heals  *timeline
+	notes       []*write // to observed state and bookkeeping, own or of owners
+	heals       *timeline
 	// refused are writes to the object, or to one that it was to own, that the
 	// API server refused meanwhile.
 	refused []refused

@@ -57,13 +57,19 @@ func (d *derivation) endingNamespace(w *write) *reconciliation {
 // namespaceDefault returns the creation of the Namespace for an object that
 // kube-controller-manager puts into each Namespace, or nil.
 func (d *derivation) namespaceDefault(w *write) *reconciliation {
-	if w.verb != created || w.manager != manager {
+	if !w.isDefault() && (w.verb != created || w.manager != manager) {
 		return nil
 	}
 	if r := d.namespaceOf(w); r != nil && r.verb == created && !d.handedOut(r.line) {
 		return r
 	}
 	return nil
+}
+
+// isDefault reports whether w makes an object that is in each Namespace. It may have no field manager.
+func (w *write) isDefault() bool {
+	name := kind.Of(w.t.ref.Group, w.t.ref.Kind.Kind).Default
+	return w.verb == created && name != "" && name == w.t.ref.Name && (w.manager == "" || w.manager == manager)
 }
 
 func (d *derivation) namespaceOf(w *write) *reconciliation {

@@ -238,6 +238,7 @@ var attributeTerms = []Term{
 
 var linkTerms = []Term{
 	{LinkReason, "annotation", "", "a context on the object, from another trace than its write's", ""},
+	{LinkReason, "concurrent", "", "a reconciliation of another part of the same object, at the same time", ""},
 	{LinkReason, "deletion", "", "the context of an object under deletion (operator kit)", ""},
 	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},

@@ -87,6 +87,17 @@ func (s *Server) Traces(t testing.TB, namespace string) map[string]*Trace {
 	return out
 }
 
+// Workloads are the traces of a namespace that hold a Deployment, a ReplicaSet or a Pod, by ID.
+func (s *Server) Workloads(t testing.TB, namespace string) map[string]*Trace {
+	t.Helper()
+	out := s.Traces(t, namespace)
+	maps.DeleteFunc(out, func(_ string, tr *Trace) bool {
+		return len(tr.Find("reconcile Deployment", ""))+len(tr.Find("reconcile ReplicaSet", ""))+
+			len(tr.Find("reconcile Pod", "")) == 0
+	})
+	return out
+}
+
 // Metrics are the present values, by name and labels as the text format has
 // them: `lifeline_spans_dropped_total{reason="age"}`.
 func (s *Server) Metrics(t testing.TB) map[string]float64 {
