@@ -46,7 +46,8 @@ func TestStory(t *testing.T) {
 		"configmap",
 		"settings",
 		"--from-literal=colour=blue",
-	) // a ConfigMap has no controller, so this makes no trace
+	)
+	s.await(t, 1, 0)
 	apply(t, deployment(s.shop, "web", "v2", 2, "pull: 1s"))
 	s.await(t, 1, 0)
 	s.shows(t, "trace-rollout", "trace", "deployment/web", "-n", s.shop)
@@ -61,16 +62,17 @@ func TestStory(t *testing.T) {
 	s.shows(t, "trace-rebuilt", "trace", "deployment/web", "-n", s.shop, "--direct")
 
 	apply(t, hasty(deployment(s.shop, "web", "v3", 3, "pull-error: not found", "backoff: 600s")))
-	s.failing(t)
-	s.await(t, 1, 1)
+	s.fails(t)
+	s.await(t, 1, 0)
 	s.shows(t, "trace-failing", "trace", "deploy/web", "-n", s.shop)
-	s.shows(t, "ls-failing", "ls", "-n", s.shop, "--open", "-o", "wide")
+	s.shows(t, "ls-failing", "ls", "-n", s.shop, "--failed", "-o", "wide")
 	s.kubectl(t, s.shop, "rollout", "undo", "deployment/web")
 	s.await(t, 1, 0)
 	s.shows(t, "trace-failed", "trace", s.newest(t, 1)[:8])
 	s.shows(t, "trace-undo", "trace", "deployment.apps/web", "-n", s.shop, "--all")
 
 	s.kubectl(t, s.shop, "patch", "configmap", "settings", "-p", `{"data":{"colour":"red"}}`)
+	s.await(t, 1, 0)
 	apply(t, deployment(s.pay, "api", "v1", 1, "pull: 30s"))
 	s.await(t, 1, 0)
 	s.shows(
@@ -89,10 +91,10 @@ func TestStory(t *testing.T) {
 	s.shows(t, "trace-deleted", "trace", "deployments/api", "-n", s.pay)
 	s.shows(t, "trace-gone", "trace", "deployments/api", "-n", s.pay, "--direct")
 	apply(t, hasty(deployment(s.pay, "bad", "v1", 1, "pull-error: not found", "backoff: 600s")))
-	s.failing(t)
-	s.await(t, 1, 1)
+	s.fails(t)
+	s.await(t, 1, 0)
 	apply(t, deployment(s.pay, "slow", "v1", 1, "pull: 600s"))
-	s.await(t, 1, 2)
+	s.await(t, 1, 1)
 	s.slows(t, "pull image")
 	s.shows(t, "trace-open", "trace", "deployment/slow", "-n", s.pay)
 

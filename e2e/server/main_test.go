@@ -69,7 +69,7 @@ spec:
 
 // hasty returns a Deployment's manifest with a short progress deadline.
 func hasty(manifest string) string {
-	return strings.Replace(manifest, "progressDeadlineSeconds: 600", "progressDeadlineSeconds: 2", 1)
+	return strings.Replace(manifest, "progressDeadlineSeconds: 600", "progressDeadlineSeconds: 5", 1)
 }
 
 // apply applies a manifest without lifeline run.

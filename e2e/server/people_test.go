@@ -49,7 +49,7 @@ func TestSeveralPeople(t *testing.T) {
 		`kubectl ["spec.replicas"] converged`,
 		`user-a  converged`,
 		`user-a ["metadata.labels.tier"] converged`,
-		`user-a ["spec.template.spec.containers[name=web].image"] superseded`,
+		`user-a ["spec.template.spec.containers[name=web].image"] converged`,
 		`user-b ["metadata.annotations.note"] converged`,
 		`user-b ["metadata.labels.tier"] converged`,
 	}

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,15 +49,13 @@ func (s *story) await(t *testing.T, more, open int) {
 	s.number(t)
 }
 
-// failing waits until an open trace has failed, with the Pod's reason and its backoff. A Deployment
-// with a short deadline may fail before its Pod.
-func (s *story) failing(t *testing.T) {
+// fails waits until the newest trace has failed, with the Pod's reason and its backoff.
+func (s *story) fails(t *testing.T) {
 	t.Helper()
-	harness.Eventually(t, "a failed open trace with backoff", func() bool {
-		return slices.ContainsFunc(s.server.List(t, nil), func(one harness.Summary) bool {
-			return one.Open && one.Outcome == "failed" && strings.Contains(one.Reason, "ImagePullBackOff") &&
-				len(s.server.Trace(t, one.TraceID).Find("backoff", "")) > 0
-		})
+	harness.Eventually(t, "a failed trace with backoff", func() bool {
+		newest := s.server.List(t, nil)[0]
+		return newest.Outcome == "failed" && strings.Contains(newest.Reason, "ImagePullBackOff") &&
+			len(s.server.Trace(t, newest.TraceID).Find("backoff", "")) > 0
 	})
 }
 

@@ -24,7 +24,7 @@ const retention = 2 * time.Minute
 // kept. Whatever an open trace may be told from stays as it is, so that it is
 // told the same afterwards.
 func (e *Engine) compact(d *derivation, now time.Time) {
-	needed := d.needed()
+	needed, told := d.needed(), d.told()
 	active := map[*timeline]struct{}{}
 	for t := range e.active {
 		recs := d.history(t.ref.UID)
@@ -36,15 +36,9 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 				e.drop(t)
 				continue
 			}
-			if len(recs) > 0 {
-				e.fold(t, recs, d)
-			} else {
-				e.trim(t, now.Add(-retention))
-			}
-		case len(recs) > 0:
-			e.fold(t, recs, d)
+			e.shorten(t, recs, told[t], d, now)
 		default:
-			e.trim(t, now.Add(-retention))
+			e.shorten(t, recs, told[t], d, now)
 		}
 		if len(t.versions) > 0 && t.versions[0].baseline {
 			e.foldSeries(d, t, t.versions[0].ResourceVersion)
@@ -73,6 +67,49 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 	e.shared = newShared() // what it knows is of what was forgotten
 	e.derived = nil
 	e.compacted = now
+}
+
+// shorten forgets what was told of t. last is the last write that is told of.
+func (e *Engine) shorten(t *timeline, recs []*reconciliation, last *write, d *derivation, now time.Time) {
+	switch {
+	case len(recs) > 0:
+		e.fold(t, recs, d)
+	case last != nil && t.removal != nil && last.rv == t.removal.rv:
+		e.fold(t, []*reconciliation{last.rec.of(t, last)}, d)
+	default:
+		if last != nil {
+			e.forgetTo(t, last.rv)
+		}
+		e.trim(t, now.Add(-retention))
+	}
+}
+
+// told returns the last write of each object that a trace tells of that was taken.
+func (d *derivation) told() map[*timeline]*write {
+	out := map[*timeline]*write{}
+	for _, w := range d.written {
+		if w.rec != nil && d.handedOut(w.rec.line) {
+			out[w.t] = w
+		}
+	}
+	return out
+}
+
+// of returns a reconciliation of t that stands for r, which tells of w.
+func (r *reconciliation) of(t *timeline, w *write) *reconciliation {
+	return &reconciliation{
+		t: t, line: r.line, spanID: r.id(), verb: w.verb, activity: r.line.latest, writes: []*write{w}, done: true,
+	}
+}
+
+// forgetTo forgets the versions before the resourceVersion rv, and that this one was a write.
+func (e *Engine) forgetTo(t *timeline, rv uint64) {
+	i, found := t.position(rv)
+	if !found {
+		return
+	}
+	t.versions = slices.Clone(t.versions[i:])
+	t.baseline()
 }
 
 // needed are the objects that open traces are told from: their own, those

@@ -29,7 +29,7 @@ func (d *derivation) wanting(w *write, o *object.Owner) *reconciliation {
 	case kind.ReplicaSet.Is(o.Kind) && w.verb == created:
 		return cmp.Or(raised(recs, d.census(o.UID).before(w.rv)+1), newest)
 	case kind.ReplicaSet.Is(o.Kind) && w.verb == deleted:
-		return cmp.Or(scaleDown(recs, 0), newest)
+		return cmp.Or(scaleDown(recs, anyNumber), newest)
 	case kind.StatefulSet.Is(o.Kind) && w.t.last() != nil && w.t.last().Pod != nil:
 		return cmp.Or(d.ofOrdinal(w, o, recs), newest)
 	}
@@ -120,19 +120,21 @@ func raised(recs []*reconciliation, n int) *reconciliation {
 }
 
 // scaleDown returns the reconciliation of the last decrease to n replicas or fewer, unless the number
-// was raised above n again. It is nil if there was none. If n is 0 any decrease counts.
+// was raised above n again. It is nil if there was none. For anyNumber each decrease counts.
 func scaleDown(recs []*reconciliation, n int) *reconciliation {
 	var found *reconciliation
 	for _, s := range scalings(recs) {
 		switch {
-		case s.to < s.from && (n == 0 || s.to <= n):
+		case s.to < s.from && (n == anyNumber || s.to <= n):
 			found = s.rec
-		case n > 0 && s.to > n:
+		case n != anyNumber && s.to > n:
 			found = nil
 		}
 	}
 	return found
 }
+
+const anyNumber = -1
 
 // scaling is a change of the number of replicas.
 type scaling struct {

@@ -41,11 +41,10 @@ func (d *derivation) reconciled(w *write) bool {
 }
 
 func (d *derivation) placeDesired(w *write) {
-	w.fate = traced
 	c := d.cause(w)
 	now := d.current(w.t.ref.UID)
 	if same := d.inLine(w, c.line); same != nil {
-		same.writes = append(same.writes, w)
+		same.wrote(w)
 		same.took |= w.parts()
 		same.parts |= w.parts()
 		same.links = append(same.links, c.links...)
@@ -55,9 +54,10 @@ func (d *derivation) placeDesired(w *write) {
 	}
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
-		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w},
+		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb,
 		spanID: c.span, admitted: c.span.IsValid(), took: w.parts(), parts: w.parts(),
 	}
+	r.wrote(w)
 	if now != nil {
 		now.next = w
 		before := now.superseded == nil && now.line != r.line
@@ -117,8 +117,7 @@ func (d *derivation) placeMetadata(w *write) {
 	}
 	c := d.cause(w)
 	if now != nil && now.line == c.line && now.verb != deleted && now.superseded == nil {
-		w.fate = traced
-		now.writes = append(now.writes, w)
+		now.wrote(w)
 		now.links = append(now.links, c.links...)
 		d.stir(now, w)
 		return
@@ -128,12 +127,12 @@ func (d *derivation) placeMetadata(w *write) {
 
 // beginInstant begins the reconciliation of a change that holds as soon as it is stored.
 func (d *derivation) beginInstant(w *write, c cause) {
-	w.fate = traced
 	r := &reconciliation{
 		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote, evidence: c.evidence,
-		links: c.links, heals: c.heals, verb: w.verb, writes: []*write{w}, spanID: c.span,
+		links: c.links, heals: c.heals, verb: w.verb, spanID: c.span,
 		admitted: c.span.IsValid(), instant: true,
 	}
+	r.wrote(w)
 	if len(r.line.recs) == 0 {
 		r.line.first = w.rv
 	}
@@ -169,8 +168,7 @@ func (d *derivation) placeData(w *write) {
 		return
 	}
 	if up := d.dataCause(w); up != nil {
-		w.fate = step
-		up.notes = append(up.notes, w)
+		up.note(w)
 		return
 	}
 	switch {
@@ -218,8 +216,7 @@ func (d *derivation) placeNote(w *write) {
 	r := d.underWay(w)
 	if w.part == ownership {
 		if up := d.ownershipCause(w); up != nil {
-			w.fate = step
-			up.notes = append(up.notes, w)
+			up.note(w)
 			d.stir(up, w)
 			return
 		}
@@ -231,8 +228,7 @@ func (d *derivation) placeNote(w *write) {
 	if r == nil || arrived != nil {
 		if up := d.openOwner(w); up != nil && w.part == bookkeeping && d.byController(w) {
 			// Its owner's controller prepares it: a revision, a hash.
-			w.fate = step
-			up.notes = append(up.notes, w)
+			up.note(w)
 			d.stir(up, w)
 			return
 		}
@@ -243,8 +239,7 @@ func (d *derivation) placeNote(w *write) {
 	if r == nil {
 		return
 	}
-	w.fate = step
-	r.notes = append(r.notes, w)
+	r.note(w)
 	if r.t != w.t || opaque(w.t) && w.v != nil && converged(w.v) {
 		// A status that says nothing new keeps nobody busy.
 		r.line.latest = later(r.line.latest, w.heard())

@@ -90,6 +90,18 @@ type reconciliation struct {
 func (r *reconciliation) first() *write { return r.writes[0] }
 func (r *reconciliation) last() *write  { return r.writes[len(r.writes)-1] }
 
+// wrote adds a write to desired state.
+func (r *reconciliation) wrote(w *write) {
+	w.fate, w.rec = traced, r
+	r.writes = append(r.writes, w)
+}
+
+// note adds another write.
+func (r *reconciliation) note(w *write) {
+	w.fate, w.rec = step, r
+	r.notes = append(r.notes, w)
+}
+
 // openAt reports whether the reconciliation was still under way just before
 // the write w of somebody else.
 func (r *reconciliation) openAt(w *write, quiet time.Duration) bool {

@@ -57,8 +57,9 @@ type write struct {
 	// arrived is when the object had, if it was found so; zero otherwise.
 	arrived time.Time
 	at      moment
-	// fate is what became of it.
+	// fate is what became of it; rec is the reconciliation that tells of it, or nil.
 	fate fate
+	rec  *reconciliation
 	// place is where it comes in the order of writes; zero stands for rv.
 	place uint64
 }
