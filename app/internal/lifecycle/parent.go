@@ -216,8 +216,11 @@ func (r *reconciliation) loses(w *write) kind.Part {
 		return parts
 	}
 	to := w.v.Workload.Replicas
-	if to > w.prev.Workload.Replicas || to > r.bottom() {
-		parts &^= kind.Scale
+	switch {
+	case to > w.prev.Workload.Replicas, to > r.bottom():
+		return parts &^ kind.Scale
+	case kind.ReplicaSet.Is(w.t.ref.Kind):
+		return kind.Everything // its template never changes
 	}
 	return parts
 }
