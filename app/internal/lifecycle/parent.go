@@ -212,6 +212,9 @@ const linkConcurrent = "concurrent"
 // (rule D3).
 func (r *reconciliation) loses(w *write) kind.Part {
 	parts := w.parts()
+	if parts&r.parts&kind.Template != 0 {
+		return kind.Everything // what it still wants comes with the new template
+	}
 	if parts&kind.Scale == 0 || parts == kind.Everything || w.v.Workload == nil || w.prev.Workload == nil {
 		return parts
 	}
