@@ -179,13 +179,11 @@ func (a *amendment) told() span.Event {
 		return span.Event{Time: a.at, Name: name, Attributes: append(said.Attributes,
 			span.KeyActor.String(said.Service), span.KeyTimeEnd.String(string(span.TimeAudit)))}
 	}
+	attrs := []attribute.KeyValue{span.KeyRV.Int64(int64(a.rv))} //nolint:gosec // etcd revisions are int64
 	if a.repeats > 0 {
-		return seriesEvent(a.at, a.rv, a.repeats)
+		attrs = append(attrs, span.KeyRepeats.Int64(a.repeats))
 	}
-	return span.Event{
-		Time: a.at, Name: span.EventWrite,
-		Attributes: []attribute.KeyValue{span.KeyRV.Int64(int64(a.rv))}, //nolint:gosec // etcd revisions are int64
-	}
+	return span.Event{Time: a.at, Name: span.EventWrite, Attributes: attrs}
 }
 
 // Amendments returns what was learned of traces after Take had handed them out,

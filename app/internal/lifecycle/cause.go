@@ -171,7 +171,7 @@ func (d *derivation) latestRun(w *write, o *object.Owner) *reconciliation {
 			continue
 		}
 		r := d.current(t.ref.UID)
-		if r == nil || r.verb != created || d.handedOut(r.line) {
+		if r == nil || r.verb != created || !d.alive(r.line, w) {
 			continue
 		}
 		if newest == nil || r.first().rv > newest.first().rv {

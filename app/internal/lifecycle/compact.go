@@ -95,6 +95,12 @@ func (d *derivation) told() map[*timeline]*write {
 	return out
 }
 
+// handedOut reports whether Take has handed out the trace.
+func (d *derivation) handedOut(l *lineage) bool {
+	_, taken := d.engine.taken[l.id]
+	return taken
+}
+
 // of returns a reconciliation of t that stands for r, which tells of w.
 func (r *reconciliation) of(t *timeline, w *write) *reconciliation {
 	return &reconciliation{

@@ -39,6 +39,8 @@ type derivation struct {
 	rebuilt map[*timeline]*rebuild
 	// relatives are the newest reconciliations of objects to which others relate by name.
 	relatives map[relative]*reconciliation
+	// instants are the newest changes that held at once, by object.
+	instants map[types.UID]*reconciliation
 	// heartbeats are the series of changes, by object.
 	heartbeats map[*timeline]*heartbeat
 	// looks are the digests of the statuses that a reconciliation has shown.
@@ -73,6 +75,7 @@ func derive(e *Engine, now time.Time) *derivation {
 		stirred:    map[types.UID]stirring{},
 		relatives:  map[relative]*reconciliation{},
 		looks:      map[*reconciliation]map[uint64]struct{}{},
+		instants:   map[types.UID]*reconciliation{},
 		heartbeats: map[*timeline]*heartbeat{},
 		refusals:   map[*refusal][]*lineage{},
 	}

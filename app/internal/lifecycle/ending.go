@@ -129,9 +129,8 @@ func (r *reconciliation) endOfPatience(d *derivation) (end, bool) {
 	return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
 }
 
-// hopeless says why a Pod that crashes again and again will not become ready,
-// once nobody waits for it any more who could give up: its owner holds that it
-// has arrived, or it has none.
+// hopeless returns why a Pod that crashes again and again will not become ready, or "". It asks only
+// for a Pod without an owner, or with an owner that has converged: no controller will declare it failed.
 func (r *reconciliation) hopeless(d *derivation, last *version) string {
 	if last.Pod == nil {
 		return ""

@@ -23,9 +23,14 @@ type WriteStats struct {
 	Observed uint64
 	// Baseline counts versions that were there before the observer.
 	Baseline uint64
-	// Traced counts changes and what they caused, Step the steps of reconciliations, Series the
-	// changes that are counted in a series, and Noise the writes that no trace tells of.
-	Traced, Step, Series, Noise uint64
+	// Traced counts changes and their effects.
+	Traced uint64
+	// Step counts statuses, bookkeeping and other steps of reconciliations.
+	Step uint64
+	// Series counts the changes of a series after its first ones.
+	Series uint64
+	// Noise counts the writes without a trace.
+	Noise uint64
 	// Held counts the writes of which the engine may still learn more.
 	Held uint64
 }

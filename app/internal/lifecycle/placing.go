@@ -105,6 +105,10 @@ func (d *derivation) placeMetadata(w *write) {
 	switch {
 	case run == nil && d.metadataStep(w):
 		w.part = bookkeeping
+		if from := d.copied(w); from != nil {
+			from.note(w)
+			return
+		}
 		d.placeNote(w)
 		return
 	case run != nil && (now == nil || now.line != run):
@@ -141,7 +145,24 @@ func (d *derivation) beginInstant(w *write, c cause) {
 		r.parent.children = append(r.parent.children, r)
 	}
 	r.line.latest = later(r.line.latest, w.heard())
+	d.instants[w.t.ref.UID] = r
 	d.beginSeries(r)
+}
+
+// copied returns the change of the owner's labels or annotations that its controller copied with w, or
+// nil.
+func (d *derivation) copied(w *write) *reconciliation {
+	o := d.engine.controllerOf(w.t)
+	if o == nil {
+		return nil
+	}
+	from := d.instants[o.UID]
+	if from == nil || !d.alive(from.line, w) || !slices.ContainsFunc(w.changed.paths, func(path string) bool {
+		return slices.Contains(from.first().changed.paths, path)
+	}) {
+		return nil
+	}
+	return from
 }
 
 // lineOfWrite returns the run whose request made the write, or nil.
@@ -172,7 +193,7 @@ func (d *derivation) placeData(w *write) {
 		return
 	}
 	switch {
-	case kind.IsComponent(w.manager), w.isDefault():
+	case kind.IsComponent(w.manager), w.isDefault(), d.surplusHistory(w):
 	case d.inSeries(w):
 		w.fate = repeated
 	default:
@@ -183,14 +204,22 @@ func (d *derivation) placeData(w *write) {
 // dataCause returns the reconciliation of another object that made a write to an object that nobody
 // reconciles, or nil.
 func (d *derivation) dataCause(w *write) *reconciliation {
-	if up := d.openOwner(w); up != nil && (up.verb == deleted) == (w.verb == deleted) && d.byController(w) {
+	if up := d.openOwner(w); up != nil && (up.verb != deleted || w.verb == deleted) && d.byController(w) {
 		return up
+	}
+	if d.surplusHistory(w) {
+		return d.current(d.engine.controllerOf(w.t).UID)
 	}
 	if w.verb == deleted {
 		c, _ := d.byOwnersEnd(w)
 		return c.parent
 	}
 	return d.namespaceDefault(w)
+}
+
+// surplusHistory reports whether w removes a revision that its owner keeps no longer.
+func (d *derivation) surplusHistory(w *write) bool {
+	return w.verb == deleted && kind.ControllerRevision.Is(w.t.ref.Kind) && d.engine.controllerOf(w.t) != nil
 }
 
 // placeRequest makes a write whose request was seen a span of its own, in the

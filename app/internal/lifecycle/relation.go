@@ -39,7 +39,7 @@ func (d *derivation) byRelation(w *write) (cause, bool) {
 		return cause{}, false
 	}
 	r := d.relatives[relative{&kind.CustomResourceDefinition, groupOf(w.t.ref.Name)}]
-	if r == nil || d.handedOut(r.line) {
+	if r == nil || !d.alive(r.line, w) {
 		return cause{}, false
 	}
 	return cause{line: r.line, parent: r, evidence: span.ByRelation}, true
@@ -60,7 +60,7 @@ func (d *derivation) namespaceDefault(w *write) *reconciliation {
 	if !w.isDefault() && (w.verb != created || w.manager != manager) {
 		return nil
 	}
-	if r := d.namespaceOf(w); r != nil && r.verb == created && !d.handedOut(r.line) {
+	if r := d.namespaceOf(w); r != nil && r.verb == created && d.alive(r.line, w) {
 		return r
 	}
 	return nil
@@ -77,10 +77,4 @@ func (d *derivation) namespaceOf(w *write) *reconciliation {
 		return nil
 	}
 	return d.relatives[relative{&kind.Namespace, w.t.ref.Namespace}]
-}
-
-// handedOut reports whether Take has handed out the trace.
-func (d *derivation) handedOut(l *lineage) bool {
-	_, taken := d.engine.taken[l.id]
-	return taken
 }

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 const (
@@ -199,11 +197,4 @@ func (s *series) amendment(ref object.Ref, n int64) amendment {
 		ref: ref, service: component(s.author), past: past{line: s.line, span: s.span},
 		key: "series/" + strconv.FormatUint(s.rv, 10), at: s.last, rv: s.rv, repeats: n,
 	}
-}
-
-// seriesEvent tells of n further writes of a series, up to the one with the resourceVersion rv.
-func seriesEvent(at time.Time, rv uint64, n int64) span.Event {
-	return span.Event{Time: at, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyRV.Int64(int64(rv)), span.KeyRepeats.Int64(n), //nolint:gosec // etcd revisions are int64
-	}}
 }

@@ -46,7 +46,7 @@ const (
 	KeyPart          = attribute.Key("lifeline.write.part")
 	// KeyFields are the paths of the fields that a change set or removed, without their values.
 	KeyFields = attribute.Key("lifeline.write.fields")
-	// KeyRepeats counts the refused writes equal to this one.
+	// KeyRepeats counts the refused writes equal to this one, or the further writes of a series.
 	KeyRepeats = attribute.Key("lifeline.write.repeats")
 	// KeyAuditMatch is how the request in the audit log was matched with the write.
 	KeyAuditMatch = attribute.Key("lifeline.audit.match")

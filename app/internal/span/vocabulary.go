@@ -138,7 +138,13 @@ var attributeTerms = []Term{
 		"the part of the object that changed: `desired`, `observed`, `bookkeeping` or `ownership`",
 		"",
 	},
-	{AttributeKey, string(KeyRepeats), "a refused write", "how many equal refusals followed", ""},
+	{
+		AttributeKey,
+		string(KeyRepeats),
+		"a refused write, or an amendment",
+		"how many equal refusals, or writes of a series, followed",
+		"",
+	},
 	{AttributeKey, string(KeyAuditMatch), "a write", "how the request in the audit log was matched with the write", ""},
 	{
 		AttributeKey,

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// stored identifies a stored write.
+type stored struct {
+	uid string
+	rv  uint64
+}
+
+// desiredWrites returns the writes of a recording that somebody must be told of: creations, starts of
+// deletions, removals without one, and changes of fields outside the status and bookkeeping. It reads
+// the observations alone.
+func desiredWrites(seen []*observation.Observation) map[stored]string {
+	states := map[string][]*observation.Observation{}
+	for _, o := range seen {
+		if o.State != nil {
+			states[string(o.State.UID)] = append(states[string(o.State.UID)], o)
+		}
+	}
+	out := map[stored]string{}
+	note := func(s *observation.State, what string) {
+		out[stored{string(s.UID), s.ResourceVersion}] = fmt.Sprintf("%s %s %s", what, s.Kind.Kind, s.Name)
+	}
+	deleting := map[string]bool{}
+	for uid, list := range states {
+		slices.SortFunc(list, func(a, b *observation.Observation) int {
+			return cmp.Compare(a.State.ResourceVersion, b.State.ResourceVersion)
+		})
+		// What a component of Kubernetes keeps for itself is noise.
+		if first := list[0].State; !list[0].Baseline && (first.Reconciled || !isOfComponent(first)) {
+			note(first, "create")
+		}
+		for i := 1; i < len(list); i++ {
+			before, after := list[i-1].State, list[i].State
+			switch {
+			case before.ResourceVersion == after.ResourceVersion:
+			case before.Deleting.IsZero() && !after.Deleting.IsZero():
+				note(after, "delete")
+			case differs(before, after):
+				note(after, "update")
+			}
+		}
+		deleting[uid] = !list[len(list)-1].State.Deleting.IsZero()
+	}
+	for _, o := range seen {
+		if o.Gone != nil && !deleting[string(o.Gone.UID)] && len(states[string(o.Gone.UID)]) > 0 {
+			out[stored{string(o.Gone.UID), o.Gone.ResourceVersion}] = "delete " + o.Gone.Kind.Kind + " " + o.Gone.Name
+		}
+	}
+	return out
+}
+
+// isOfComponent reports whether a component of Kubernetes made the object.
+func isOfComponent(s *observation.State) bool {
+	return len(s.Managers) > 0 && kind.IsComponent(s.Managers[0].Name)
+}
+
+// differs reports whether fields outside the status and bookkeeping differ.
+func differs(a, b *observation.State) bool {
+	if a.Leaves == nil || b.Leaves == nil {
+		return a.Generation < b.Generation
+	}
+	k := kind.Of(a.Group, a.Kind.Kind)
+	changed := false
+	compareFields(a.Leaves, b.Leaves, func(path string, after *observation.Leaf) {
+		if path != observation.PathData || !k.MetadataOnly {
+			changed = changed || k.Part(path) != kind.Bookkeeping
+		}
+	})
+	return changed
+}
+
+// toldWrites counts how often traces tell of each stored write: as an event, or as a span.
+func toldWrites(out map[stored]int, traces []*span.Trace) {
+	for _, tr := range traces {
+		for _, s := range tr.Spans {
+			if rv := number(s.Attributes, span.KeyRV); rv > 0 && s.Name != span.NameAmend {
+				out[stored{string(s.Object.UID), rv}]++
+			}
+			for _, e := range s.Events {
+				if e.Name != span.EventWrite || number(e.Attributes, span.KeyRepeats) > 0 {
+					continue
+				}
+				uid := string(s.Object.UID)
+				for _, kv := range e.Attributes {
+					if kv.Key == span.KeyUID {
+						uid = kv.Value.AsString()
+					}
+				}
+				out[stored{uid, number(e.Attributes, span.KeyRV)}]++
+			}
+		}
+	}
+}
+
+func number(attrs []attribute.KeyValue, key attribute.Key) uint64 {
+	for _, kv := range attrs {
+		if kv.Key == key {
+			return uint64(kv.Value.AsInt64()) //nolint:gosec // a resourceVersion
+		}
+	}
+	return 0
+}
+
+// TestOnce holds the engine to tell of each desired write exactly once, whatever was handed out in
+// between.
+func TestOnce(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			recorded := read(t, path)
+			t.Run("AsSeen", func(t *testing.T) { tellsOnce(t, recorded, 0) })
+			t.Run("Restarts", func(t *testing.T) { tellsOnce(t, recorded, 5*time.Second) })
+		})
+	}
+}
+
+func tellsOnce(t *testing.T, seen []*observation.Observation, restart time.Duration) {
+	t.Helper()
+	e, at := New(Options{Cluster: "test"}), seen[0].Seen
+	told, counted := map[stored]int{}, int64(0)
+	look := func(until time.Time) {
+		for ; at.Before(until); at = at.Add(500 * time.Millisecond) {
+			toldWrites(told, e.Take(at))
+			late := e.Amendments()
+			toldWrites(told, late)
+			for _, tr := range late {
+				for _, s := range tr.Spans {
+					counted += repeats(s)
+				}
+			}
+			if restart > 0 && at.Sub(seen[0].Seen)%restart < 500*time.Millisecond {
+				e = restored(t, e)
+			}
+		}
+	}
+	for _, o := range seen {
+		look(o.Seen)
+		e.Observe(o)
+	}
+	look(at.Add(20 * time.Minute)) // until each series has ended
+	toldWrites(told, e.Traces(at))
+	var untold []string
+	for w, what := range desiredWrites(seen) {
+		switch n := told[w]; {
+		case n == 0:
+			untold = append(untold, fmt.Sprintf("%s, resourceVersion %d", what, w.rv))
+		case n > 1:
+			t.Errorf("%s, resourceVersion %d: told %d times", what, w.rv, n)
+		}
+	}
+	if int64(len(untold)) != counted {
+		slices.Sort(untold)
+		t.Errorf("no trace tells of these, and %d are counted in series: %v", counted, untold)
+	}
+}
