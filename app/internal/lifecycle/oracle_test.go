@@ -112,7 +112,7 @@ func toldWrites(out map[stored]int, traces []*span.Trace) {
 func number(attrs []attribute.KeyValue, key attribute.Key) uint64 {
 	for _, kv := range attrs {
 		if kv.Key == key {
-			return uint64(kv.Value.AsInt64()) //nolint:gosec // a resourceVersion
+			return uint64(kv.Value.AsInt64())
 		}
 	}
 	return 0
