@@ -58,7 +58,7 @@ func TestTake(t *testing.T) {
 				s.write("a", deleting)
 				s.write("b", deleting)
 				s.write("web-1", arrived)
-				s.write("c", func(st *observation.State) { st.ObservedGeneration++ })
+				s.write("c", func(st *observation.State) { st.ObservedGeneration = st.Generation })
 				s.write("db", deployment(0))
 				s.write("db", arrived)
 				s.rv += 20

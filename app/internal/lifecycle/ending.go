@@ -44,7 +44,7 @@ func (r *reconciliation) end(d *derivation) (end, bool) {
 		at := d.stored(r.t, v)
 		if v.ResourceVersion == r.last().rv && (at.exact == "" || r.last().req != nil) {
 			at = r.last().at.exactlyEnd(r.last().req)
-		} else if c := v.Condition("Ready"); c != nil && v.Pod != nil {
+		} else if c := v.Condition("Ready"); c != nil && v.Pod != nil && r.verb == created {
 			at = d.storedIn(r.t, v, c.Since)
 		}
 		if opaque(r.t) && r.superseded == nil {

@@ -28,7 +28,17 @@ func podConverged(s *version) bool {
 	if o := object.ControllerOf(s.Owners); o != nil && kind.Job.Is(o.Kind) {
 		return false
 	}
-	return holds(s, podReady) && s.Pod.Phase != "Failed"
+	return holds(s, podReady) && s.Pod.Phase != "Failed" && resizing(s) == nil
+}
+
+// resizing returns the condition of a resize in place that the kubelet has not finished, or nil.
+func resizing(s *version) *observation.Condition {
+	for _, typ := range []string{"PodResizePending", "PodResizeInProgress"} {
+		if holds(s, typ) {
+			return s.Condition(typ)
+		}
+	}
+	return nil
 }
 
 // holds reports whether the condition is True.
@@ -85,6 +95,9 @@ func podWaitsFor(s *version) string {
 				return msg
 			}
 		}
+	}
+	if c := resizing(s); c != nil {
+		return "resize: " + conditionText(c)
 	}
 	if c := s.Condition(podReady); c != nil && c.Reason == "ReadinessGatesNotReady" {
 		return c.Message

@@ -15,7 +15,7 @@ func converged(s *version) bool {
 	if !s.Deleting.IsZero() {
 		return false
 	}
-	if s.ObservedGeneration >= 0 && s.ObservedGeneration < s.Generation && s.Pod == nil {
+	if s.ObservedGeneration >= 0 && s.ObservedGeneration < s.Generation {
 		return false
 	}
 	switch {
@@ -123,8 +123,8 @@ func opaque(t *timeline) bool {
 }
 
 // unobserved reports whether v says nothing of what its controller has observed
-// though the object does later: the controller had not come to it yet.
+// though the object does later: the controller had not come to it yet. A Pod's conditions tell.
 func unobserved(t *timeline, v *version) bool {
 	last := t.last()
-	return v.ObservedGeneration < 0 && last.ObservedGeneration >= 0
+	return v.Pod == nil && v.ObservedGeneration < 0 && last.ObservedGeneration >= 0
 }

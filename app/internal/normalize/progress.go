@@ -62,8 +62,6 @@ func podProgress(s *observation.State) (observation.Progress, string) {
 	switch {
 	case s.Pod.Phase == "Failed":
 		return observation.ProgressFailed, s.Pod.Message
-	case holds(s, "PodResizePending"), holds(s, "PodResizeInProgress"):
-		return observation.ProgressInProgress, ""
 	case s.Pod.Phase == "Succeeded", holds(s, "Ready"):
 		return observation.ProgressCurrent, ""
 	}
