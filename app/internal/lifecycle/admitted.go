@@ -80,7 +80,7 @@ func (d *derivation) byAdmission(w *write) (cause, bool, []span.Link) {
 	if o == nil {
 		return cause{}, false, nil
 	}
-	l := d.lines[o.TraceID()]
+	l := d.known(o.TraceID())
 	if end, ended := d.engine.taken[o.TraceID()]; ended {
 		return d.byTaken(o, l, end)
 	}

@@ -127,6 +127,9 @@ func (e *Engine) lateEvents(d *derivation) {
 			continue
 		}
 		for _, r := range l.recs {
+			if writes, all := d.untold(r); all && len(writes) > 0 {
+				continue // it will be told with its Events
+			}
 			for _, ev := range r.t.events {
 				at := ev.at().at()
 				if ev.told || at.IsZero() || !ev.of(r) || r.next == nil && !at.Before(r.activity) ||
@@ -140,14 +143,10 @@ func (e *Engine) lateEvents(d *derivation) {
 	}
 }
 
-// tell notes that the Events of a trace are handed out with it.
+// tell notes that the writes and Events of a trace are handed out with it.
 func (l *lineage) tell() {
 	for _, r := range l.recs {
-		for _, ev := range r.t.events {
-			if ev.of(r) {
-				ev.told = true
-			}
-		}
+		r.tell()
 	}
 }
 
@@ -186,11 +185,12 @@ func (a *amendment) told() span.Event {
 	return span.Event{Time: a.at, Name: span.EventWrite, Attributes: attrs}
 }
 
-// Amendments returns what was learned of traces after Take had handed them out,
-// each once: a trace of the same ID for each, which holds only spans named
-// "amend", of no length, under the spans that they add to (rule L9).
+// Amendments returns what was learned of traces after Take had handed them out, each once: a trace of
+// the same ID for each. It holds whole spans with the attribute lifeline.late, and spans named "amend",
+// of no length, under the spans that they add to (rule L9).
 func (e *Engine) Amendments() []*span.Trace {
-	var out []*span.Trace
+	out := e.added
+	e.added = nil
 	for _, a := range e.late {
 		s := &span.Span{
 			TraceID: a.past.line,

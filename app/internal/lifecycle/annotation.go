@@ -111,7 +111,7 @@ func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
 	if o.begins() && d.itself(w) {
 		return cause{}, false, o.link(linkAnnotation)
 	}
-	l := d.lines[o.TraceID()]
+	l := d.known(o.TraceID())
 	if o.open && d.replaced(o) {
 		return cause{}, false, o.link(linkSuperseded)
 	}
@@ -131,6 +131,15 @@ func (d *derivation) byAnnotation(w *write) (cause, bool, []span.Link) {
 		return d.byOutside(o)
 	}
 	return d.byKnown(o, l)
+}
+
+// known returns the trace, or nil if it is not known or was forgotten.
+func (d *derivation) known(id trace.TraceID) *lineage {
+	l := d.lines[id]
+	if _, taken := d.engine.taken[id]; l == nil || l.old && !taken {
+		return nil
+	}
+	return l
 }
 
 // byTaken is for a context of a trace that was handed on. What was part of it
@@ -262,7 +271,7 @@ func (d *derivation) alive(l *lineage, w *write) bool {
 	if l == nil {
 		return false
 	}
-	return w.heard().Sub(l.latest) < d.opts.Settle ||
+	return w.at.at().Sub(l.latest) < d.opts.Settle ||
 		slices.ContainsFunc(l.recs, func(r *reconciliation) bool {
 			if r.verb == deleted {
 				return r.t.removal == nil || r.t.removal.rv >= w.rv

@@ -24,7 +24,9 @@ func (d *derivation) build(lines []*lineage) []*span.Trace {
 		if len(l.recs) == 0 && len(l.loose) == 0 && l.run == nil && !l.vain {
 			continue
 		}
-		out = append(out, d.trace(l))
+		if t := d.trace(l); len(t.Spans) > 0 {
+			out = append(out, t)
+		}
 	}
 	return out
 }
@@ -33,7 +35,9 @@ func (d *derivation) trace(l *lineage) *span.Trace {
 	t := &span.Trace{ID: l.id}
 	var all []*span.Span
 	for _, r := range l.recs {
-		all = append(all, d.spans(r)...)
+		if !d.elsewhere(r) {
+			all = append(all, d.spans(r)...)
+		}
 	}
 	for _, w := range l.loose {
 		s := writeSpan(l.id, w)
@@ -92,8 +96,8 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		Name: span.ReconcileName(r.t.ref.Kind.Kind), Service: d.service(r), Object: r.t.ref,
 		Start: d.start(r).at(), Links: r.links,
 	}
-	if r.parent != nil {
-		s.Parent = r.parent.id()
+	if up := d.shownAbove(r); up != nil {
+		s.Parent = up.id()
 	}
 	if r.done {
 		s.End, s.Outcome, s.Message = r.ended.at.at(), r.ended.outcome, span.Bound(r.ended.message)
@@ -109,7 +113,11 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 	s.Attributes = d.attributes(r)
 	out := []*span.Span{s}
 	s.Events = slices.Grow(s.Events, len(r.writes)+len(r.notes))
+	before := d.toldBefore(r)
 	for _, w := range r.writes {
+		if before(w) {
+			continue
+		}
 		if w.req != nil {
 			ws := writeSpan(r.line.id, w.req)
 			ws.Parent, ws.Object = s.ID, r.t.ref
@@ -126,6 +134,9 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		out = d.tell(out, s, r, w)
 	}
 	for _, w := range r.notes {
+		if before(w) {
+			continue
+		}
 		out = d.tell(out, s, r, w)
 	}
 	for _, w := range r.refused {
@@ -142,6 +153,15 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		out = append(out, phases[i].span(r, d.start(r)))
 	}
 	return out
+}
+
+// shownAbove returns the next reconciliation above r that its trace tells of, or nil.
+func (d *derivation) shownAbove(r *reconciliation) *reconciliation {
+	up := r.parent
+	for up != nil && d.elsewhere(up) {
+		up = up.parent
+	}
+	return up
 }
 
 // maxEvents bounds the events of one span, like the limit of OpenTelemetry.

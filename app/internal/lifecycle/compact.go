@@ -29,7 +29,7 @@ func (e *Engine) compact(d *derivation, now time.Time) {
 	for t := range e.active {
 		recs := d.history(t.ref.UID)
 		switch {
-		case needed.objects[t], t.idle(e.opts.Rebuild):
+		case needed.objects[t], t.idle(e.opts.Rebuild), d.lingers(t, now):
 		case t.removal != nil, len(t.versions) == 0:
 			if now.Sub(t.heard()) > retention {
 				e.foldSeries(d, t, ^uint64(0))
@@ -98,7 +98,7 @@ func (d *derivation) told() map[*timeline]*write {
 // handedOut reports whether Take has handed out the trace.
 func (d *derivation) handedOut(l *lineage) bool {
 	_, taken := d.engine.taken[l.id]
-	return taken
+	return taken || l.old
 }
 
 // of returns a reconciliation of t that stands for r, which tells of w.
@@ -127,6 +127,9 @@ type needed struct {
 
 func (d *derivation) needed() needed {
 	n := needed{objects: map[*timeline]bool{}, owners: map[types.UID]bool{}}
+	for _, r := range d.late() {
+		n.add(d, r.t)
+	}
 	for _, l := range d.untaken() {
 		for _, r := range l.recs {
 			n.add(d, r.t)
@@ -343,12 +346,19 @@ func (d *derivation) originations(l *lineage) []uint64 {
 
 // remembered is the last reconciliation of a folded timeline, so that what
 // follows is told from it.
-func (t *timeline) remembered() *reconciliation {
+func (d *derivation) remembered(t *timeline) *reconciliation {
 	p := t.past
-	return &reconciliation{
-		t: t, line: &lineage{id: p.line}, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
+	line := d.lines[p.line]
+	if line == nil {
+		line = &lineage{id: p.line, old: true}
+		d.lines[p.line] = line
+	}
+	r := &reconciliation{
+		folded: true, t: t, line: line, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
 		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}}, took: kind.Everything, parts: kind.Everything,
 	}
+	d.folded = append(d.folded, r)
+	return r
 }
 
 // rememberLoss puts a folded timeline that was lost where its replacement will

@@ -30,6 +30,8 @@ type derivation struct {
 	recs map[types.UID][]*reconciliation
 	// censuses count them, as far as somebody asked.
 	censuses map[types.UID]census
+	// folded are the reconciliations of which only the names are remembered, as far as somebody asked.
+	folded []*reconciliation
 	// departed are the dependants that went or are going without their
 	// controller's doing, oldest first, by the controller's UID.
 	departed map[types.UID][]*departure
@@ -222,7 +224,7 @@ func (d *derivation) finish() {
 func (d *derivation) history(uid types.UID) []*reconciliation {
 	recs, known := d.recs[uid]
 	if t := d.engine.objects[uid]; !known && t != nil && t.past != nil {
-		recs = []*reconciliation{t.remembered()}
+		recs = []*reconciliation{d.remembered(t)}
 		d.recs[uid] = recs
 	}
 	return recs
@@ -252,7 +254,7 @@ func runOf(req *observation.Write) trace.TraceID { return parseContext(req.Trace
 func (d *derivation) untaken() []*lineage {
 	out := make([]*lineage, 0, len(d.ordered))
 	for _, l := range d.ordered {
-		if _, taken := d.engine.taken[l.id]; !taken {
+		if !d.handedOut(l) {
 			out = append(out, l)
 		}
 	}

@@ -66,6 +66,8 @@ type Engine struct {
 	derived *derivation
 	// late is what came after its trace had been taken.
 	late []amendment
+	// added are the late spans of traces that were taken. They are not saved.
+	added []*span.Trace
 	// taken are the traces that Take has handed out.
 	taken map[trace.TraceID]taken
 	// series are the series of changes of each object, as far as their versions were forgotten.
@@ -218,7 +220,7 @@ func (e *Engine) Related(id trace.TraceID, now time.Time) []*span.Trace {
 func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 	d := e.derive(now)
 	for _, l := range d.related(id) {
-		if !l.settled(now, e.opts.Settle) {
+		if !d.settled(l, now) {
 			return false
 		}
 	}
@@ -230,9 +232,10 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 func (e *Engine) Take(now time.Time) []*span.Trace {
 	now = now.Round(0)
 	d := e.derive(now)
-	ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !l.settled(now, e.opts.Settle) })
+	ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !d.settled(l, now) })
 	traces := d.build(ended)
 	e.lateEvents(d)
+	e.addLate(d, now)
 	for _, l := range ended {
 		l.tell()
 		e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: d.originations(l)}

@@ -30,6 +30,8 @@ type lineage struct {
 	vain    bool
 	// follows are the lineages that this one heals after.
 	follows []*lineage
+	// old: only folded timelines remember it.
+	old bool
 	// latest is when its last write happened or was heard of.
 	latest time.Time
 }
@@ -79,6 +81,8 @@ type reconciliation struct {
 	// admitted says that spanID was given at admission, and is not derived.
 	admitted bool
 	children []*reconciliation
+	// folded: it stands for a reconciliation of which only the name is remembered.
+	folded bool
 	// instant means that it changed metadata alone, which holds as soon as it is stored.
 	instant bool
 	// ended and done are the conclusion: how it ended, if it has.
@@ -163,7 +167,7 @@ func (w *write) raised() int64 {
 }
 
 // settled reports whether the trace has ended and been quiet for the window.
-func (l *lineage) settled(now time.Time, window time.Duration) bool {
+func (d *derivation) settled(l *lineage, now time.Time) bool {
 	if l.run != nil && l.run.End.IsZero() {
 		return false
 	}
@@ -171,11 +175,11 @@ func (l *lineage) settled(now time.Time, window time.Duration) bool {
 	waits := l.vain || slices.ContainsFunc(l.recs, func(r *reconciliation) bool {
 		return !r.instant || r.first().req == nil
 	})
-	if waits && now.Sub(l.latest) < window {
+	if waits && now.Sub(l.latest) < d.opts.Settle {
 		return false
 	}
 	for _, r := range l.recs {
-		if !r.done {
+		if !r.done || d.behind(r) {
 			return false
 		}
 	}

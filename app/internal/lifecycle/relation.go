@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -35,7 +36,7 @@ func groupOf(name string) string {
 // byRelation is rule C4, as far as a relation names the object: the API server registers the API of a
 // CustomResourceDefinition.
 func (d *derivation) byRelation(w *write) (cause, bool) {
-	if !kind.APIService.Is(w.t.ref.Kind) || w.manager != kind.APIServer && w.verb != deleted {
+	if !registersAPI(w) {
 		return cause{}, false
 	}
 	r := d.relatives[relative{&kind.CustomResourceDefinition, groupOf(w.t.ref.Name)}]
@@ -44,6 +45,30 @@ func (d *derivation) byRelation(w *write) (cause, bool) {
 	}
 	return cause{line: r.line, parent: r, evidence: span.ByRelation}, true
 }
+
+// registersAPI reports whether w may follow from a change of a CustomResourceDefinition.
+func registersAPI(w *write) bool {
+	return kind.APIService.Is(w.t.ref.Kind) && (w.manager == kind.APIServer || w.verb == deleted)
+}
+
+// relationLags reports whether the watch may be behind of an object to which r relates: the
+// CustomResourceDefinition of an API, or the Namespace that takes a deleted object with it.
+func (d *derivation) relationLags(r *reconciliation) bool {
+	w := r.first()
+	switch {
+	case r.parent != nil:
+		return false
+	case registersAPI(w):
+		return !d.passed(r.heard(), maxLag)
+	case w.verb == deleted && w.t.ref.Namespace != "" && w.req == nil && d.audited(w) == nil:
+		return !d.passed(r.heard(), maxNamespaceLag)
+	}
+	return false
+}
+
+// maxNamespaceLag is the time that the trace of a deletion by somebody unknown waits for the deletion
+// of its Namespace. It is short, since most such objects are deleted alone.
+const maxNamespaceLag = 10 * time.Second
 
 // endingNamespace returns the deletion of the object's Namespace, or nil. It takes all that is in the
 // Namespace.

@@ -58,6 +58,9 @@ func (c *coder) removal(r *removal) {
 	c.uint(&r.rv)
 	c.time(&r.seen)
 	c.bool(&r.listed)
+	if c.format > 9 {
+		c.bool(&r.told)
+	}
 }
 
 func (c *coder) version(v *version) {
@@ -69,6 +72,9 @@ func (c *coder) version(v *version) {
 	c.bool(&v.listed)
 	c.bool(&v.late)
 	c.bool(&v.baseline)
+	if c.format > 9 {
+		c.bool(&v.told)
+	}
 }
 
 func (c *coder) intent(i *intent) {

@@ -44,6 +44,8 @@ type removal struct {
 	rv     uint64
 	seen   time.Time
 	listed bool
+	// told: Take has handed out a trace that tells of it.
+	told bool
 }
 
 func (e *Engine) timeline(ref object.Ref) *timeline {

@@ -24,6 +24,8 @@ type version struct {
 	// late is Observation.Late: the resourceVersion is that of the write.
 	late     bool
 	baseline bool
+	// told: Take has handed out a trace that tells of the write.
+	told bool
 }
 
 // intent is what is wanted of the object: few of its writes change it.

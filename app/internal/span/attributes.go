@@ -48,6 +48,8 @@ const (
 	KeyFields = attribute.Key("lifeline.write.fields")
 	// KeyRepeats counts the refused writes equal to this one, or the further writes of a series.
 	KeyRepeats = attribute.Key("lifeline.write.repeats")
+	// KeyLate marks the spans of a reconciliation that was known only after its trace had been handed out.
+	KeyLate = attribute.Key("lifeline.late")
 	// KeyAuditMatch is how the request in the audit log was matched with the write.
 	KeyAuditMatch = attribute.Key("lifeline.audit.match")
 	// KeyConvention is the convention of the context on the object.

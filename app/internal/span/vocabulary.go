@@ -145,6 +145,13 @@ var attributeTerms = []Term{
 		"how many equal refusals, or writes of a series, followed",
 		"",
 	},
+	{
+		AttributeKey,
+		string(KeyLate),
+		"every span of a reconciliation",
+		"true if it was known only after its trace had been handed out",
+		"",
+	},
 	{AttributeKey, string(KeyAuditMatch), "a write", "how the request in the audit log was matched with the write", ""},
 	{
 		AttributeKey,
