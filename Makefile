@@ -193,6 +193,10 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 	@for m in . operator app; do (cd $$m && go test -run '^$$' -bench . -benchmem ./...); done
 	cd e2e && go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./...
 
+.PHONY: accuracy
+accuracy: kubernetes ## Changes by several people, judged by the audit log; rewrites docs/accuracy.md
+	@cd e2e && go test -v -count 1 -parallel 8 -timeout 30m ./accuracy -update
+
 # How large and how long; e2e/churn/scale_test.go knows the fields.
 CHURN ?= nodes=500,pods=5000,deployments=50,namespaces=10,for=1h,every=20s,sample=15s,keep=$(CURDIR)/bin/churn
 

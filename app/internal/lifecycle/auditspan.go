@@ -103,7 +103,7 @@ var systems = map[string]string{
 	"system:kube-scheduler":          scheduler,
 	"system:kube-controller-manager": manager,
 	"system:apiserver":               "kube-apiserver",
-	"system:serviceaccount:kube-system:generic-garbage-collector": collector,
+	controllerAccounts + "generic-garbage-collector": collector,
 }
 
 // authorOf reduces the user and the user agent of a request to a component: a
@@ -114,10 +114,10 @@ func authorOf(q *observation.Write) string {
 	}
 	if account, ok := strings.CutPrefix(
 		q.User,
-		"system:serviceaccount:kube-system:",
+		controllerAccounts,
 	); ok &&
 		strings.HasPrefix(q.UserAgent, manager+"/") {
-		return span.Bound(account)
+		return span.Bound(canonical(account))
 	}
 	if strings.HasPrefix(q.User, "system:node:") && strings.HasPrefix(q.UserAgent, kubelet+"/") {
 		return kubelet

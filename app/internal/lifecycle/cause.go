@@ -133,8 +133,7 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 	switch {
 	case w.verb == deleted && open && d.surplus(w, r):
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
-	case w.verb == deleted && idle(w):
-		// Surplus history: what it was kept for is over.
+	case w.verb == deleted && d.surplusSet(w, o):
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 	case w.verb == deleted:
 		return cause{}, false
@@ -307,9 +306,14 @@ func (d *derivation) ownershipCause(w *write) *reconciliation {
 	return d.openOwner(w)
 }
 
-// byController reports whether the owner's controller may have made the write:
-// it made the object, and by managedFields nobody else made this change.
+// byController reports whether the owner's controller may have made the write: the audit log names it,
+// or it made the object, and by managedFields nobody else made this change.
 func (d *derivation) byController(w *write) bool {
+	if o := d.engine.controllerOf(w.t); o != nil {
+		if is, known := d.auditedController(w, o); known {
+			return is
+		}
+	}
 	if w.verb != updated || w.manager == "" && !w.changed.known || len(w.t.versions) == 0 {
 		return true
 	}
@@ -364,10 +368,30 @@ func ended(t *timeline, rv uint64) bool {
 	return holds(v, "FailureTarget") || holds(v, "SuccessCriteriaMet") || holds(v, "Failed") || holds(v, "Complete")
 }
 
+// surplusSet reports whether the owner's controller removed a ReplicaSet that was scaled to nothing:
+// the audit log says so, or as many of them are left as the owner keeps.
+func (d *derivation) surplusSet(w *write, o *object.Owner) bool {
+	up := d.engine.objects[o.UID]
+	if !idle(w) || up == nil || up.last() == nil || up.last().Workload == nil {
+		return idle(w)
+	}
+	if is, _ := d.auditedController(w, o); is {
+		return true
+	}
+	left := 0
+	for _, t := range d.engine.dependantsOf(o.UID) {
+		if v := t.last(); t != w.t && (t.removal == nil || t.removal.rv > w.rv) && v != nil && isIdle(v) {
+			left++
+		}
+	}
+	return left >= int(up.last().Workload.HistoryLimit)
+}
+
 // idle reports whether w removes a ReplicaSet that was scaled to nothing.
-func idle(w *write) bool {
-	return w.prev != nil && kind.ReplicaSet.Is(w.prev.Kind) && w.prev.Workload != nil &&
-		w.prev.Workload.Replicas == 0 && w.prev.Workload.Total == 0
+func idle(w *write) bool { return w.prev != nil && isIdle(w.prev) }
+
+func isIdle(v *version) bool {
+	return kind.ReplicaSet.Is(v.Kind) && v.Workload != nil && v.Workload.Replicas == 0 && v.Workload.Total == 0
 }
 
 // parseContext reads a W3C context; what is malformed is no context.

@@ -165,7 +165,9 @@ func TestOnce(t *testing.T) {
 			}
 			for seed := range seeds {
 				restart := time.Duration(seed%2) * 5 * time.Second
-				t.Run(fmt.Sprintf("Lag/%d", seed), func(t *testing.T) { tellsOnce(t, lagging(recorded, seed), restart) })
+				t.Run(fmt.Sprintf("Lag/%d", seed), func(t *testing.T) {
+					tellsOnce(t, lagging(recorded, seed), restart)
+				})
 				t.Run(fmt.Sprintf("Late/%d", seed), func(t *testing.T) {
 					tellsOnce(t, lagging(begunLate(recorded, seed), seed), restart)
 				})
@@ -177,7 +179,7 @@ func TestOnce(t *testing.T) {
 
 // lagging returns what an observer sees with the watch of each kind up to 10 s late.
 func lagging(seen []*observation.Observation, seed uint64) []*observation.Observation {
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // only to vary a test
+	random := rand.New(rand.NewPCG(seed, 0))
 	lags := map[string]time.Duration{}
 	out := make([]*observation.Observation, 0, len(seen))
 	for _, o := range seen {
@@ -208,7 +210,7 @@ func lagging(seen []*observation.Observation, seed uint64) []*observation.Observ
 // begunLate returns what an observer sees that begins in the middle: a list of the objects at that
 // time, and what comes after it.
 func begunLate(seen []*observation.Observation, seed uint64) []*observation.Observation {
-	n := int(rand.New(rand.NewPCG(seed, 1)).Uint64N(uint64(len(seen)))) //nolint:gosec // only to vary a test
+	n := int(rand.New(rand.NewPCG(seed, 1)).Uint64N(uint64(len(seen))))
 	newest := map[types.UID]*observation.Observation{}
 	for _, o := range seen[:n] {
 		switch {
@@ -237,7 +239,7 @@ func begunLate(seen []*observation.Observation, seed uint64) []*observation.Obse
 
 // mixed returns the observations of each 200 ms in any order, some of them twice.
 func mixed(seen []*observation.Observation, seed uint64) []*observation.Observation {
-	random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // only to vary a test
+	random := rand.New(rand.NewPCG(seed, 2))
 	out := slices.Clone(seen)
 	for _, o := range seen {
 		if random.IntN(4) == 0 {

@@ -204,7 +204,7 @@ func (d *derivation) placeData(w *write) {
 // dataCause returns the reconciliation of another object that made a write to an object that nobody
 // reconciles, or nil.
 func (d *derivation) dataCause(w *write) *reconciliation {
-	if up := d.openOwner(w); up != nil && (up.verb != deleted || w.verb == deleted) && d.byController(w) {
+	if up := d.openOwner(w); up != nil && (up.verb != deleted || w.verb != updated) && d.byController(w) {
 		return up
 	}
 	if d.surplusHistory(w) {
@@ -219,7 +219,8 @@ func (d *derivation) dataCause(w *write) *reconciliation {
 
 // surplusHistory reports whether w removes a revision that its owner keeps no longer.
 func (d *derivation) surplusHistory(w *write) bool {
-	return w.verb == deleted && kind.ControllerRevision.Is(w.t.ref.Kind) && d.engine.controllerOf(w.t) != nil
+	return w.verb == deleted && kind.ControllerRevision.Is(w.t.ref.Kind) && d.engine.controllerOf(w.t) != nil &&
+		d.byController(w)
 }
 
 // placeRequest makes a write whose request was seen a span of its own, in the

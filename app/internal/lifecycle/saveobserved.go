@@ -31,6 +31,9 @@ func (c *coder) workload(w *observation.Workload) {
 	c.int32(&w.Updated)
 	c.int32(&w.Ready)
 	c.int32(&w.Available)
+	if c.format > 9 {
+		c.int32(&w.HistoryLimit)
+	}
 	text(c, &w.Revision)
 }
 

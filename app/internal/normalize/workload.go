@@ -25,13 +25,14 @@ func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 	switch kind.Of(gk.Group, gk.Kind).Replicas {
 	case kind.ReplicaCounts:
 		return &observation.Workload{
-			Replicas:  count(numberOr(spec, "replicas", 1)),
-			Paused:    truth(spec, "paused"),
-			Total:     count(number(status, "replicas")),
-			Updated:   count(number(status, "updatedReplicas")),
-			Ready:     count(number(status, "readyReplicas")),
-			Available: count(number(status, "availableReplicas")),
-			Revision:  word(sub(sub(obj, "metadata"), "annotations"), annotationRevision),
+			Replicas:     count(numberOr(spec, "replicas", 1)),
+			Paused:       truth(spec, "paused"),
+			Total:        count(number(status, "replicas")),
+			Updated:      count(number(status, "updatedReplicas")),
+			Ready:        count(number(status, "readyReplicas")),
+			Available:    count(number(status, "availableReplicas")),
+			HistoryLimit: count(number(spec, "revisionHistoryLimit")),
+			Revision:     word(sub(sub(obj, "metadata"), "annotations"), annotationRevision),
 		}
 	case kind.NodeCounts:
 		return &observation.Workload{

@@ -109,6 +109,8 @@ type Workload struct {
 	Updated   int32 `json:"updated,omitempty"`
 	Ready     int32 `json:"ready,omitempty"`
 	Available int32 `json:"available,omitempty"`
+	// HistoryLimit is the number of old ReplicaSets that a Deployment keeps.
+	HistoryLimit int32 `json:"historyLimit,omitempty"`
 	// Revision is the annotation deployment.kubernetes.io/revision.
 	Revision string `json:"revision,omitempty"`
 }

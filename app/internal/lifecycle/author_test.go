@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// TestAuthorsDecide: an author from the audit log who is not the owner's controller makes a change of
+// its own (rule A2). Without one, a deletion is the controller's if the owner did not want the object.
+func TestAuthorsDecide(t *testing.T) {
+	rollout := func(s *story, limit int32) {
+		s.write("web", deployment(0), func(st *observation.State) { st.Workload.HistoryLimit = limit })
+		s.write("web-1", replicaSet("web", 0))
+		s.write("web-1", arrived)
+		s.write("web-2", replicaSet("web", 0))
+		s.write("web-2", arrived)
+		s.write("web", arrived)
+	}
+	removed := func(user string, edits ...func(*observation.Write)) func(*story) {
+		return func(s *story) {
+			s.audited("web-1", "delete", append([]func(*observation.Write){func(w *observation.Write) {
+				w.User, w.ResourceVersion, w.UserAgent = user, 0, "kubectl/v1.36.3"
+			}}, edits...)...)
+		}
+	}
+	const own, part = "reconcile ReplicaSet web-1 deleted", "reconcile ReplicaSet web-1 deleted (owner)"
+	for name, tc := range map[string]struct {
+		reason string
+		limit  int32
+		log    func(*story)
+		want   string
+	}{
+		"Surplus":   {"the Deployment keeps one old ReplicaSet, and one is left", 1, nil, part},
+		"Kept":      {"the Deployment keeps ten, so its controller took none away", 10, nil, own},
+		"Person":    {"the audit log names a person", 1, removed("jane"), own},
+		"Collector": {"the audit log names another controller", 1, removed(controllerAccounts + "ttl-controller"), own},
+		"Controller": {
+			"the audit log names the Deployment controller", 10, removed(controllerAccounts + "deployment-controller"), part,
+		},
+		"AllInOne": {"all controllers write as one user", 1, removed("system:" + manager), part},
+		"Forged": {
+			"a source that lets anyone send decides nothing", 1,
+			removed("jane", func(w *observation.Write) { w.Unauthenticated = true }), part,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			rollout(s, tc.limit)
+			s.gone("web-1")
+			if tc.log != nil {
+				tc.log(s)
+			}
+			var got string
+			for line := range strings.Lines(s.outline(t)) {
+				if strings.Contains(line, "ReplicaSet web-1 deleted") {
+					got = strings.TrimSpace(strings.ReplaceAll(line, " ~previous", ""))
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s\n%s", tc.reason, diff, s.outline(t))
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
+	"github.com/kube-lifeline/lifeline/lab/audit"
+)
+
+// played is a scenario after it was played.
+type played struct {
+	*scenario
+	ns    string
+	began time.Time
+}
+
+// observer is a server and what it knows beside its watches.
+type observer struct {
+	name    string
+	audited bool
+	server  *harness.Server
+}
+
+// TestAccuracy plays all scenarios and judges each server. By watch alone the deletion of a Pod in the
+// course of its owner's own changes has no author, and so may be in the owner's trace.
+func TestAccuracy(t *testing.T) {
+	harness.Slow(t)
+	admit(t)
+	log := bench.AuditLog()
+	reduced := filepath.Join(t.TempDir(), "metadata.log")
+	defer reduce(t, log, reduced)()
+	observers := []observer{
+		{name: "audit log at RequestResponse", audited: true, server: serve(t, log)},
+		{name: "audit log at Metadata", audited: true, server: serve(t, reduced)},
+		{name: "watch alone", server: serve(t, "")},
+	}
+	ledger := stored.Follow(log)
+	scenarios := slices.Concat(deployments, workloads, records)
+	all := make([]played, len(scenarios))
+	ok := t.Run("play", func(t *testing.T) {
+		for i := range scenarios {
+			t.Run(scenarios[i].name, func(t *testing.T) {
+				t.Parallel()
+				all[i] = act(t, &scenarios[i], ledger)
+			})
+		}
+	})
+	if err := ledger.Close(); err != nil {
+		t.Error(err)
+	}
+	if !ok {
+		t.FailNow()
+	}
+	writes, err := audit.Read(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// -run may leave scenarios out.
+	all = slices.DeleteFunc(all, func(p played) bool { return p.scenario == nil })
+	r := report{scenarios: all}
+	for _, o := range observers {
+		r.add(o.name, verdicts(t, o, all, writes))
+	}
+	r.log(t)
+	if *update && len(all) == len(scenarios) {
+		r.write(t)
+	}
+	for i, o := range observers {
+		r.require(t, i, o.audited)
+	}
+}
+
+func serve(t *testing.T, log string) *harness.Server {
+	t.Helper()
+	config := ""
+	if log != "" {
+		config = "receivers: {audit: {logFile: " + log + "}}\n"
+	}
+	s := bench.Server(t, harness.ServerOptions{Config: config})
+	s.Start(t)
+	return s
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// act plays one scenario in a new namespace, which stays.
+func act(t *testing.T, sc *scenario, ledger *stored.Ledger) played {
+	t.Helper()
+	slug := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(sc.name), "-"), "-")
+	if len(slug) > 24 {
+		slug = strings.Trim(slug[:24], "-")
+	}
+	s := &stage{t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledger: ledger}
+	bench.MustKubectl(t, "", "create", "namespace", s.ns)
+	bench.MustKubectl(t, "", "-n", s.ns, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+	if sc.scenery != nil {
+		sc.scenery(s)
+	}
+	s.settle()
+	p := played{scenario: sc, ns: s.ns, began: time.Now()}
+	sc.play(s)
+	s.settle()
+	return p
+}
+
+// of reports whether an object belongs to the scenario.
+func (p *played) of(namespace, name string) bool {
+	return strings.HasPrefix(namespace, p.ns) || namespace == "" && strings.Contains(name, p.ns)
+}
+
+// verdicts judges one server in all scenarios.
+func verdicts(t *testing.T, o observer, all []played, writes []audit.Write) []verdict {
+	t.Helper()
+	awaitIdle(t, o.server)
+	var traces []*harness.Trace
+	for _, sum := range o.server.List(t, nil) {
+		traces = append(traces, o.server.Trace(t, sum.TraceID))
+	}
+	out := make([]verdict, len(all))
+	for i := range all {
+		p := &all[i]
+		of := slices.DeleteFunc(slices.Clone(writes), func(w audit.Write) bool { return !p.of(w.Namespace, w.Name) })
+		since := slices.IndexFunc(of, func(w audit.Write) bool { return w.Received.After(p.began) })
+		if since < 0 {
+			since = len(of)
+		}
+		is := truthOf(of, since)
+		scenery := truthOf(of, 0)
+		mine := slices.DeleteFunc(slices.Clone(traces), func(tr *harness.Trace) bool {
+			root := tr.Spans[0]
+			if !p.of(root.Attributes["k8s.object.namespace"], root.Object()) {
+				return true
+			}
+			c := changeOf(tr, &scenery)
+			if c.root != nil {
+				return c.root.Received.Before(p.began)
+			}
+			return root.Start.Before(p.began)
+		})
+		want := slices.Clone(p.want)
+		if o.audited {
+			want = append(want, p.refusals...)
+		}
+		for j := range want {
+			want[j] = strings.ReplaceAll(want[j], "NS", p.ns)
+		}
+		out[i] = judge(mine, want, &is, p.series)
+	}
+	return out
+}
+
+// awaitIdle waits until no trace is open, for at most a minute: one that stays open is judged so.
+func awaitIdle(t *testing.T, s *harness.Server) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	harness.Eventually(t, "an idle server", func() bool {
+		return s.Ready(t) && s.Open(t) == 0 || time.Now().After(deadline)
+	})
+}

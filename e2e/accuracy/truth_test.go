@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accuracy
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-lifeline/lifeline/lab/audit"
+)
+
+// truth is what the audit log says of a scenario.
+type truth struct {
+	// writes are the writes to desired state, in the order of the log.
+	writes []audit.Write
+	// names are readable names of objects, by UID.
+	names map[string]string
+}
+
+// written identifies a stored write: by its resourceVersion, or as the deletion of the object.
+type written struct{ uid, version string }
+
+// deletion stands for the resourceVersion of a deletion, which some answers do not name.
+const deletion = "deletion"
+
+func keyOf(w *audit.Write) written {
+	if verbOf(w) == "delete" {
+		return written{w.UID, deletion}
+	}
+	return written{w.UID, w.ResourceVersion}
+}
+
+// verbOf returns create, update or delete.
+func verbOf(w *audit.Write) string {
+	switch {
+	case w.Verb == "delete", w.Verb == "deletecollection", w.Subresource == "eviction":
+		return "delete"
+	case w.Code == 201 && w.Subresource == "":
+		return "create"
+	}
+	return "update"
+}
+
+// unobserved are resources that a server does not watch unless it is told to.
+var unobserved = []string{"events", "leases", "endpoints", "endpointslices"}
+
+// truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped
+// objects; those before since are the scenery.
+func truthOf(all []audit.Write, since int) truth {
+	tr := truth{names: namesOf(all)}
+	last, going := map[string]object{}, map[string]bool{}
+	for i := range all {
+		w := &all[i]
+		if w.UID == "" {
+			w.UID = uidOf(all[:i], w)
+		}
+		before, known := last[w.UID]
+		now := objectOf(w)
+		if now.ok && w.Subresource != "scale" {
+			last[w.UID] = now
+		}
+		switch verb := verbOf(w); {
+		case slices.Contains(unobserved, w.Resource):
+		case verb == "delete":
+			if !going[w.UID] && i >= since {
+				tr.writes = append(tr.writes, *w)
+			}
+			going[w.UID] = true
+		case i < since, !slices.Contains([]string{"", "scale", "resize", "ephemeralcontainers"}, w.Subresource):
+		case verb == "create", w.Subresource != "":
+			tr.writes = append(tr.writes, *w)
+		case known && now.ok && (!reflect.DeepEqual(before.wish, now.wish) ||
+			isPerson(w.User) && !reflect.DeepEqual(before.marks, now.marks)):
+			tr.writes = append(tr.writes, *w)
+		}
+	}
+	return tr
+}
+
+func uidOf(before []audit.Write, w *audit.Write) string {
+	for _, b := range slices.Backward(before) {
+		if b.Resource == w.Resource && b.Name == w.Name && b.UID != "" {
+			return b.UID
+		}
+	}
+	return ""
+}
+
+func isPerson(user string) bool { return slices.Contains(people, user) }
+
+// object is an answer in parts: wish is the content without status and metadata, marks are labels and
+// annotations.
+type object struct {
+	ok          bool
+	wish, marks map[string]any
+}
+
+func objectOf(w *audit.Write) object {
+	var all map[string]any
+	if w.Object == nil || json.Unmarshal(w.Object, &all) != nil {
+		return object{}
+	}
+	if all["kind"] == "PartialObjectMetadata" {
+		return object{}
+	}
+	meta, _ := all["metadata"].(map[string]any)
+	if spec, ok := all["spec"].(map[string]any); ok && w.Resource == "nodes" {
+		delete(spec, "taints") // they follow the rest
+	}
+	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {
+		delete(all, field)
+	}
+	marks := map[string]any{}
+	for _, field := range []string{"labels", "annotations"} {
+		values, _ := meta[field].(map[string]any)
+		for k, v := range values {
+			if !strings.HasPrefix(k, "deployment.kubernetes.io/") && !strings.HasPrefix(k, "kubectl.kubernetes.io/last") {
+				marks[field+"/"+k] = v
+			}
+		}
+	}
+	return object{ok: true, wish: all, marks: marks}
+}
+
+// namesOf gives generated names a readable form: web-A is the first ReplicaSet of web, web-A-* are its
+// Pods.
+func namesOf(all []audit.Write) map[string]string {
+	names, sets := map[string]string{}, map[string]int{}
+	for range 2 { // the log is in order of answers: an object may come before its owner
+		for i := range all {
+			w := &all[i]
+			var o metav1.PartialObjectMetadata
+			if w.UID == "" || names[w.UID] != "" || w.Object == nil || json.Unmarshal(w.Object, &o) != nil {
+				continue
+			}
+			owner := metav1.GetControllerOf(&o)
+			switch {
+			case owner != nil && w.Resource == "replicasets":
+				above := names[string(owner.UID)]
+				if above == "" {
+					continue
+				}
+				names[w.UID] = fmt.Sprintf("%s-%c", above, 'A'+sets[above])
+				sets[above]++
+			case owner != nil && (o.GenerateName != "" || owner.Kind == "CronJob" && strings.HasPrefix(o.Name, owner.Name)):
+				if above := names[string(owner.UID)]; above != "" {
+					names[w.UID] = above + "-*"
+				}
+			default:
+				names[w.UID] = o.Name
+			}
+		}
+	}
+	return names
+}
+
+// controllers begins the users of the controllers of kube-controller-manager.
+const controllers = "system:serviceaccount:kube-system:"
+
+// shortUser returns a user as the scenarios name it.
+func shortUser(user string) string {
+	if account, ok := strings.CutPrefix(user, controllers); ok {
+		return account
+	}
+	return strings.TrimPrefix(user, "system:")
+}
