@@ -364,11 +364,24 @@ var deployments = []scenario{
 		name:    "Server-side apply by two people",
 		scenery: one,
 		play: func(s *stage) {
-			s.given(userB, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"tier":"b"}}}`,
-				"apply", "--server-side", "-f", "-")
+			s.given(
+				userB,
+				`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"tier":"b"}}}`,
+				"apply",
+				"--server-side",
+				"-f",
+				"-",
+			)
 			s.settle()
-			s.given(userC, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":2}}`,
-				"apply", "--server-side", "--force-conflicts", "-f", "-")
+			s.given(
+				userC,
+				`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":2}}`,
+				"apply",
+				"--server-side",
+				"--force-conflicts",
+				"-f",
+				"-",
+			)
 			s.rolled("deployment/web")
 		},
 		want: []string{

@@ -18,7 +18,14 @@ func TestJudge(t *testing.T) {
 		names: map[string]string{"d": "web", "p": "web-A-*"},
 		writes: []audit.Write{
 			{User: userA, Verb: "patch", Resource: "deployments", UID: "d", ResourceVersion: "5"},
-			{User: controllers + "replicaset-controller", Verb: "create", Code: 201, Resource: "pods", UID: "p", ResourceVersion: "7"},
+			{
+				User:            controllers + "replicaset-controller",
+				Verb:            "create",
+				Code:            201,
+				Resource:        "pods",
+				UID:             "p",
+				ResourceVersion: "7",
+			},
 		},
 	}
 	want := []string{"user-a update Deployment web converged: create Pod"}

@@ -154,7 +154,8 @@ func (c *change) judgeName() named {
 	}
 	user := shortUser(c.root.User)
 	if c.component == user || isPerson(user) && strings.HasPrefix(c.component, "kubectl") ||
-		!isPerson(user) && slices.Contains(shared[c.component], user) || !isPerson(user) && c.component == agentOf(c.root) {
+		!isPerson(user) &&
+			slices.Contains(shared[c.component], user) || !isPerson(user) && c.component == agentOf(c.root) {
 		return rightName
 	}
 	return wrongName

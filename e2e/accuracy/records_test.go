@@ -101,7 +101,10 @@ var records = []scenario{
 	{
 		name: "A StorageClass",
 		play: func(s *stage) {
-			s.apply(userA, "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS-fast}\nprovisioner: example.com/fast\n")
+			s.apply(
+				userA,
+				"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS-fast}\nprovisioner: example.com/fast\n",
+			)
 			s.settle()
 			s.as(userB, "annotate", "storageclass/"+s.ns+"-fast", "note=b")
 		},
@@ -132,11 +135,29 @@ var records = []scenario{
 		play: func(s *stage) {
 			inner := s.ns + "-x"
 			s.as(userA, "create", "namespace", inner)
-			bench.MustKubectl(s.t, "", "-n", inner, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+			bench.MustKubectl(
+				s.t,
+				"",
+				"-n",
+				inner,
+				"wait",
+				"--for=create",
+				"serviceaccount/default",
+				"configmap/kube-root-ca.crt",
+			)
 			s.settle()
 			s.as(userB, "delete", "namespace", inner)
 			s.as(userC, "create", "namespace", inner)
-			bench.MustKubectl(s.t, "", "-n", inner, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+			bench.MustKubectl(
+				s.t,
+				"",
+				"-n",
+				inner,
+				"wait",
+				"--for=create",
+				"serviceaccount/default",
+				"configmap/kube-root-ca.crt",
+			)
 			s.settle()
 			s.given(userA, solo, "apply", "-f", "-", "--namespace="+inner)
 			bench.MustKubectl(s.t, "", "-n", inner, "wait", "--for=condition=Ready", "pod/solo")
@@ -256,7 +277,10 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 	{
 		name: "A network policy",
 		play: func(s *stage) {
-			s.apply(userA, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny}\nspec: {podSelector: {}}\n")
+			s.apply(
+				userA,
+				"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny}\nspec: {podSelector: {}}\n",
+			)
 			s.settle()
 			s.as(userB, "patch", "networkpolicy/deny", "-p", `{"spec":{"policyTypes":["Ingress","Egress"]}}`)
 		},

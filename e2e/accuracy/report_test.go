@@ -50,8 +50,18 @@ func (r *report) log(t *testing.T) {
 	t.Helper()
 	for o, name := range r.names {
 		s := r.sum(o)
-		t.Logf("%s: %d of %d scenarios right; writes: %d right, %d wrong, %d in none; names: %d right, %d unknown, %d wrong",
-			name, s.scenarios, len(r.scenarios), s.right, s.wrong, s.none, s.names[rightName], s.names[noName], s.names[wrongName])
+		t.Logf(
+			"%s: %d of %d scenarios right; writes: %d right, %d wrong, %d in none; names: %d right, %d unknown, %d wrong",
+			name,
+			s.scenarios,
+			len(r.scenarios),
+			s.right,
+			s.wrong,
+			s.none,
+			s.names[rightName],
+			s.names[noName],
+			s.names[wrongName],
+		)
 		for i := range r.scenarios {
 			v := &r.verdicts[o][i]
 			for what, list := range map[string][]string{
@@ -115,8 +125,11 @@ func (r *report) write(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", sc.name, strings.Join(lines, "<br>"), strings.Join(marks, " | "))
 	}
-	if err := os.WriteFile(page, []byte(strings.ReplaceAll(b.String(), "converged|superseded", "converged or superseded")),
-		0o600); err != nil {
+	if err := os.WriteFile(
+		page,
+		[]byte(strings.ReplaceAll(b.String(), "converged|superseded", "converged or superseded")),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -119,7 +119,8 @@ func objectOf(w *audit.Write) object {
 	for _, field := range []string{"labels", "annotations"} {
 		values, _ := meta[field].(map[string]any)
 		for k, v := range values {
-			if !strings.HasPrefix(k, "deployment.kubernetes.io/") && !strings.HasPrefix(k, "kubectl.kubernetes.io/last") {
+			if !strings.HasPrefix(k, "deployment.kubernetes.io/") &&
+				!strings.HasPrefix(k, "kubectl.kubernetes.io/last") {
 				marks[field+"/"+k] = v
 			}
 		}
