@@ -119,7 +119,7 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 					key: "state/" + strconv.FormatUint(w.rv, 10), at: w.at.at().Time, rv: w.rv,
 				})
 			}
-		case r.done && now.Sub(r.heard()) >= e.opts.Settle && !d.behind(r):
+		case r.done && now.Sub(r.heard()) >= e.opts.Settle && !d.behind(r, now):
 			e.add(r.line.id, d.lateSpans(r))
 		default:
 			continue
@@ -177,19 +177,19 @@ func (r *reconciliation) heard() time.Time {
 
 // behind reports whether a watch may be behind that decides the place of r: that of an object above or
 // related, or that of the Pods of r's object.
-func (d *derivation) behind(r *reconciliation) bool {
+func (d *derivation) behind(r *reconciliation, now time.Time) bool {
 	for p := r; p != nil; p = p.parent {
-		if d.ownerLags(p) || d.relationLags(p) {
+		if d.ownerLags(p, now) || d.relationLags(p, now) {
 			return true
 		}
 	}
-	return d.dependantsLag(r)
+	return d.dependantsLag(r, now)
 }
 
 // ownerLags reports whether the watch of r's controller owner may be behind: the owner is not known, or
 // its controller made r, or ended it, for a version of the owner that is not known. Controllers of the
 // known kinds write the owner's status afterwards. For other kinds any version of the owner will do.
-func (d *derivation) ownerLags(r *reconciliation) bool {
+func (d *derivation) ownerLags(r *reconciliation, now time.Time) bool {
 	o := d.engine.controllerOf(r.t)
 	if o == nil || r.instant {
 		return false
@@ -199,21 +199,21 @@ func (d *derivation) ownerLags(r *reconciliation) bool {
 		(len(k.Effects) == 0 || up.last().ResourceVersion > r.first().rv)) {
 		return false
 	}
-	return !d.passed(r.heard(), maxLag)
+	return now.Sub(r.heard()) <= maxLag
 }
 
 // dependantsLag reports whether the status of r's object counts other Pods than are known: the watch of
 // Pods or of ReplicaSets is behind. Status counts of StatefulSets and DaemonSets leave some Pods out.
-func (d *derivation) dependantsLag(r *reconciliation) bool {
+func (d *derivation) dependantsLag(r *reconciliation, now time.Time) bool {
 	v := r.t.last()
-	if r.instant || r.verb == deleted || v == nil || v.Workload == nil {
+	if r.instant || r.verb == deleted || r.t.removal != nil || v == nil || v.Workload == nil {
 		return false
 	}
 	known, counted := d.livingPods(r.t), int(v.Workload.Total)
 	if known == counted || known > counted && !kind.Deployment.Is(v.Kind) && !kind.ReplicaSet.Is(v.Kind) {
 		return false
 	}
-	return !d.passed(r.line.latest, maxLag)
+	return now.Sub(r.line.latest) <= maxLag
 }
 
 // livingPods returns the number of known Pods below t, through its ReplicaSets if it has such.

@@ -179,7 +179,7 @@ func (d *derivation) settled(l *lineage, now time.Time) bool {
 		return false
 	}
 	for _, r := range l.recs {
-		if !r.done || d.behind(r) {
+		if !r.done || d.behind(r, now) {
 			return false
 		}
 	}

@@ -53,15 +53,15 @@ func registersAPI(w *write) bool {
 
 // relationLags reports whether the watch may be behind of an object to which r relates: the
 // CustomResourceDefinition of an API, or the Namespace that takes a deleted object with it.
-func (d *derivation) relationLags(r *reconciliation) bool {
+func (d *derivation) relationLags(r *reconciliation, now time.Time) bool {
 	w := r.first()
 	switch {
 	case r.parent != nil:
 		return false
 	case registersAPI(w):
-		return !d.passed(r.heard(), maxLag)
+		return now.Sub(r.heard()) <= maxLag
 	case w.verb == deleted && w.t.ref.Namespace != "" && w.req == nil && d.audited(w) == nil:
-		return !d.passed(r.heard(), maxNamespaceLag)
+		return now.Sub(r.heard()) <= maxNamespaceLag
 	}
 	return false
 }
