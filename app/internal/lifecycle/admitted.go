@@ -115,18 +115,27 @@ func (d *derivation) asked(w *write) *origination {
 // traces that Take has handed out are not among them, nor is a deletion, in which
 // nothing is made. The contexts say nothing of sampling.
 func (e *Engine) Open(now time.Time) iter.Seq2[object.Ref, trace.SpanContext] {
-	d := e.derive(now)
+	all := e.refresh(now)
 	return func(yield func(object.Ref, trace.SpanContext) bool) {
-		for _, l := range d.untaken() {
-			for _, r := range l.recs {
-				if r.done || r.next != nil || r.verb == deleted {
-					continue
-				}
-				sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: l.id, SpanID: r.id(), Remote: true})
-				if !yield(r.t.ref, sc) {
+		for _, g := range all {
+			for _, l := range g.derived.untaken() {
+				if !l.yieldOpen(yield) {
 					return
 				}
 			}
 		}
 	}
+}
+
+func (l *lineage) yieldOpen(yield func(object.Ref, trace.SpanContext) bool) bool {
+	for _, r := range l.recs {
+		if r.done || r.next != nil || r.verb == deleted {
+			continue
+		}
+		sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: l.id, SpanID: r.id(), Remote: true})
+		if !yield(r.t.ref, sc) {
+			return false
+		}
+	}
+	return true
 }

@@ -100,9 +100,9 @@ func userOf(q *observation.Write) []attribute.KeyValue {
 
 // systems are the components that the users of Kubernetes' own are.
 var systems = map[string]string{
-	"system:kube-scheduler":          scheduler,
-	"system:kube-controller-manager": manager,
-	"system:apiserver":               "kube-apiserver",
+	"system:kube-scheduler":                          scheduler,
+	"system:kube-controller-manager":                 manager,
+	"system:apiserver":                               "kube-apiserver",
 	controllerAccounts + "generic-garbage-collector": collector,
 }
 

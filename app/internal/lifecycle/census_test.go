@@ -20,7 +20,7 @@ func TestCensus(t *testing.T) {
 	s.write("b", func(st *observation.State) { st.Pod.Phase = "Failed"; st.Pod.Reason = "Evicted" })
 	s.gone("a")
 	s.gone("c")
-	d := derive(observe(s.seen), s.now())
+	d := observe(s.seen).refresh(s.now())[0].derived
 	c := d.census(s.objects["web-1"].UID)
 	var got []int
 	for rv := uint64(101); rv <= 110; rv++ {

@@ -22,65 +22,148 @@ const retention = 2 * time.Minute
 // compact forgets what only traces needed that were taken: of an object that
 // has arrived, its newest version and the name of its last reconciliation are
 // kept. Whatever an open trace may be told from stays as it is, so that it is
-// told the same afterwards.
-func (e *Engine) compact(d *derivation, now time.Time) {
+// told the same afterwards. Groups without a change are left out, unless every is true.
+func (e *Engine) compact(all []*group, now time.Time, every bool) {
+	over := e.overTraces(now)
+	for _, g := range all {
+		// What is left of another group may have been merged with it.
+		if g.derived != nil && (every || !g.compacted) {
+			e.compactGroup(g, now, every)
+		}
+	}
+	for _, id := range over {
+		delete(e.taken, id)
+		delete(e.runs, id)
+		g := e.groups.byLine[id]
+		if e.inOne() {
+			g = e.one()
+		}
+		if g != nil {
+			delete(g.runs, id)
+			g.change()
+		}
+	}
+	e.reportSeries(now)
+	e.ageTrail(now)
+	e.shared = newShared() // what it knows is of what was forgotten
+	if every {
+		e.compacted = now
+		e.groups.shrink()
+	}
+}
+
+// overTraces returns the traces that were handed out long ago and of which no group tells. It forgets
+// refused requests that were told, or never will be.
+func (e *Engine) overTraces(now time.Time) []trace.TraceID {
+	line := func(id trace.TraceID) *lineage {
+		g := e.groups.byLine[id]
+		if e.inOne() {
+			g = e.one()
+		}
+		if g == nil || g.derived == nil {
+			return nil
+		}
+		return g.derived.lines[id]
+	}
+	for key, w := range e.refused {
+		_, ended := e.taken[runOf(w)]
+		if l := line(runOf(w)); now.Sub(w.End) > retention && (ended || l == nil || l.run == nil) {
+			delete(e.refused, key)
+		}
+	}
+	var out []trace.TraceID
+	for id, end := range e.taken {
+		if l := line(id); now.Sub(end.at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// compactGroup compacts one group. What is left of it is divided into groups again. What is forgotten
+// by its age alone is forgotten if aged is true.
+func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
+	d := g.derived
 	needed, told := d.needed(), d.told()
-	active := map[*timeline]struct{}{}
-	for t := range e.active {
+	lingering, some := d.lingering(now), false
+	for t := range g.members {
+		some = some || t.idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t]
+	}
+	if !some {
+		if e.forgetRefusals(d, now) {
+			g.change()
+		}
+		g.compacted = len(lingering) == 0
+		return
+	}
+	e.groups.dissolve(g)
+	var left []*timeline
+	for t := range g.members {
 		recs := d.history(t.ref.UID)
 		switch {
-		case needed.objects[t], t.idle(e.opts.Rebuild), d.lingers(t, now):
-		case t.removal != nil, len(t.versions) == 0:
-			if now.Sub(t.heard()) > retention {
-				e.foldSeries(d, t, ^uint64(0))
-				e.drop(t)
-				continue
-			}
-			e.shorten(t, recs, told[t], d, now)
+		case needed.objects[t], t.idle(e.opts.Rebuild), lingering[t]:
+		case aged && (t.removal != nil || len(t.versions) == 0) && now.Sub(t.heard()) > retention:
+			e.foldSeries(d, t, ^uint64(0))
+			e.drop(t)
+			continue
 		default:
-			e.shorten(t, recs, told[t], d, now)
+			e.shorten(t, recs, told[t], d)
+			if aged && t.past == nil {
+				e.trim(t, now.Add(-retention))
+			}
 		}
 		if len(t.versions) > 0 && t.versions[0].baseline {
 			e.foldSeries(d, t, t.versions[0].ResourceVersion)
 		}
 		e.reown(t)
 		if !t.idle(e.opts.Rebuild) {
-			active[t] = struct{}{}
+			left = append(left, t)
 		}
 	}
-	e.active = active
 	e.count(d)
-	e.reportSeries(now)
 	e.forgetRefusals(d, now)
-	e.ageTrail(now)
-	for key, w := range e.refused {
-		if _, ended := e.taken[runOf(w)]; now.Sub(w.End) > retention && (ended || d.lineOf(w) == nil) {
-			delete(e.refused, key) // it is told, or will never be
+	for _, t := range left {
+		e.again(t)
+	}
+	for id := range g.runs {
+		if e.runs[id] != nil {
+			e.changedRun(id)
 		}
 	}
-	for id, end := range e.taken {
-		if l := d.lines[id]; now.Sub(end.at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
-			delete(e.taken, id)
-			delete(e.runs, id)
+	for id := range g.refusals {
+		if e.trail.refusals[id] != nil {
+			e.changedRefusal(id)
 		}
 	}
-	e.shared = newShared() // what it knows is of what was forgotten
-	e.derived = nil
-	e.compacted = now
+	kept := map[*group]int{}
+	for _, t := range left {
+		kept[e.groups.of[t]]++
+	}
+	for g, n := range kept {
+		g.compacted = n == len(g.members) && len(lingering) == 0
+	}
+}
+
+// lingering returns the members that linger.
+func (d *derivation) lingering(now time.Time) map[*timeline]bool {
+	out := map[*timeline]bool{}
+	for t := range d.group.members {
+		if d.lingers(t, now) {
+			out[t] = true
+		}
+	}
+	return out
 }
 
 // shorten forgets what was told of t. last is the last write that is told of.
-func (e *Engine) shorten(t *timeline, recs []*reconciliation, last *write, d *derivation, now time.Time) {
+func (e *Engine) shorten(t *timeline, recs []*reconciliation, last *write, d *derivation) {
 	switch {
 	case len(recs) > 0:
 		e.fold(t, recs, d)
 	case last != nil && t.removal != nil && last.rv == t.removal.rv:
 		e.fold(t, []*reconciliation{last.rec.of(t, last)}, d)
-	default:
-		if last != nil {
-			e.forgetTo(t, last.rv)
-		}
-		e.trim(t, now.Add(-retention))
+	case last != nil:
+		e.forgetTo(t, last.rv)
 	}
 }
 

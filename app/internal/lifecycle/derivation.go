@@ -14,12 +14,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// derivation is everything concluded from one set of observations: who caused
-// what. It is a pure function of the engine's timelines.
+// derivation is everything concluded from one group of observations: who caused what. It is a pure
+// function of the group's timelines.
 type derivation struct {
-	opts    Options
-	now     time.Time
-	engine  *Engine
+	opts   Options
+	now    time.Time
+	engine *Engine
+	// group is what it is derived from.
+	group   *group
 	lines   map[trace.TraceID]*lineage
 	ordered []*lineage
 	// until is when something that has not ended may have, if nothing is
@@ -49,6 +51,8 @@ type derivation struct {
 	looks map[*reconciliation]map[uint64]struct{}
 	// written are the writes in order of placement.
 	written []*write
+	// steps is memory for the phases of one Pod.
+	steps []phase
 	// refusals are the traces that tell of refused writes.
 	refusals map[*refusal][]*lineage
 }
@@ -67,11 +71,11 @@ type departure struct {
 	replaced bool
 }
 
-func derive(e *Engine, now time.Time) *derivation {
+func derive(e *Engine, g *group, now time.Time) *derivation {
 	d := &derivation{
-		opts: e.opts, now: now, engine: e,
+		opts: e.opts, now: now, engine: e, group: g,
 		lines:      map[trace.TraceID]*lineage{},
-		recs:       make(map[types.UID][]*reconciliation, len(e.active)),
+		recs:       make(map[types.UID][]*reconciliation, len(g.members)),
 		censuses:   map[types.UID]census{},
 		departed:   map[types.UID][]*departure{},
 		stirred:    map[types.UID]stirring{},
@@ -81,10 +85,14 @@ func derive(e *Engine, now time.Time) *derivation {
 		heartbeats: map[*timeline]*heartbeat{},
 		refusals:   map[*refusal][]*lineage{},
 	}
-	for id, r := range e.runs {
+	for id := range g.runs {
+		r := e.runs[id]
+		if r == nil {
+			continue
+		}
 		d.lines[id] = &lineage{id: id, run: r, latest: later(r.Start, r.End)}
 	}
-	for t := range e.active {
+	for t := range g.members {
 		d.rememberLoss(t)
 	}
 	d.rebuildAll()
@@ -120,11 +128,11 @@ func (d *derivation) passed(since time.Time, span time.Duration) bool {
 // writes is every write of every object, in order.
 func (d *derivation) writes() []*write {
 	n := 0
-	for t := range d.engine.active {
+	for t := range d.group.members {
 		n += len(t.versions) + len(t.requests) + 1
 	}
 	all := make([]write, 0, n)
-	for t := range d.engine.active {
+	for t := range d.group.members {
 		from := len(all)
 		all = t.writes(all, d.rebuilt[t])
 		all = d.engine.missed(t, all, from)
@@ -176,12 +184,15 @@ func (d *derivation) depth(t *timeline, sofar int) int {
 // refuse places the requests that stored nothing: failed ones.
 func (d *derivation) refuse() {
 	for _, w := range d.engine.refused {
+		if len(d.group.runs) == 0 {
+			break
+		}
 		if l := d.lineOf(w); l != nil {
 			l.loose = append(l.loose, w)
 			l.latest = later(l.latest, w.End)
 		}
 	}
-	for t := range d.engine.active {
+	for t := range d.group.members {
 		for _, w := range t.requests {
 			if l := d.lineOf(w); l != nil && w.Failed() {
 				l.loose = append(l.loose, w)
@@ -214,9 +225,7 @@ func (d *derivation) finish() {
 		slices.SortFunc(l.refused, compareRefused)
 		d.ordered = append(d.ordered, l)
 	}
-	slices.SortFunc(d.ordered, func(a, b *lineage) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), slices.Compare(a.id[:], b.id[:]))
-	})
+	slices.SortFunc(d.ordered, compareLineages)
 }
 
 // history are the reconciliations of an object, oldest first; the first may be

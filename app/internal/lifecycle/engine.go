@@ -60,10 +60,9 @@ type Engine struct {
 	// trail is what the audit log told that no timeline has.
 	trail trail
 	index
+	// whole: everything is one group. Tests compare that with groups.
+	whole bool
 
-	// derived is the last derivation; nil after anything was observed. It holds
-	// until its time is over, too.
-	derived *derivation
 	// late is what came after its trace had been taken.
 	late []amendment
 	// added are the late spans of traces that were taken. They are not saved.
@@ -110,7 +109,6 @@ func New(opts Options) *Engine {
 // Observe adds one thing seen. It keeps o's parts: o must not change
 // afterwards. Observing the same twice changes nothing.
 func (e *Engine) Observe(o *observation.Observation) {
-	e.derived = nil
 	if wall := o.Seen.Round(0); wall != o.Seen {
 		// A monotonic reading cannot be saved: whoever is restored must
 		// conclude the same without it.
@@ -130,8 +128,9 @@ func (e *Engine) Observe(o *observation.Observation) {
 			e.fates.Observed++
 		}
 		t.gone(o)
-		t.doubt()
+		e.doubt(t)
 		e.name(t)
+		e.changed(t)
 	case o.Write != nil && o.Source == observation.SourceAudit:
 		e.observeAudit(o.Write)
 	case o.Write != nil:
@@ -145,24 +144,31 @@ func (e *Engine) Observe(o *observation.Observation) {
 
 func (e *Engine) observeState(o *observation.Observation) {
 	if n := o.State.Node; n != nil {
-		e.nodes[o.State.Name] = n
+		e.nodeChanged(o.State.Name, n)
 	}
-	if t := e.timeline(o.State.Ref); !e.lateState(t, o) {
+	t := e.timeline(o.State.Ref)
+	if !e.lateState(t, o) {
 		e.unname(t)
 		e.fates.add(t.state(o, e.shared))
-		t.doubt()
+		e.doubt(t)
 		e.reown(t)
 		e.name(t)
+		e.changed(t)
+		e.context(t, o.State.TraceParent)
 		if len(t.versions) == 1 {
 			e.adopt(t)
 		}
+		return
 	}
+	e.changed(t)
 }
 
 func (e *Engine) observeEvent(o *observation.Observation) {
-	if t := e.timeline(o.Event.Regarding); !e.lateEvent(t, o) {
+	t := e.timeline(o.Event.Regarding)
+	if !e.lateEvent(t, o) {
 		t.event(o, e.shared)
 	}
+	e.changed(t)
 }
 
 func (e *Engine) observeWrite(w *observation.Write) {
@@ -172,9 +178,17 @@ func (e *Engine) observeWrite(w *observation.Write) {
 			key = w.Start.String() + w.Ref.String()
 		}
 		e.refused[key] = w
+		if g := e.groups.byLine[runOf(w)]; g != nil {
+			g.change()
+		} else if e.inOne() {
+			e.groups.changeAll()
+		}
 		return
 	}
-	e.timeline(w.Ref).request(w)
+	t := e.timeline(w.Ref)
+	t.request(w)
+	e.changed(t)
+	e.context(t, w.TraceParent)
 }
 
 func (e *Engine) observeRun(r *observation.Run) {
@@ -186,6 +200,7 @@ func (e *Engine) observeRun(r *observation.Run) {
 		return // its end was seen already
 	}
 	e.runs[sc.TraceID()] = r
+	e.changedRun(sc.TraceID())
 }
 
 // Running returns the commands whose end was not observed, in no order. The caller must not change
@@ -201,24 +216,34 @@ func (e *Engine) Running() []*observation.Run {
 }
 
 // Traces returns every trace that is known and was not taken, as far as it is
-// known, oldest first. The spans are the caller's to keep.
+// known, oldest first. Spans that have not changed since the last call are the same ones: the caller
+// must not change them.
 func (e *Engine) Traces(now time.Time) []*span.Trace {
-	d := e.derive(now)
-	return d.build(d.untaken())
+	var all []lineTrace
+	for _, g := range e.refresh(now) {
+		all = g.derived.withLines(all, g.open())
+	}
+	return sorted(all)
 }
 
 // Related returns the trace with that ID, and after it the traces that follow
 // from it: the cluster healing what it took away. It is empty if the trace is
 // unknown.
 func (e *Engine) Related(id trace.TraceID, now time.Time) []*span.Trace {
-	d := e.derive(now)
+	d := e.of(id, now)
+	if d == nil {
+		return nil
+	}
 	return d.build(d.related(id))
 }
 
 // Settled reports whether nothing more is to be expected of the trace and of
 // those that follow from it: all ended, and quiet for the settle window.
 func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
-	d := e.derive(now)
+	d := e.of(id, now)
+	if d == nil {
+		return true
+	}
 	for _, l := range d.related(id) {
 		if !d.settled(l, now) {
 			return false
@@ -231,25 +256,27 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 // forgets what only they needed.
 func (e *Engine) Take(now time.Time) []*span.Trace {
 	now = now.Round(0)
-	d := e.derive(now)
-	ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !d.settled(l, now) })
-	traces := d.build(ended)
-	e.lateEvents(d)
-	e.addLate(d, now)
-	for _, l := range ended {
-		l.tell()
-		e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: d.originations(l)}
+	all := e.refresh(now)
+	var traces []lineTrace
+	ends := false
+	for _, g := range all {
+		d := g.derived
+		ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !d.settled(l, now) })
+		traces = d.withLines(traces, d.build(ended))
+		late := len(e.late) + len(e.added)
+		e.lateEvents(d)
+		e.addLate(d, now)
+		for _, l := range ended {
+			l.tell()
+			e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: d.originations(l)}
+		}
+		if len(ended) > 0 || len(e.late)+len(e.added) > late {
+			g.built, g.compacted = nil, false
+		}
+		ends = ends || len(ended) > 0
 	}
-	if len(ended) > 0 || now.Sub(e.compacted) > retention {
-		e.compact(d, now)
+	if over := now.Sub(e.compacted) > retention; ends || over {
+		e.compact(all, now, over)
 	}
-	return traces
-}
-
-func (e *Engine) derive(now time.Time) *derivation {
-	now = now.Round(0)
-	if e.derived == nil || !e.derived.holds(now) {
-		e.derived = derive(e, now)
-	}
-	return e.derived
+	return sorted(traces)
 }

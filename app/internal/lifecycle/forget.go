@@ -34,7 +34,7 @@ func (e *Engine) Objects() iter.Seq2[object.Ref, uint64] {
 // objects that are known by an Event or a refused request alone, whose Ref
 // may be incomplete.
 func (e *Engine) Forget(drop func(object.Ref) bool) {
-	e.derived = nil
+	e.groups.changeAll()
 	for _, t := range e.objects {
 		if drop(t.ref) {
 			e.fates.Noise += t.held()

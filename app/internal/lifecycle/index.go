@@ -13,9 +13,9 @@ import (
 // index is what spares an engine that remembers many objects to look at all of
 // them. It follows from the timelines and holds no knowledge of its own.
 type index struct {
-	// active are the timelines that may have writes to tell, or something to
-	// forget: all that are not idle.
-	active map[*timeline]struct{}
+	// groups hold the timelines that may have writes to tell, or something to forget: all that are not
+	// idle.
+	groups groups
 	// dependants are the objects that name an owner, by the owner's UID.
 	dependants map[types.UID][]*timeline
 	// names are the timelines by the names of their objects; nil until somebody
@@ -24,7 +24,7 @@ type index struct {
 }
 
 func newIndex() index {
-	return index{active: map[*timeline]struct{}{}, dependants: map[types.UID][]*timeline{}}
+	return index{groups: newGroups(), dependants: map[types.UID][]*timeline{}}
 }
 
 // idle reports whether nothing has happened to the object that a trace could
@@ -92,7 +92,11 @@ func (e *Engine) disown(t *timeline) {
 func (e *Engine) drop(t *timeline) {
 	e.disown(t)
 	e.unname(t)
-	delete(e.active, t)
+	if g := e.groups.of[t]; g != nil {
+		delete(g.members, t)
+		delete(e.groups.of, t)
+		g.change()
+	}
 	delete(e.objects, t.ref.UID)
 	e.forgetNode(t)
 }
@@ -102,12 +106,10 @@ func (e *Engine) reindex() {
 	e.index = newIndex()
 	for _, t := range e.objects {
 		t.above = nil
-		t.doubt()
+		e.doubt(t)
 		e.reown(t)
-		if !t.idle(e.opts.Rebuild) {
-			e.active[t] = struct{}{}
-		}
 	}
+	e.regroup(func(t *timeline) bool { return !t.idle(e.opts.Rebuild) })
 }
 
 // newestOwners are the owners as last known.

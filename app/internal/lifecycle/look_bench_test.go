@@ -51,9 +51,9 @@ func (c *crowd) store(st *observation.State) {
 	c.engine.Observe(&observation.Observation{Source: observation.SourceWatch, Seen: c.now, State: st})
 }
 
-// step gives every nth Pod a new status.
+// step gives every nth Pod a new status, others in each round.
 func (c *crowd) step(n, round int) {
-	for i := 0; i < len(c.pods); i += n {
+	for i := round % n; i < len(c.pods); i += n {
 		st := *c.pods[i]
 		p := *st.Pod
 		p.Containers = []observation.Container{{

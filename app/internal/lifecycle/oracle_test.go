@@ -171,7 +171,10 @@ func TestOnce(t *testing.T) {
 				t.Run(fmt.Sprintf("Late/%d", seed), func(t *testing.T) {
 					tellsOnce(t, lagging(begunLate(recorded, seed), seed), restart)
 				})
-				t.Run(fmt.Sprintf("Mixed/%d", seed), func(t *testing.T) { tellsOnce(t, mixed(recorded, seed), restart) })
+				t.Run(
+					fmt.Sprintf("Mixed/%d", seed),
+					func(t *testing.T) { tellsOnce(t, mixed(recorded, seed), restart) },
+				)
 			}
 		})
 	}

@@ -43,8 +43,15 @@ func (d *derivation) podPhases(r *reconciliation) []phase {
 	return s.phases()
 }
 
+// phases returns the steps. The result is valid until the next call for any Pod.
 func (s *podStory) phases() []phase {
-	out := make([]phase, 0, 4+3*len(s.latest().Containers))
+	out := s.steps(s.d.steps[:0])
+	s.d.steps = out
+	return out
+}
+
+// steps appends the steps to out.
+func (s *podStory) steps(out []phase) []phase {
 	schedule, bound := s.schedule()
 	if schedule != nil {
 		out = append(out, *schedule)

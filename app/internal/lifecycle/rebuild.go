@@ -38,7 +38,7 @@ func (d *derivation) rebuildAll() {
 	if !d.opts.Rebuild {
 		return
 	}
-	for t := range d.engine.active {
+	for t := range d.group.members {
 		owner := d.engine.controllerOf(t)
 		if !t.rebuildable() || owner != nil && d.engine.objects[owner.UID].rebuildable() {
 			continue

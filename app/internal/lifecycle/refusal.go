@@ -57,6 +57,7 @@ func (e *Engine) refuse(w *observation.Write) {
 		of = &refusals{}
 		e.trail.refusals[id] = of
 	}
+	e.changedRefusal(id)
 	of.last = later(of.last, w.End)
 	i := slices.IndexFunc(of.kinds, func(r *refusal) bool { return sameRefusal(r.writes[0], w) })
 	if i < 0 {
@@ -95,6 +96,7 @@ func (e *Engine) dropRefusals() {
 		delete(e.trail.refusals, id)
 		e.tally.Dropped++
 	}
+	e.groups.changeAll()
 }
 
 // refused is a refused write on the reconciliation that it belongs to.
@@ -111,11 +113,15 @@ func compareRefused(a, b refused) int { return compareWrites(a.Write, b.Write) }
 // change that somebody asked for in vain is a trace of its own.
 func (d *derivation) placeRefusals() {
 	e := d.engine
-	if len(e.trail.refusals) == 0 {
+	if len(d.group.refusals) == 0 {
 		return
 	}
 	seen := d.requested()
-	for id, of := range e.trail.refusals {
+	for id := range d.group.refusals {
+		of := e.trail.refusals[id]
+		if of == nil {
+			continue
+		}
 		for _, kind := range of.kinds {
 			for i, w := range kind.writes {
 				if e.contradicted(w) || seen[w.AuditID] || kind.told {
@@ -142,7 +148,7 @@ func (d *derivation) requested() map[string]bool {
 	for _, w := range d.engine.refused {
 		out[w.AuditID] = true
 	}
-	for t := range d.engine.active {
+	for t := range d.group.members {
 		for _, w := range t.requests {
 			out[w.AuditID] = true
 		}
@@ -242,17 +248,24 @@ func (r refused) span(l *lineage) *span.Span {
 	return s
 }
 
-// forgetRefusals forgets what was told, and what nobody will tell.
-func (e *Engine) forgetRefusals(d *derivation, now time.Time) {
-	for id, of := range e.trail.refusals {
+// forgetRefusals forgets what was told, and what nobody will tell. It reports whether there was any.
+func (e *Engine) forgetRefusals(d *derivation, now time.Time) bool {
+	changed := false
+	for id := range d.group.refusals {
+		of := e.trail.refusals[id]
+		if of == nil {
+			continue
+		}
+		n := len(of.kinds)
 		of.kinds = slices.DeleteFunc(of.kinds, func(kind *refusal) bool {
-			lines, told := d.refusals[kind], 0
+			lines, told, was := d.refusals[kind], 0, kind.told
 			for _, l := range lines {
 				if _, taken := e.taken[l.id]; taken {
 					told++
 					kind.told = kind.told || l.vain
 				}
 			}
+			changed = changed || kind.told != was
 			old := now.Sub(kind.last) > retention
 			switch {
 			case kind.told:
@@ -265,8 +278,10 @@ func (e *Engine) forgetRefusals(d *derivation, now time.Time) {
 			}
 			return old
 		})
+		changed = changed || len(of.kinds) < n
 		if len(of.kinds) == 0 {
 			delete(e.trail.refusals, id)
 		}
 	}
+	return changed
 }

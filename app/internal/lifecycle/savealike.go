@@ -103,8 +103,8 @@ func one[T any](c *coder, k *known[*T, *T], p **T, each func(*coder, *T)) {
 	}
 }
 
-// group carries a slice that others may share.
-func group[T any](c *coder, k *lists[T], s *[]T, each func(*coder, *T)) {
+// alikes carries a slice that others may share.
+func alikes[T any](c *coder, k *lists[T], s *[]T, each func(*coder, *T)) {
 	var key stretch[T]
 	if len(*s) > 0 {
 		key = stretch[T]{&(*s)[0], len(*s)}

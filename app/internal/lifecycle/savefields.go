@@ -67,7 +67,7 @@ func (c *coder) version(v *version) {
 	one(c, &c.intents, &v.intent, (*coder).intent)
 	one(c, &c.statuses, &v.status, (*coder).status)
 	c.uint(&v.ResourceVersion)
-	group(c, &c.managerLists, &v.Managers, (*coder).managerPointer)
+	alikes(c, &c.managerLists, &v.Managers, (*coder).managerPointer)
 	c.time(&v.seen)
 	c.bool(&v.listed)
 	c.bool(&v.late)
@@ -84,8 +84,8 @@ func (c *coder) intent(i *intent) {
 	one(c, &c.leaves, &i.leave, (*coder).leave)
 	one(c, &c.origins, &i.origin, (*coder).origin)
 	c.time(&i.Created)
-	group(c, &c.owners, &i.Owners, (*coder).owner)
-	group(c, &c.finalizers, &i.Finalizers, text[string])
+	alikes(c, &c.owners, &i.Owners, (*coder).owner)
+	alikes(c, &c.finalizers, &i.Finalizers, text[string])
 	c.int64(&i.Generation)
 	c.uint(&i.Desired)
 	c.bool(&i.Reconciled)
@@ -124,7 +124,7 @@ func (c *coder) owner(o *object.Owner) {
 func (c *coder) status(s *status) {
 	one(c, &c.progresses, &s.progress, (*coder).progress)
 	c.int64(&s.ObservedGeneration)
-	group(c, &c.conditionLists, &s.Conditions, (*coder).conditionPointer)
+	alikes(c, &c.conditionLists, &s.Conditions, (*coder).conditionPointer)
 	maybe(c, &c.pods, &s.Pod, (*coder).pod)
 	maybe(c, &c.workloads, &s.Workload, (*coder).workload)
 }
@@ -137,8 +137,8 @@ func (c *coder) progress(p *progress) {
 func (c *coder) pod(p *podState) {
 	one(c, &c.specs, &p.podSpec, (*coder).podSpec)
 	one(c, &c.phases, &p.podPhase, (*coder).podPhase)
-	group(c, &c.containerLists, &p.Init, (*coder).containerPointer)
-	group(c, &c.containerLists, &p.Containers, (*coder).containerPointer)
+	alikes(c, &c.containerLists, &p.Init, (*coder).containerPointer)
+	alikes(c, &c.containerLists, &p.Containers, (*coder).containerPointer)
 	c.int64(&p.Scheduled)
 }
 

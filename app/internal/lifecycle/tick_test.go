@@ -76,9 +76,9 @@ func TestDerivationHolds(t *testing.T) {
 			t.Parallel()
 			sparing, anew := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
 			look := func(now time.Time) {
-				anew.derived = nil
+				anew.groups.changeAll()
 				want := given{Taken: anew.Take(now)}
-				anew.derived = nil
+				anew.groups.changeAll()
 				want.Open = anew.Traces(now)
 				if got := (given{Taken: sparing.Take(now), Open: sparing.Traces(now)}); !reflect.DeepEqual(want, got) {
 					t.Fatalf("at %s: -derived anew +sparing:\n%s", now, cmp.Diff(want, got))
@@ -108,10 +108,10 @@ func TestDerivesOnce(t *testing.T) {
 	e := observe(s.seen)
 	e.Take(s.now().Add(time.Minute)) // the first Deployment's
 	e.Traces(s.now().Add(time.Minute))
-	first := e.derived
+	first := e.refresh(s.now().Add(time.Minute))[0].derived
 	for at := time.Minute; at < 3*time.Minute; at += 10 * time.Second {
 		e.Take(s.now().Add(at))
-		if e.derived != first {
+		if e.refresh(s.now().Add(at))[0].derived != first {
 			t.Fatalf("derived again after %s", at)
 		}
 	}

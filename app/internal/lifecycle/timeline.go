@@ -54,7 +54,6 @@ func (e *Engine) timeline(ref object.Ref) *timeline {
 		t = &timeline{ref: e.shared.ref(ref)}
 		e.objects[ref.UID] = t
 	}
-	e.active[t] = struct{}{}
 	return t
 }
 

@@ -151,6 +151,7 @@ func (e *Engine) sight(w *observation.Write) bool {
 		e.trail.sightings[key] = known
 		e.tally.Contradicted++
 		e.doubts++ // whatever was joined by it is not
+		e.groups.changeAll()
 	}
 	return known.content == content
 }
@@ -245,13 +246,14 @@ func (e *Engine) attach(t *timeline, w *observation.Write, again bool) {
 	if t.audits == nil {
 		t.audits = &audits{}
 	}
-	t.doubt()
+	e.doubt(t)
 	t.audits.list = addWrite(t.audits.list, w)
 	if len(t.audits.list) > maxLoose+len(t.versions) {
 		t.audits.list = t.audits.list[1:]
 		e.tally.Dropped++
 	}
-	e.active[t] = struct{}{}
+	e.changed(t)
+	e.context(t, w.TraceParent)
 }
 
 // adopt gives a timeline the writes that came before its object was seen.
@@ -298,7 +300,7 @@ func (e *Engine) trimAudits(t *timeline, before time.Time) {
 	ambiguous := min(unjoined, uint64(j.ambiguous)) //nolint:gosec // a count
 	e.tally.Ambiguous += ambiguous
 	e.tally.Unmatched += unjoined - ambiguous
-	t.doubt()
+	e.doubt(t)
 	if len(t.audits.list) == 0 {
 		t.audits = nil
 	}
@@ -354,7 +356,7 @@ func (e *Engine) name(t *timeline) {
 	}
 	id := t.subject()
 	for _, other := range e.names[id] {
-		other.doubt() // a name may mean either now
+		e.doubt(other) // a name may mean either now
 	}
 	e.names[id] = append(e.names[id], t)
 }
@@ -372,7 +374,7 @@ func (e *Engine) unname(t *timeline) {
 	}
 	e.names[id] = left
 	for _, other := range left {
-		other.doubt()
+		e.doubt(other)
 	}
 }
 
@@ -381,9 +383,13 @@ func (t *timeline) subject() subject {
 	return subject{group: t.ref.Group, kind: t.ref.Kind.Kind, namespace: t.ref.Namespace, name: t.ref.Name}
 }
 
-// doubt lets be found out anew what the audit log tells of t.
-func (t *timeline) doubt() {
-	if t.audits != nil {
-		t.audits.joined = nil
+// doubt makes the requests of the audit log be joined to the writes of t again.
+func (e *Engine) doubt(t *timeline) {
+	if t.audits == nil {
+		return
+	}
+	t.audits.joined = nil
+	if g := e.groups.of[t]; g != nil {
+		g.change()
 	}
 }

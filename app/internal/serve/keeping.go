@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -124,7 +126,17 @@ func (s *server) recorderOptions() recorderOptions {
 		Sends:    s.sends,
 		Opened:   s.publishOpen(),
 		Stored:   s.stored,
+		Differs:  s.differs,
 		Warn:     s.log.Warn,
+	}
+}
+
+// differs reports open traces that a derivation from nothing gave otherwise.
+func (s *server) differs(ids []trace.TraceID) {
+	s.metrics.EngineDifferences.Add(float64(len(ids)))
+	if len(ids) > 0 {
+		s.log.Error("open traces differ from those of a derivation from nothing; please report this",
+			"traces", len(ids), "first", ids[0].String())
 	}
 }
 

@@ -31,6 +31,8 @@ const (
 	// maxChunks is how many chunks it may have: each costs a derivation at the
 	// next start.
 	maxChunks = 600
+	// checkEvery is the number of looks after which one is compared with a derivation from nothing.
+	checkEvery = 1000
 )
 
 // recorder owns the engine and writes what comes of it: with each look, all that
@@ -55,6 +57,9 @@ type recorder struct {
 	journal journal
 	// open are the open traces in the store, by what they looked like there.
 	open map[trace.TraceID]uint64
+	// shown are the fingerprints of the open traces at the last look. An unchanged trace is the same
+	// pointer at the next look.
+	shown map[*span.Trace]uint64
 	// orphans are open traces in the store that the engine does not know.
 	orphans orphans
 	// joining joins what other components tell; nil if nothing is received.
@@ -64,6 +69,8 @@ type recorder struct {
 	// share is that of the present look; held is one that is not stored yet.
 	share share
 	held  *look
+	// looks is the number of looks.
+	looks int
 	// renewals is how often the store had been replaced when it was last known
 	// to be complete.
 	renewals int
@@ -91,6 +98,8 @@ type recorderOptions struct {
 	// Opened is told, at each look, which reconciliations are open, and in which
 	// traces; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
+	// Differs gets the traces, by ID, that a derivation from nothing gives otherwise; may be nil.
+	Differs func([]trace.TraceID)
 	// Stored is told of each look once it is stored; may be nil.
 	Stored func(*look)
 	// Warn tells what went wrong and was gone round.
@@ -279,6 +288,9 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 // conclude puts into the batch what the engine has made of what it was told.
 func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	finished, late, open := r.engine.Take(now), r.engine.Amendments(), r.engine.Traces(now)
+	if r.looks++; r.looks%checkEvery == 0 && r.Differs != nil {
+		r.Differs(r.engine.Differences(now))
+	}
 	if r.Opened != nil {
 		r.Opened(r.engine.Open(now), open)
 	}
@@ -390,13 +402,19 @@ func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trac
 
 // unfold puts the open traces into the batch that have changed.
 func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
+	was := r.shown
+	r.shown = make(map[*span.Trace]uint64, len(open))
 	for _, t := range open {
 		r.orphans.known(t.ID)
 		part := r.part(t)
 		if part == nil || !r.Sampling().keeps(t, now) {
 			continue
 		}
-		looks := fingerprint(part)
+		looks, known := was[part]
+		if !known {
+			looks = fingerprint(part)
+		}
+		r.shown[part] = looks
 		l.prints[part.ID] = looks
 		if before, stored := r.open[part.ID]; !stored || before != looks {
 			l.batch.Open = append(l.batch.Open, part)

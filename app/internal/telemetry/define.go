@@ -156,6 +156,9 @@ func (d definer) made(m *Metrics) {
 		"Stored writes by fate: a change or its effect (traced), a status or bookkeeping of a reconciliation "+
 			"(step), a repeated change that is counted in the first one's trace (series), a write without a trace "+
 			"(noise), an object found at the start (baseline).", "fate")
+	m.EngineDifferences = d.total("engine_differences_total",
+		"Open traces that a derivation from nothing gave otherwise, at one look in a thousand. Anything but 0 is "+
+			"a fault of Lifeline: report it with the log.")
 	m.EngineObjects = d.gauge("engine_objects",
 		"Objects in the engine. It follows the number of objects in the cluster, and memory follows it; exclude "+
 			"kinds with watch.exclude, or use shards.")

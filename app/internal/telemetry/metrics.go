@@ -60,6 +60,7 @@ type Metrics struct {
 	WritesObserved      *Total
 	Writes              *Total // fate
 	EngineObjects       prometheus.Gauge
+	EngineDifferences   *Total
 
 	// Export.
 	SpansExported  *Total

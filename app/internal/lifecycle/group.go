@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"maps"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// group holds what must be derived together (rule G1): objects with something to tell, commands and
+// refused writes that owners, trace contexts or names connect. A look derives only the groups that
+// have changed. Groups merge when a connection appears. They are divided again at compaction.
+type group struct {
+	members  map[*timeline]struct{}
+	runs     map[trace.TraceID]struct{}
+	refusals map[subject]struct{}
+	// uids, lines and names are the keys that lead to the group.
+	uids  []types.UID
+	lines []trace.TraceID
+	names []subject
+
+	// derived is the last derivation; nil after a change. It holds until its time is over, too.
+	derived *derivation
+	// built are the open traces of derived; nil if they are to be built.
+	built []*span.Trace
+	// compacted: nothing has changed since the last compaction.
+	compacted bool
+}
+
+// groups are all groups, and the keys that lead to them.
+type groups struct {
+	all map[*group]struct{}
+	// of has the group of each member.
+	of     map[*timeline]*group
+	byUID  map[types.UID]*group
+	byLine map[trace.TraceID]*group
+	byName map[subject]*group
+}
+
+func newGroups() groups {
+	return groups{
+		all:    map[*group]struct{}{},
+		of:     map[*timeline]*group{},
+		byUID:  map[types.UID]*group{},
+		byLine: map[trace.TraceID]*group{},
+		byName: map[subject]*group{},
+	}
+}
+
+func (gs *groups) add() *group {
+	g := &group{
+		members:  map[*timeline]struct{}{},
+		runs:     map[trace.TraceID]struct{}{},
+		refusals: map[subject]struct{}{},
+	}
+	gs.all[g] = struct{}{}
+	return g
+}
+
+// change makes the group be derived anew.
+func (g *group) change() { g.derived, g.built, g.compacted = nil, nil, false }
+
+func (gs *groups) changeAll() {
+	for g := range gs.all {
+		g.change()
+	}
+}
+
+func (g *group) size() int { return len(g.members) + len(g.runs) + len(g.refusals) }
+
+// merge merges two groups and returns the result.
+func (gs *groups) merge(a, b *group) *group {
+	if a.size() < b.size() {
+		a, b = b, a
+	}
+	for t := range b.members {
+		gs.of[t] = a
+		a.members[t] = struct{}{}
+	}
+	maps.Copy(a.runs, b.runs)
+	maps.Copy(a.refusals, b.refusals)
+	for _, k := range b.uids {
+		gs.byUID[k] = a
+	}
+	for _, k := range b.lines {
+		gs.byLine[k] = a
+	}
+	for _, k := range b.names {
+		gs.byName[k] = a
+	}
+	a.uids, a.lines, a.names = append(a.uids, b.uids...), append(a.lines, b.lines...), append(a.names, b.names...)
+	delete(gs.all, b)
+	a.change()
+	b.change()
+	return a
+}
+
+// dissolve removes the group. Its members belong to none then.
+func (gs *groups) dissolve(g *group) {
+	for t := range g.members {
+		delete(gs.of, t)
+	}
+	for _, k := range g.uids {
+		delete(gs.byUID, k)
+	}
+	for _, k := range g.lines {
+		delete(gs.byLine, k)
+	}
+	for _, k := range g.names {
+		delete(gs.byName, k)
+	}
+	delete(gs.all, g)
+}
+
+// shrink frees memory of maps that were larger.
+func (gs *groups) shrink() {
+	gs.of = shrunk(gs.of)
+	gs.all, gs.byUID, gs.byLine, gs.byName = shrunk(gs.all), shrunk(gs.byUID), shrunk(gs.byLine), shrunk(gs.byName)
+}
+
+func shrunk[K comparable, V any](m map[K]V) map[K]V {
+	out := make(map[K]V, len(m))
+	maps.Copy(out, m)
+	return out
+}
+
+func (gs *groups) tieUID(g *group, uid types.UID) *group {
+	switch other := gs.byUID[uid]; other {
+	case nil:
+		gs.byUID[uid] = g
+		g.uids = append(g.uids, uid)
+	case g:
+	default:
+		return gs.merge(g, other)
+	}
+	return g
+}
+
+func (gs *groups) tieLine(g *group, id trace.TraceID) *group {
+	if !id.IsValid() {
+		return g
+	}
+	switch other := gs.byLine[id]; other {
+	case nil:
+		gs.byLine[id] = g
+		g.lines = append(g.lines, id)
+	case g:
+	default:
+		return gs.merge(g, other)
+	}
+	return g
+}
+
+func (gs *groups) tieName(g *group, name subject) *group {
+	switch other := gs.byName[name]; other {
+	case nil:
+		gs.byName[name] = g
+		g.names = append(g.names, name)
+	case g:
+	default:
+		return gs.merge(g, other)
+	}
+	return g
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// TestGroups: an engine that derives group by group gives at every look what one gives that derives
+// everything together, byte for byte (rule G5).
+func TestGroups(t *testing.T) {
+	for name, seen := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("AsSeen", func(t *testing.T) { looksAlike(t, seen) })
+			seeds := uint64(10)
+			if testing.Short() {
+				seeds = 2
+			}
+			for seed := range seeds {
+				t.Run(fmt.Sprintf("Lag/%d", seed), func(t *testing.T) { looksAlike(t, lagging(seen, seed)) })
+				t.Run(fmt.Sprintf("Late/%d", seed), func(t *testing.T) {
+					looksAlike(t, lagging(begunLate(seen, seed), seed))
+				})
+				t.Run(fmt.Sprintf("Mixed/%d", seed), func(t *testing.T) { looksAlike(t, mixed(seen, seed)) })
+			}
+		})
+	}
+}
+
+func looksAlike(t *testing.T, seen []*observation.Observation) {
+	t.Helper()
+	whole, divided := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+	whole.whole = true
+	n := 0
+	look := func(now time.Time) {
+		want, got := ask(whole, now), ask(divided, now)
+		n++
+		if ids := divided.Differences(now); len(ids) > 0 {
+			t.Fatalf("at look %d, %s: these differ from a derivation from nothing: %v", n, now.Format("05.000"), ids)
+		}
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf(
+				"at look %d, %s: -together +in groups:\n%s",
+				n,
+				now.Format("05.000"),
+				cmp.Diff(want.outline(), got.outline()),
+			)
+		}
+	}
+	now := seen[0].Seen
+	for _, o := range seen {
+		for ; now.Before(o.Seen); now = now.Add(500 * time.Millisecond) {
+			look(now)
+		}
+		whole.Observe(o)
+		divided.Observe(o)
+	}
+	for step := time.Second; step < 3*time.Hour; step = step * 5 / 4 {
+		look(now.Add(step))
+	}
+}

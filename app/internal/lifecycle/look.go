@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// refresh derives the groups that have changed, or whose time is over, and returns all, oldest first.
+func (e *Engine) refresh(now time.Time) []*group {
+	now = now.Round(0)
+	out := make([]*group, 0, len(e.groups.all))
+	for g := range e.groups.all {
+		if g.size() == 0 {
+			e.groups.dissolve(g)
+			continue
+		}
+		if g.derived == nil || !g.derived.holds(now) {
+			g.derived, g.built = derive(e, g, now), nil
+		}
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b *group) int { return compareLineages(a.oldest(), b.oldest()) })
+	return out
+}
+
+// of returns the derivation of the group that knows the trace, or nil.
+func (e *Engine) of(id trace.TraceID, now time.Time) *derivation {
+	for _, g := range e.refresh(now) {
+		if g.derived.lines[id] != nil {
+			return g.derived
+		}
+	}
+	return nil
+}
+
+// oldest returns the oldest lineage of a derived group, or nil.
+func (g *group) oldest() *lineage {
+	if len(g.derived.ordered) == 0 {
+		return nil
+	}
+	return g.derived.ordered[0]
+}
+
+// compareLineages orders lineages by their first writes. nil comes last.
+func compareLineages(a, b *lineage) int {
+	if a == nil || b == nil {
+		return cmp.Compare(truth(a == nil), truth(b == nil))
+	}
+	return cmp.Or(cmp.Compare(a.first, b.first), slices.Compare(a.id[:], b.id[:]))
+}
+
+// open returns the traces of a derived group that were not handed out.
+func (g *group) open() []*span.Trace {
+	if g.built == nil {
+		g.built = g.derived.build(g.derived.untaken())
+	}
+	return g.built
+}
+
+// sorted orders traces like their lineages.
+func sorted(all []lineTrace) []*span.Trace {
+	slices.SortFunc(all, func(a, b lineTrace) int { return compareLineages(a.line, b.line) })
+	out := make([]*span.Trace, len(all))
+	for i := range all {
+		out[i] = all[i].trace
+	}
+	return out
+}
+
+// lineTrace is a trace and the lineage that it tells of.
+type lineTrace struct {
+	line  *lineage
+	trace *span.Trace
+}
+
+func (d *derivation) withLines(out []lineTrace, traces []*span.Trace) []lineTrace {
+	for _, t := range traces {
+		out = append(out, lineTrace{d.lines[t.ID], t})
+	}
+	return out
+}
+
+// Differences derives everything together, and returns the open traces that differ from those of the
+// groups. There should be none.
+func (e *Engine) Differences(now time.Time) []trace.TraceID {
+	now = now.Round(0)
+	everything := newGroups()
+	g := everything.add()
+	for t := range e.members() {
+		g.members[t] = struct{}{}
+	}
+	for id := range e.runs {
+		g.runs[id] = struct{}{}
+	}
+	for id := range e.trail.refusals {
+		g.refusals[id] = struct{}{}
+	}
+	d := derive(e, g, now)
+	want := map[trace.TraceID]*span.Trace{}
+	for _, t := range d.build(d.untaken()) {
+		want[t.ID] = t
+	}
+	var out []trace.TraceID
+	for _, t := range e.Traces(now) {
+		if !reflect.DeepEqual(t, want[t.ID]) {
+			out = append(out, t.ID)
+		}
+		delete(want, t.ID)
+	}
+	return append(out, slices.SortedFunc(maps.Keys(want), compareIDs)...)
+}
+
+// members yields the timelines of all groups.
+func (e *Engine) members() iter.Seq[*timeline] {
+	return func(yield func(*timeline) bool) {
+		for g := range e.groups.all {
+			for t := range g.members {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
