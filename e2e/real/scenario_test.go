@@ -191,7 +191,7 @@ func TestFailedRollouts(t *testing.T) {
         - name: app
           image: ` + "IMAGE" + `
           env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "7"}]
-`, "exited with code 7", "start container",
+`, "exited with code 7", "run container",
 		},
 		"image not found": {
 			"the error has the reason of the failed pull",

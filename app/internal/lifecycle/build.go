@@ -208,6 +208,8 @@ func (d *derivation) phases(r *reconciliation) []phase {
 		return d.podPhases(r)
 	case last.Pod != nil || kind.Deployment.Is(last.Kind) || kind.ReplicaSet.Is(last.Kind):
 		return nil // what they wait for are their dependants
+	case kind.Job.Is(last.Kind):
+		return append(d.conditionPhases(r), d.retryPauses(r)...)
 	}
 	return d.conditionPhases(r)
 }

@@ -138,9 +138,20 @@ func (d *derivation) byOwner(w *write) (cause, bool) {
 	case w.verb == deleted:
 		return cause{}, false
 	case open && !d.refills(w, o):
+		return cause{line: r.line, parent: r, evidence: d.byWindow(w, r, o)}, true
+	case opaque(r.t) && d.lost(w, o) == nil && d.newRole(w, r, o):
 		return cause{line: r.line, parent: r, evidence: span.ByOwner}, true
 	}
 	return d.healing(w, r, o), true
+}
+
+// byWindow is the evidence for the owner's open reconciliation r: time, if only the quiet window says
+// that it is open.
+func (d *derivation) byWindow(w *write, r *reconciliation, o *object.Owner) span.Evidence {
+	if r.verb != deleted && r.convergedBy(w.rv) != nil && !d.newRole(w, r, o) {
+		return span.ByTime
+	}
+	return span.ByOwner
 }
 
 // scheduled is the work of a controller that makes objects at set times: each is a change of its own,

@@ -295,6 +295,7 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
   reconcile Pod a failed
     sandbox a
     start container a
+    run container a
     backoff a
     readiness a
 `,

@@ -190,19 +190,33 @@ func (t *track) phases(from moment) []phase {
 		}
 		if t.init && !t.spec.Sidecar {
 			p.name, p.end = span.NameInit, a.finished
-		}
-		if a.exit != nil {
-			p.events = append(p.events, exited(&a))
-			if msg := exitMessage(t.spec.Name, a.exit); msg != "" {
-				p.failed, p.message = true, msg
-			}
+			t.exit(&p, &a)
 		}
 		out = append(out, p)
+		if p.name == span.NameStart && (a.exit != nil || t.story.completes() && !t.init) {
+			run := phase{
+				name: span.NameRunning, service: kubelet, key: t.spec.Name, attempt: n + 1,
+				start: a.started, end: a.finished, attrs: t.attrs(),
+			}
+			t.exit(&run, &a)
+			out = append(out, run)
+		}
 		if w, ok := t.backoff(n); ok {
 			out = append(out, w)
 		}
 	}
 	return out
+}
+
+// exit adds the exit of an attempt to the phase that ended with it.
+func (t *track) exit(p *phase, a *attempt) {
+	if a.exit == nil {
+		return
+	}
+	p.events = append(p.events, exited(a))
+	if msg := exitMessage(t.spec.Name, a.exit); msg != "" {
+		p.failed, p.message = true, msg
+	}
 }
 
 func (t *track) attrs() []attribute.KeyValue {

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -110,6 +111,12 @@ func (s *podStory) cut(p *phase) {
 			*m = s.r.ended.at
 		}
 	}
+}
+
+// completes reports whether the Pod is there until its containers exit: it is a Job's.
+func (s *podStory) completes() bool {
+	o := s.d.engine.controllerOf(s.r.t)
+	return o != nil && kind.Job.Is(o.Kind)
 }
 
 func (s *podStory) latest() *podState { return s.versions[len(s.versions)-1].Pod }

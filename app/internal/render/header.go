@@ -5,6 +5,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -78,6 +79,8 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 		reason = ": " + reason
 	}
 	switch outcome := cmp.Or(t.Outcome, root.Outcome); {
+	case root.Open() && (outcome == span.Failed || slices.ContainsFunc(t.Spans, stuck)):
+		return piece{"stuck for " + took + reason, red}
 	case outcome == span.Failed:
 		return piece{"failed after " + took + reason, red}
 	case root.Open():

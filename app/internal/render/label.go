@@ -66,8 +66,8 @@ func manyNamespaces(t *span.Trace) bool {
 // span that waits for a descendant leaves the label to it.
 func mark(s *span.Span, openBelow bool) piece {
 	switch {
-	case failed(s) && s.Open():
-		return piece{"failing", red}
+	case stuck(s):
+		return piece{"stuck", red}
 	case failed(s):
 		return piece{"failed", red}
 	case s.Outcome == span.Superseded, s.Outcome == span.Deleted:
@@ -81,6 +81,9 @@ func mark(s *span.Span, openBelow bool) piece {
 	}
 	return piece{}
 }
+
+// stuck reports whether the span waits after an error.
+func stuck(s *span.Span) bool { return failed(s) && s.Open() }
 
 // join is strings.Join without empty words.
 func join(words []string, sep string) string {

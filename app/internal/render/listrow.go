@@ -163,7 +163,7 @@ func healsText(t *store.Summary, o ListOptions) string {
 func outcomePiece(t *store.Summary) piece {
 	switch {
 	case t.Outcome == span.Failed && t.Open:
-		return piece{"failing", red}
+		return piece{"stuck", red}
 	case t.Outcome == span.Failed:
 		return piece{"failed", red}
 	case t.Open:

@@ -19,10 +19,12 @@ const (
 	NamePull      = "pull image"
 	NameInit      = "init container"
 	NameStart     = "start container"
+	NameRunning   = "run container"
 	NameBackoff   = "backoff"
 	NameReadiness = "readiness"
 	NameTerminate = "terminate"
 	NameCondition = "condition"
+	NameRetry     = "retry pause"
 
 	reconcile = "reconcile "
 )
@@ -56,14 +58,16 @@ var phases = map[string]phase{
 	NamePull:      {order: 3, ofPod: true, detail: KeyImage},
 	NameInit:      {order: 4, ofPod: true},
 	NameStart:     {order: 5, ofPod: true},
-	NameBackoff:   {order: 6, ofPod: true},
-	NameReadiness: {order: 7, ofPod: true},
-	NameTerminate: {order: 8, ofPod: true},
+	NameRunning:   {order: 6, ofPod: true},
+	NameBackoff:   {order: 7, ofPod: true},
+	NameReadiness: {order: 8, ofPod: true},
+	NameTerminate: {order: 9, ofPod: true},
 	NameCondition: {detail: KeyCondition},
+	NameRetry:     {},
 }
 
 // orderOfReconciliations ranks reconciliations after all phases.
-const orderOfReconciliations = 9
+const orderOfReconciliations = 10
 
 // ReconcileName is the name of the reconciliation of an object of a kind:
 // "reconcile Deployment".

@@ -53,10 +53,12 @@ var spanTerms = []Term{
 	{SpanName, NamePull, "start of the pull → image present", "the pull of one image", ""},
 	{SpanName, NameInit, "started → finished", "one init container", ""},
 	{SpanName, NameStart, "created → started", "the start of one container", ""},
+	{SpanName, NameRunning, "started → exited", "the run of a container that exits, as that of a Job", ""},
 	{SpanName, NameBackoff, "exit or failed pull → next attempt", "a wait that the kubelet imposed", ""},
 	{SpanName, NameReadiness, "last container started → Ready", "probes and readiness gates of a Pod", ""},
 	{SpanName, NameTerminate, "deletion requested → gone", "the end of a Pod", ""},
 	{SpanName, NameCondition, "condition false → true", "a condition of any other kind", ""},
+	{SpanName, NameRetry, "Pod failed → next Pod created", "the pause before a Job tries again", ""},
 	{
 		SpanName,
 		"<controller> reconcile",
@@ -72,7 +74,7 @@ var spanTerms = []Term{
 
 var eventTerms = []Term{
 	{EventName, EventWrite, "a reconciliation", "one stored write whose request was not seen", ""},
-	{EventName, EventExited, "`start container`, `init container`, `backoff`", "the exit of a container", ""},
+	{EventName, EventExited, "`run container`, `init container`", "the exit of a container", ""},
 	{EventName, EventUnschedulable, "`schedule`", "a failed attempt to schedule the Pod", ""},
 	{EventName, EventPrefix + "<reason>", "a phase or a reconciliation", "a Kubernetes Event", ""},
 }

@@ -68,7 +68,8 @@ func (n Names) lines(children map[string][]*Span, parent string, depth int) []st
 
 func isPhase(s *Span) bool {
 	switch s.Name {
-	case "schedule", "sandbox", "pull image", "init container", "start container", "readiness", "backoff", "terminate":
+	case "schedule", "sandbox", "pull image", "init container", "start container", "run container", "readiness",
+		"backoff", "retry pause", "terminate":
 		return true
 	}
 	return false

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// TestRoles: of an owner that does not show when it has converged, the first dependant of each role is
+// part of the last change however late it comes. About others only a window of time decides, and the
+// evidence says so.
+func TestRoles(t *testing.T) {
+	kind := func(st *observation.State) { custom("Claim")(st); st.ObservedGeneration = -1 }
+	child := func(s *story, name string) { s.write(name, childOf("Claim", "a", "Box")); s.write(name, arrived) }
+	for name, tc := range map[string]struct {
+		reason string
+		tell   func(s *story)
+		want   string
+	}{
+		"InTime": {"within the window", func(s *story) { s.wait(2900 * time.Millisecond); child(s, "box") }, "owner"},
+		"Late":   {"beyond the window", func(s *story) { s.wait(3100 * time.Millisecond); child(s, "box") }, "owner"},
+		"SecondInTime": {"another of that role, within the window", func(s *story) {
+			child(s, "box-1")
+			s.wait(2 * time.Second)
+			child(s, "box-2")
+		}, "time"},
+		"SecondLate": {"another of that role, beyond the window", func(s *story) {
+			child(s, "box-1")
+			s.wait(5 * time.Second)
+			child(s, "box-2")
+		}, "root"},
+		"OtherRole": {"another role, beyond the window", func(s *story) {
+			child(s, "box-primary")
+			s.wait(5 * time.Second)
+			child(s, "box-replica")
+		}, "owner"},
+		"Replaced": {"one that was lost is healed", func(s *story) {
+			child(s, "box")
+			s.wait(5 * time.Second)
+			s.gone("box")
+			delete(s.objects, "box")
+			s.write("box2", childOf("Claim", "a", "Box"))
+		}, "root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			s.write("a", kind)
+			s.write("a", kind, arrived, func(st *observation.State) { st.ObservedGeneration = -1 })
+			tc.tell(s)
+			last := s.seen[len(s.seen)-1]
+			got := "none"
+			for line := range strings.Lines(s.outline(t)) {
+				if !strings.Contains(line, "reconcile Box "+last.State.Name+" ") {
+					continue
+				}
+				got = "root"
+				for _, evidence := range []string{"owner", "time"} {
+					if strings.Contains(line, "("+evidence+")") {
+						got = evidence
+					}
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s\n%s", tc.reason, diff, s.outline(t))
+			}
+		})
+	}
+}
