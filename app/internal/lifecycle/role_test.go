@@ -72,3 +72,31 @@ func TestRoles(t *testing.T) {
 		})
 	}
 }
+
+// TestStatusWithoutSubresource: the status of such a kind raises the generation at each write. It is no
+// change; a change of any other field is.
+func TestStatusWithoutSubresource(t *testing.T) {
+	leaves := func(operation uint64) func(*observation.State) {
+		return func(st *observation.State) {
+			st.Leaves = []observation.Leaf{{Path: "spec.project", Value: 1, Managers: 1}}
+			if operation > 0 {
+				st.Leaves = append([]observation.Leaf{{Path: "operation.sync", Value: operation, Managers: 1}}, st.Leaves...)
+			}
+		}
+	}
+	refreshed := func(st *observation.State) { st.Generation++; st.Progress = observation.ProgressCurrent }
+	app := func(st *observation.State) { custom("Application")(st); st.ObservedGeneration = -1 }
+	s := newStory()
+	s.write("app", app, leaves(0))
+	for range 5 {
+		s.wait(time.Minute)
+		s.write("app", refreshed)
+	}
+	s.wait(time.Minute)
+	s.write("app", refreshed, leaves(7))
+	want := "trace 0 converged\n  reconcile Application app converged\n" +
+		"trace 1 converged\n  reconcile Application app converged ~previous\n"
+	if diff := cmp.Diff(want, s.outline(t)); diff != "" {
+		t.Errorf("a creation, five refreshes and an operation: -want +got:\n%s", diff)
+	}
+}

@@ -162,7 +162,7 @@ func (w *write) desires() bool {
 	raised := w.v.Generation > w.prev.Generation && w.v.Deleting.IsZero()
 	switch {
 	case w.changed.known:
-		return w.changed.spec() || raised && !w.changed.metadata()
+		return w.changed.spec() // a status without subresource raises the generation, too (rule N2)
 	case (w.prev.fields == nil) != (w.v.fields == nil):
 		return raised // digests of two observers cannot be compared
 	}
