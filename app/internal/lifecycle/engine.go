@@ -67,6 +67,8 @@ type Engine struct {
 	late []amendment
 	// added are the late spans of traces that were taken. They are not saved.
 	added []*span.Trace
+	// auditDelay is the time that events of the audit log need to arrive, lately.
+	auditDelay time.Duration
 	// taken are the traces that Take has handed out.
 	taken map[trace.TraceID]taken
 	// series are the series of changes of each object, as far as their versions were forgotten.
@@ -132,6 +134,7 @@ func (e *Engine) Observe(o *observation.Observation) {
 		e.name(t)
 		e.changed(t)
 	case o.Write != nil && o.Source == observation.SourceAudit:
+		e.measureAudit(o)
 		e.observeAudit(o.Write)
 	case o.Write != nil:
 		e.observeWrite(o.Write)

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -175,9 +176,12 @@ func (r *reconciliation) heard() time.Time {
 	return at
 }
 
-// behind reports whether a watch may be behind that decides the place of r: that of an object above or
-// related, or that of the Pods of r's object.
+// behind reports whether a source may be behind that decides the place of r: the audit log, the watch of
+// an object above or related, or that of the Pods of r's object.
 func (d *derivation) behind(r *reconciliation, now time.Time) bool {
+	if d.auditLags(r, now) {
+		return true
+	}
 	for p := r; p != nil; p = p.parent {
 		if d.ownerLags(p, now) || d.relationLags(p, now) {
 			return true
@@ -229,4 +233,24 @@ func (d *derivation) livingPods(t *timeline) int {
 		}
 	}
 	return n
+}
+
+// measureAudit notes how late an event of the audit log is. A longer delay counts at once, a shorter one
+// slowly. Older events are history, as after a pause of the reader.
+func (e *Engine) measureAudit(o *observation.Observation) {
+	late := max(o.Seen.Sub(o.Write.End), 0)
+	if late > maxLag {
+		return
+	}
+	e.auditDelay = max(late, e.auditDelay-e.auditDelay/64)
+}
+
+// auditLags reports whether the request that made r may yet come from the audit log. It may name an
+// author who is not the owner's controller (rule A2).
+func (d *derivation) auditLags(r *reconciliation, now time.Time) bool {
+	w := r.first()
+	if d.engine.auditDelay == 0 || r.folded || w.reconstructed || w.req != nil || d.audited(w) != nil {
+		return false
+	}
+	return now.Sub(w.heard()) <= min(2*d.engine.auditDelay, maxLag)
 }

@@ -118,6 +118,7 @@ func (c *coder) engine(e *Engine) {
 		dict(c, e.series, cmp.Compare[types.UID], text[types.UID], func(c *coder, l **seriesList) {
 			sole(c, l, (*coder).seriesList)
 		})
+		c.int64((*int64)(&e.auditDelay))
 	}
 }
 
