@@ -90,7 +90,7 @@ var attributeTerms = []Term{
 	{
 		AttributeKey,
 		string(KeyEvidence),
-		"every span but a root",
+		"every span but a root or a phase",
 		"the evidence for the parent: `annotation`, `request`, `identity`, `owner`, `relation`, `event`, `time` " +
 			"or `unverified`",
 		"",
@@ -137,7 +137,7 @@ var attributeTerms = []Term{
 		AttributeKey,
 		string(KeyPart),
 		"a write",
-		"the part of the object that changed: `desired`, `observed`, `bookkeeping` or `ownership`",
+		"the part of the object that changed: `desired`, `metadata`, `observed`, `bookkeeping` or `ownership`",
 		"",
 	},
 	{
