@@ -100,7 +100,7 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 	return c
 }
 
-// writesOf returns the writes to desired state that a trace tells of.
+// writesOf returns the writes to desired state in a trace.
 func writesOf(tr *harness.Trace) []told {
 	var out []told
 	add := func(verb string, s *harness.Span, attrs map[string]string) {

@@ -34,7 +34,7 @@ type scenario struct {
 	series int
 }
 
-// stage is where a scenario is played: a namespace of its own.
+// stage is where a scenario is played: its own namespace.
 type stage struct {
 	t      *testing.T
 	ns     string

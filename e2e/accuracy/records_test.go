@@ -245,7 +245,8 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		},
 		play: func(s *stage) { s.as(userB, "delete", "namespace", s.ns+"-x") },
 		want: []string{
-			"user-b delete Namespace NS-x deleted: delete ConfigMap, delete Deployment, delete Pod, delete ReplicaSet, delete ServiceAccount",
+			"user-b delete Namespace NS-x deleted: delete ConfigMap, delete Deployment, delete Pod, " +
+				"delete ReplicaSet, delete ServiceAccount",
 		},
 	},
 	{

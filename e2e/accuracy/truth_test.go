@@ -46,7 +46,7 @@ func verbOf(w *audit.Write) string {
 	return "update"
 }
 
-// unobserved are resources that a server does not watch unless it is told to.
+// unobserved are resources outside the default watch of a server.
 var unobserved = []string{"events", "leases", "endpoints", "endpointslices"}
 
 // truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped

@@ -129,37 +129,27 @@ func shrunk[K comparable, V any](m map[K]V) map[K]V {
 }
 
 func (gs *groups) tieUID(g *group, uid types.UID) *group {
-	switch other := gs.byUID[uid]; other {
-	case nil:
-		gs.byUID[uid] = g
-		g.uids = append(g.uids, uid)
-	case g:
-	default:
-		return gs.merge(g, other)
-	}
-	return g
+	return tieTo(gs, g, gs.byUID, uid, func(g *group) *[]types.UID { return &g.uids })
 }
 
 func (gs *groups) tieLine(g *group, id trace.TraceID) *group {
 	if !id.IsValid() {
 		return g
 	}
-	switch other := gs.byLine[id]; other {
-	case nil:
-		gs.byLine[id] = g
-		g.lines = append(g.lines, id)
-	case g:
-	default:
-		return gs.merge(g, other)
-	}
-	return g
+	return tieTo(gs, g, gs.byLine, id, func(g *group) *[]trace.TraceID { return &g.lines })
 }
 
 func (gs *groups) tieName(g *group, name subject) *group {
-	switch other := gs.byName[name]; other {
+	return tieTo(gs, g, gs.byName, name, func(g *group) *[]subject { return &g.names })
+}
+
+// tieTo makes the key lead to the group. It merges the group with the one to which the key leads, and
+// returns the result.
+func tieTo[K comparable](gs *groups, g *group, by map[K]*group, key K, keys func(*group) *[]K) *group {
+	switch other := by[key]; other {
 	case nil:
-		gs.byName[name] = g
-		g.names = append(g.names, name)
+		by[key] = g
+		*keys(g) = append(*keys(g), key)
 	case g:
 	default:
 		return gs.merge(g, other)
