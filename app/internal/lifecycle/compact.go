@@ -31,6 +31,10 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 			e.compactGroup(g, now, every)
 		}
 	}
+	if e.groups.nodeGone {
+		e.groups.changeAll()
+		e.groups.nodeGone = false
+	}
 	for _, id := range over {
 		delete(e.taken, id)
 		delete(e.runs, id)

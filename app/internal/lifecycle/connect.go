@@ -16,6 +16,10 @@ func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
 // changed puts t, of which something was observed, into its group.
 func (e *Engine) changed(t *timeline) {
 	g := e.groups.of[t]
+	if g == nil && !e.inOne() && t.idle(false) {
+		e.changedIdle(t)
+		return
+	}
 	if g == nil {
 		if e.inOne() {
 			g = e.one()
@@ -27,6 +31,20 @@ func (e *Engine) changed(t *timeline) {
 	}
 	g.change()
 	if !e.inOne() {
+		e.tie(g, t)
+	}
+}
+
+// changedIdle makes the groups above and below t be derived anew. There is nothing to tell of t itself:
+// a list of all objects puts none of them into a group.
+func (e *Engine) changedIdle(t *timeline) {
+	for _, o := range t.above {
+		if g := e.groups.byUID[o.UID]; g != nil {
+			g.change()
+		}
+	}
+	if g := e.groups.byUID[t.ref.UID]; g != nil {
+		g.change()
 		e.tie(g, t)
 	}
 }
@@ -125,8 +143,8 @@ func (g *group) has(namespace string) bool {
 
 // context connects the group of t with the trace that a context names.
 func (e *Engine) context(t *timeline, traceparent string) {
-	if traceparent != "" && !e.inOne() {
-		e.groups.tieLine(e.groups.of[t], parseContext(traceparent, "").TraceID())
+	if g := e.groups.of[t]; g != nil && traceparent != "" && !e.inOne() {
+		e.groups.tieLine(g, parseContext(traceparent, "").TraceID())
 	}
 }
 

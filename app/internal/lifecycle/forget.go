@@ -63,4 +63,5 @@ func (e *Engine) forgetNode(t *timeline) {
 		}
 	}
 	delete(e.nodes, t.ref.Name)
+	e.groups.nodeGone = true
 }

@@ -39,6 +39,8 @@ type groups struct {
 	byUID  map[types.UID]*group
 	byLine map[trace.TraceID]*group
 	byName map[subject]*group
+	// nodeGone: a Node was forgotten, and spans of its Pods may name what it was.
+	nodeGone bool
 }
 
 func newGroups() groups {
