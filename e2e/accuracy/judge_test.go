@@ -213,14 +213,15 @@ func judge(traces []*harness.Trace, want []string, is *truth, series int) verdic
 			matched[c] = true
 		}
 	}
-	budgets := map[*change]map[string]int{}
+	budgets, half := map[*change]map[string]int{}, slices.Clone(left)
 	for _, c := range changes {
 		if matched[c] {
 			continue
 		}
 		v.surplus = append(v.surplus, c.line())
-		if i := slices.IndexFunc(left, c.begins); i >= 0 {
-			budgets[c] = effectsOf(left[i])
+		if i := slices.IndexFunc(half, c.begins); i >= 0 {
+			budgets[c] = effectsOf(half[i])
+			half = slices.Delete(half, i, i+1)
 		}
 	}
 	v.missing = left
@@ -236,7 +237,7 @@ func (v *verdict) place(
 ) {
 	what := fmt.Sprintf("%s %s %s %s", shortUser(w.User), verbOf(w), w.Resource, cmp.Or(is.names[w.UID], w.Name))
 	i := slices.IndexFunc(changes, func(c *change) bool { _, ok := c.writes[keyOf(w)]; return ok })
-	if i < 0 && v.series > 0 {
+	if i < 0 && v.series > 0 && slices.ContainsFunc(changes, func(c *change) bool { return c.repeats(w) }) {
 		v.series--
 		v.right++
 		return
@@ -259,6 +260,12 @@ func (v *verdict) place(
 		v.wrong++
 		v.misplaced = append(v.misplaced, what+", in the trace of "+c.head)
 	}
+}
+
+// repeats reports whether the write may repeat the change, in a series.
+func (c *change) repeats(w *audit.Write) bool {
+	return c.root != nil && c.root.UID == w.UID && c.root.User == w.User && verbOf(c.root) == "update" &&
+		verbOf(w) == "update"
 }
 
 // is reports whether the change is what a wanted line says.

@@ -15,8 +15,8 @@ import (
 )
 
 // audited returns the request of the audit log that made w, nil if none is
-// known. A write's cause is never told from it, so that a trace is the same
-// whether there is an audit log or not; when it was, and who made it, is.
+// known. It gives the time and the author of a write. Of causes it decides only whether the owner's
+// controller was the author (rule A2).
 func (d *derivation) audited(w *write) *joined {
 	if w.audit != nil {
 		return w.audit

@@ -19,9 +19,12 @@ func (d *derivation) auditedController(w *write, o *object.Owner) (is, known boo
 	if q == nil || q.User == "" || q.Unauthenticated {
 		return false, false
 	}
-	if controller := kind.Of(o.Group, o.Kind.Kind).Controller; controller != "" {
-		account, _ := strings.CutPrefix(q.User, controllerAccounts)
-		return q.User == "system:"+manager || canonical(account) == controller || authorOf(q.Write) == controller, true
+	if k := kind.Of(o.Group, o.Kind.Kind); k.Controller != "" {
+		account, ofController := strings.CutPrefix(q.User, controllerAccounts)
+		is = q.User == "system:"+manager || ofController && canonical(account) == k.Controller ||
+			authorOf(q.Write) == k.Controller
+		// What a Pod or a Service owns is made by other controllers than the object's own.
+		return is, is || len(k.Effects) > 0
 	}
 	maker := d.makerOf(w.t)
 	return maker == q.User, maker != "" && maker != q.User

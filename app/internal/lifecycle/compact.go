@@ -24,12 +24,15 @@ const retention = 2 * time.Minute
 // kept. Whatever an open trace may be told from stays as it is, so that it is
 // told the same afterwards. Groups without a change are left out, unless every is true.
 func (e *Engine) compact(all []*group, now time.Time, every bool) {
-	over := e.overTraces(now)
+	over, refused := e.over(now, every)
 	for _, g := range all {
 		// What is left of another group may have been merged with it.
 		if g.derived != nil && (every || !g.compacted) {
 			e.compactGroup(g, now, every)
 		}
+	}
+	for _, key := range refused { // after the refusals that they explain
+		delete(e.refused, key)
 	}
 	if e.groups.nodeGone {
 		e.groups.changeAll()
@@ -56,9 +59,9 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	}
 }
 
-// overTraces returns the traces that were handed out long ago and of which no group tells. It forgets
-// refused requests that were told, or never will be.
-func (e *Engine) overTraces(now time.Time) []trace.TraceID {
+// over returns the traces that were handed out long ago and of which no group tells, and, if every is
+// true, the keys of refused requests that were told or never will be.
+func (e *Engine) over(now time.Time, every bool) (out []trace.TraceID, refused []string) {
 	line := func(id trace.TraceID) *lineage {
 		g := e.groups.byLine[id]
 		if e.inOne() {
@@ -71,17 +74,17 @@ func (e *Engine) overTraces(now time.Time) []trace.TraceID {
 	}
 	for key, w := range e.refused {
 		_, ended := e.taken[runOf(w)]
-		if l := line(runOf(w)); now.Sub(w.End) > retention && (ended || l == nil || l.run == nil) {
-			delete(e.refused, key)
+		l := line(runOf(w))
+		if every && now.Sub(w.End) > retention && (ended || l == nil || l.run == nil) {
+			refused = append(refused, key)
 		}
 	}
-	var out []trace.TraceID
 	for id, end := range e.taken {
 		if l := line(id); now.Sub(end.at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
 			out = append(out, id)
 		}
 	}
-	return out
+	return out, refused
 }
 
 // compactGroup compacts one group. What is left of it is divided into groups again. What is forgotten
@@ -225,6 +228,11 @@ func (d *derivation) needed() needed {
 			}
 			if r.heals != nil {
 				n.add(d, r.heals)
+			}
+		}
+		for _, w := range l.loose {
+			if t := d.engine.objects[w.UID]; t != nil {
+				n.add(d, t)
 			}
 		}
 	}

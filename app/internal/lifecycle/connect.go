@@ -3,9 +3,13 @@
 package lifecycle
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -61,7 +65,7 @@ func (e *Engine) one() *group {
 func (e *Engine) tie(g *group, t *timeline) {
 	g = e.groups.tieUID(g, t.ref.UID)
 	g = e.tiePast(g, t)
-	g = e.tieAbove(g, t, 0)
+	g = e.tieAbove(g, t)
 	g = e.tieRelatives(g, t)
 	if len(e.trail.refusals) > 0 && e.trail.refusals[t.subject()] != nil {
 		e.groups.tieName(g, t.subject())
@@ -82,21 +86,25 @@ func (e *Engine) tiePast(g *group, t *timeline) *group {
 	return g
 }
 
-// maxDepth bounds the number of owners above one another.
-const maxDepth = 16
-
 // tieAbove connects the group with the owners of t and those above them.
-func (e *Engine) tieAbove(g *group, t *timeline, depth int) *group {
-	if depth > maxDepth {
-		return g
-	}
+func (e *Engine) tieAbove(g *group, t *timeline) *group {
+	g, _ = e.climb(g, t, make([]types.UID, 0, 4))
+	return g
+}
+
+// climb adds to seen the UIDs on the way: owners may go in a circle.
+func (e *Engine) climb(g *group, t *timeline, seen []types.UID) (*group, []types.UID) {
 	for _, o := range t.above {
+		if slices.Contains(seen, o.UID) {
+			continue
+		}
+		seen = append(seen, o.UID)
 		g = e.groups.tieUID(g, o.UID)
 		if up := e.objects[o.UID]; up != nil {
-			g = e.tieAbove(e.tiePast(g, up), up, depth+1)
+			g, seen = e.climb(e.tiePast(g, up), up, seen)
 		}
 	}
-	return g
+	return g, seen
 }
 
 // namespaceKey and apiKey are the names by which objects relate to a Namespace that changes, and to
@@ -148,16 +156,23 @@ func (e *Engine) context(t *timeline, traceparent string) {
 	}
 }
 
+// tieOwners connects the group of t with former owners: their ends may wait for t.
+func (e *Engine) tieOwners(t *timeline, owners []object.Owner) {
+	for _, o := range owners {
+		if g := e.groups.of[t]; g != nil && !e.inOne() {
+			e.groups.tieUID(g, o.UID)
+		} else if g := e.groups.byUID[o.UID]; g != nil {
+			g.change()
+		}
+	}
+}
+
 // again puts t into a group by all that is known of it.
 func (e *Engine) again(t *timeline) {
 	e.changed(t)
 	for _, v := range t.versions {
 		e.context(t, v.TraceParent)
-		for _, o := range v.Owners {
-			if !e.inOne() {
-				e.groups.tieUID(e.groups.of[t], o.UID)
-			}
-		}
+		e.tieOwners(t, v.Owners)
 	}
 	for _, w := range t.requests {
 		e.context(t, w.TraceParent)
@@ -214,6 +229,16 @@ func (e *Engine) changedRefusal(id subject) {
 				e.groups.tieName(other, id)
 			}
 		}
+	}
+}
+
+// changedRefusals makes the groups with a refused write be derived anew that may be the request w.
+func (e *Engine) changedRefusals(w *observation.Write) {
+	if g := e.groups.byName[nameOf(w)]; g != nil {
+		g.change()
+	}
+	if g := e.groups.byUID[w.Controller]; g != nil {
+		g.change()
 	}
 }
 

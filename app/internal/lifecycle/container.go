@@ -193,7 +193,7 @@ func (t *track) phases(from moment) []phase {
 			t.exit(&p, &a)
 		}
 		out = append(out, p)
-		if p.name == span.NameStart && (a.exit != nil || t.story.completes() && !t.init) {
+		if p.name == span.NameStart && (a.exit != nil || t.open(n)) {
 			run := phase{
 				name: span.NameRunning, service: kubelet, key: t.spec.Name, attempt: n + 1,
 				start: a.started, end: a.finished, attrs: t.attrs(),
@@ -206,6 +206,11 @@ func (t *track) phases(from moment) []phase {
 		}
 	}
 	return out
+}
+
+// open reports whether attempt n is a run that ends by itself and has not ended.
+func (t *track) open(n int) bool {
+	return n == len(t.attempts)-1 && !t.init && t.story.completes()
 }
 
 // exit adds the exit of an attempt to the phase that ended with it.

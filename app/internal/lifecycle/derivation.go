@@ -30,6 +30,8 @@ type derivation struct {
 	// recs are each object's reconciliations, oldest first, as far as somebody
 	// asked: history gives them.
 	recs map[types.UID][]*reconciliation
+	// roles are dependants by their roles, by the UID of the owner, as far as somebody asked.
+	roles map[types.UID]map[string][]*timeline
 	// censuses count them, as far as somebody asked.
 	censuses map[types.UID]census
 	// folded are the reconciliations of which only the names are remembered, as far as somebody asked.
@@ -77,6 +79,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 		lines:      map[trace.TraceID]*lineage{},
 		recs:       make(map[types.UID][]*reconciliation, len(g.members)),
 		censuses:   map[types.UID]census{},
+		roles:      map[types.UID]map[string][]*timeline{},
 		departed:   map[types.UID][]*departure{},
 		stirred:    map[types.UID]stirring{},
 		relatives:  map[relative]*reconciliation{},

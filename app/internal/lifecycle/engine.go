@@ -69,6 +69,8 @@ type Engine struct {
 	added []*span.Trace
 	// auditDelay is the time that events of the audit log need to arrive, lately.
 	auditDelay time.Duration
+	// auditAt is when the last one arrived.
+	auditAt time.Time
 	// taken are the traces that Take has handed out.
 	taken map[trace.TraceID]taken
 	// series are the series of changes of each object, as far as their versions were forgotten.
@@ -154,9 +156,11 @@ func (e *Engine) observeState(o *observation.Observation) {
 		e.unname(t)
 		e.fates.add(t.state(o, e.shared))
 		e.doubt(t)
+		before := t.above
 		e.reown(t)
 		e.name(t)
 		e.changed(t)
+		e.tieOwners(t, before)
 		e.context(t, o.State.TraceParent)
 		if len(t.versions) == 1 {
 			e.adopt(t)
@@ -186,6 +190,7 @@ func (e *Engine) observeWrite(w *observation.Write) {
 		} else if e.inOne() {
 			e.groups.changeAll()
 		}
+		e.changedRefusals(w)
 		return
 	}
 	t := e.timeline(w.Ref)
@@ -262,6 +267,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	all := e.refresh(now)
 	var traces []lineTrace
 	ends := false
+	var told []*group
 	for _, g := range all {
 		d := g.derived
 		ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !d.settled(l, now) })
@@ -274,12 +280,16 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 			e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: d.originations(l)}
 		}
 		if len(ended) > 0 || len(e.late)+len(e.added) > late {
-			g.built, g.compacted = nil, false
+			g.compacted = false
+			told = append(told, g)
 		}
 		ends = ends || len(ended) > 0
 	}
 	if over := now.Sub(e.compacted) > retention; ends || over {
 		e.compact(all, now, over)
+	}
+	for _, g := range told {
+		g.derived, g.built = nil, nil // causes depend on what was handed out
 	}
 	return sorted(traces)
 }

@@ -14,6 +14,24 @@ import (
 // shortPause is the length from which a pause of a Job is a phase.
 const shortPause = time.Second
 
+// podFailed is the failure of a Pod, with the resourceVersion that shows it.
+type podFailed struct {
+	pod *reconciliation
+	rv  uint64
+}
+
+// failures returns the failures of Pods in their order.
+func failures(pods []*reconciliation) []podFailed {
+	var out []podFailed
+	for _, p := range pods {
+		if v := p.failedBefore(^uint64(0)); v != nil && p.done {
+			out = append(out, podFailed{p, v.ResourceVersion})
+		}
+	}
+	slices.SortFunc(out, func(a, b podFailed) int { return cmp.Compare(a.rv, b.rv) })
+	return out
+}
+
 // retryPauses returns the pauses of a Job between the failure of a Pod and the next Pod.
 func (d *derivation) retryPauses(r *reconciliation) []phase {
 	var pods []*reconciliation
@@ -26,12 +44,9 @@ func (d *derivation) retryPauses(r *reconciliation) []phase {
 	slices.SortFunc(pods, func(a, b *reconciliation) int { return cmp.Compare(a.first().rv, b.first().rv) })
 	var out []phase
 	next := 1
-	for _, failed := range pods {
-		v := failed.failedBefore(^uint64(0))
-		if v == nil || !failed.done {
-			continue
-		}
-		for next < len(pods) && pods[next].first().rv < v.ResourceVersion {
+	for _, f := range failures(pods) {
+		failed := f.pod
+		for next < len(pods) && pods[next].first().rv < f.rv {
 			next++ // made before the failure, beside it
 		}
 		p := phase{

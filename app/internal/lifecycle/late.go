@@ -235,13 +235,17 @@ func (d *derivation) livingPods(t *timeline) int {
 	return n
 }
 
+// auditSilence is the time without an event after which the audit log counts as ended.
+const auditSilence = 5 * time.Minute
+
 // measureAudit notes how late an event of the audit log is. A longer delay counts at once, a shorter one
 // slowly. Older events are history, as after a pause of the reader.
 func (e *Engine) measureAudit(o *observation.Observation) {
 	late := max(o.Seen.Sub(o.Write.End), 0)
-	if late > maxLag {
+	if late > maxLag || o.Write.Unauthenticated {
 		return
 	}
+	e.auditAt = later(e.auditAt, o.Seen)
 	e.auditDelay = max(late, e.auditDelay-e.auditDelay/64)
 }
 
@@ -249,7 +253,7 @@ func (e *Engine) measureAudit(o *observation.Observation) {
 // author who is not the owner's controller (rule A2).
 func (d *derivation) auditLags(r *reconciliation, now time.Time) bool {
 	w := r.first()
-	if d.engine.auditDelay == 0 || r.folded || w.reconstructed || w.req != nil || d.audited(w) != nil {
+	if d.engine.auditDelay == 0 || now.Sub(d.engine.auditAt) > auditSilence || r.folded || w.reconstructed || w.req != nil || d.audited(w) != nil {
 		return false
 	}
 	return now.Sub(w.heard()) <= min(2*d.engine.auditDelay, maxLag)

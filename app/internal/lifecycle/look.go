@@ -18,19 +18,39 @@ import (
 // refresh derives the groups that have changed, or whose time is over, and returns all, oldest first.
 func (e *Engine) refresh(now time.Time) []*group {
 	now = now.Round(0)
+	for e.deriveChanged(now) {
+	}
 	out := make([]*group, 0, len(e.groups.all))
 	for g := range e.groups.all {
-		if g.size() == 0 {
-			e.groups.dissolve(g)
-			continue
-		}
-		if g.derived == nil || !g.derived.holds(now) {
-			g.derived, g.built = derive(e, g, now), nil
-		}
 		out = append(out, g)
 	}
 	slices.SortFunc(out, func(a, b *group) int { return compareLineages(a.oldest(), b.oldest()) })
 	return out
+}
+
+// deriveChanged derives the groups that have changed. A context may name a trace that another group has
+// begun: then it merges the two, and reports that they are to be derived again.
+func (e *Engine) deriveChanged(now time.Time) (merged bool) {
+	for g := range e.groups.all {
+		switch {
+		case g.size() == 0:
+			e.groups.dissolve(g)
+			continue
+		case g.derived != nil && g.derived.holds(now):
+			continue
+		}
+		d := derive(e, g, now)
+		g.derived, g.built = d, nil
+		if e.inOne() {
+			continue
+		}
+		for id := range d.lines {
+			other := e.groups.byLine[id]
+			merged = merged || other != nil && other != g
+			g = e.groups.tieLine(g, id)
+		}
+	}
+	return merged
 }
 
 // of returns the derivation of the group that knows the trace, or nil.

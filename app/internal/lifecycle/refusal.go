@@ -254,6 +254,8 @@ func (e *Engine) forgetRefusals(d *derivation, now time.Time) bool {
 	for id := range d.group.refusals {
 		of := e.trail.refusals[id]
 		if of == nil {
+			delete(d.group.refusals, id)
+			changed = true
 			continue
 		}
 		n := len(of.kinds)
@@ -281,6 +283,7 @@ func (e *Engine) forgetRefusals(d *derivation, now time.Time) bool {
 		changed = changed || len(of.kinds) < n
 		if len(of.kinds) == 0 {
 			delete(e.trail.refusals, id)
+			delete(d.group.refusals, id)
 		}
 	}
 	return changed

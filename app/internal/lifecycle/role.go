@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -17,16 +19,28 @@ func (d *derivation) newRole(w *write, r *reconciliation, o *object.Owner) bool 
 	if w.verb != created || w.v == nil || began.IsZero() {
 		return false
 	}
-	mine := role(w.t, w.v)
-	for _, t := range d.engine.dependantsOf(o.UID) {
-		if t == w.t || t.ref.Kind != w.t.ref.Kind || len(t.versions) == 0 {
-			continue
-		}
-		if v := t.versions[0]; role(t, v) == mine && !v.Created.Before(began) && t.before(w) {
+	for _, t := range d.sameRole(o.UID, w) {
+		if t != w.t && !t.versions[0].Created.Before(began) && t.before(w) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameRole returns the dependants of an owner that play the role of the one that w made, in order.
+func (d *derivation) sameRole(owner types.UID, w *write) []*timeline {
+	of := d.roles[owner]
+	if of == nil {
+		of = map[string][]*timeline{}
+		for _, t := range d.engine.dependantsOf(owner) {
+			if len(t.versions) > 0 {
+				key := t.ref.Kind.Group + "/" + t.ref.Kind.Kind + "/" + role(t, t.versions[0])
+				of[key] = append(of[key], t)
+			}
+		}
+		d.roles[owner] = of
+	}
+	return of[w.t.ref.Kind.Group+"/"+w.t.ref.Kind.Kind+"/"+role(w.t, w.v)]
 }
 
 // began is the second of r's first write, zero if it is not known.

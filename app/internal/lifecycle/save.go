@@ -119,6 +119,7 @@ func (c *coder) engine(e *Engine) {
 			sole(c, l, (*coder).seriesList)
 		})
 		c.int64((*int64)(&e.auditDelay))
+		c.time(&e.auditAt)
 	}
 }
 
