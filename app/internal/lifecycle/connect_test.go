@@ -21,7 +21,13 @@ func ownedBy(k string, names ...string) func(*observation.State) {
 		st.Owners = nil
 		for _, name := range names {
 			st.Owners = append(st.Owners, object.Owner{
-				Kind: object.Kind{Group: "example.com", Version: "v1", Kind: k}, Name: name, UID: types.UID("uid-" + name),
+				Kind: object.Kind{
+					Group:   "example.com",
+					Version: "v1",
+					Kind:    k,
+				},
+				Name: name,
+				UID:  types.UID("uid-" + name),
 			})
 		}
 	}

@@ -253,7 +253,9 @@ func (e *Engine) measureAudit(o *observation.Observation) {
 // author who is not the owner's controller (rule A2).
 func (d *derivation) auditLags(r *reconciliation, now time.Time) bool {
 	w := r.first()
-	if d.engine.auditDelay == 0 || now.Sub(d.engine.auditAt) > auditSilence || r.folded || w.reconstructed || w.req != nil || d.audited(w) != nil {
+	if d.engine.auditDelay == 0 || now.Sub(d.engine.auditAt) > auditSilence || r.folded || w.reconstructed ||
+		w.req != nil ||
+		d.audited(w) != nil {
 		return false
 	}
 	return now.Sub(w.heard()) <= min(2*d.engine.auditDelay, maxLag)

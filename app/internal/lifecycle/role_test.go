@@ -80,7 +80,9 @@ func TestStatusWithoutSubresource(t *testing.T) {
 		return func(st *observation.State) {
 			st.Leaves = []observation.Leaf{{Path: "spec.project", Value: 1, Managers: 1}}
 			if operation > 0 {
-				st.Leaves = append([]observation.Leaf{{Path: "operation.sync", Value: operation, Managers: 1}}, st.Leaves...)
+				st.Leaves = append(
+					[]observation.Leaf{{Path: "operation.sync", Value: operation, Managers: 1}},
+					st.Leaves...)
 			}
 		}
 	}
