@@ -13,11 +13,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// inOne reports whether everything is one group, as rebuilding needs it: what was there before is
-// told from all that is there.
+// inOne reports whether everything is one group. Rebuilding needs all present objects together.
 func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
 
-// changed puts t, of which something was observed, into its group.
+// changed puts t into its group after an observation of its object.
 func (e *Engine) changed(t *timeline) {
 	g := e.groups.of[t]
 	if g == nil && !e.inOne() && t.idle(false) {
@@ -39,8 +38,8 @@ func (e *Engine) changed(t *timeline) {
 	}
 }
 
-// changedIdle makes the groups above and below t be derived anew. There is nothing to tell of t itself:
-// a list of all objects puts none of them into a group.
+// changedIdle marks the groups above and below t as changed. t itself has no spans and joins no group, so
+// a list of all objects makes no groups.
 func (e *Engine) changedIdle(t *timeline) {
 	for _, o := range t.above {
 		if g := e.groups.byUID[o.UID]; g != nil {
@@ -92,10 +91,13 @@ func (e *Engine) tieAbove(g *group, t *timeline) *group {
 	return g
 }
 
+// maxAbove bounds the owners above one object. Users write ownerReferences, also long chains.
+const maxAbove = 64
+
 // climb adds to seen the UIDs on the way: owners may go in a circle.
 func (e *Engine) climb(g *group, t *timeline, seen []types.UID) (*group, []types.UID) {
 	for _, o := range t.above {
-		if slices.Contains(seen, o.UID) {
+		if len(seen) >= maxAbove || slices.Contains(seen, o.UID) {
 			continue
 		}
 		seen = append(seen, o.UID)
