@@ -90,7 +90,13 @@ func (s *stage) rolled(workload string) {
 // settle waits until nothing was written in the namespace for some time.
 func (s *stage) settle() {
 	s.t.Helper()
-	harness.Eventually(s.t, "quiet in namespace "+s.ns, func() bool { return s.ledger.Quiet(s.ns, settled) })
+	s.settleIn(s.ns)
+}
+
+// settleIn is settle for another namespace.
+func (s *stage) settleIn(namespace string) {
+	s.t.Helper()
+	harness.Eventually(s.t, "quiet in namespace "+namespace, func() bool { return s.ledger.Quiet(namespace, settled) })
 }
 
 // get returns the names of objects of a kind with a label.

@@ -161,7 +161,7 @@ var records = []scenario{
 			s.settle()
 			s.given(userA, solo, "apply", "-f", "-", "--namespace="+inner)
 			bench.MustKubectl(s.t, "", "-n", inner, "wait", "--for=condition=Ready", "pod/solo")
-			time.Sleep(settled)
+			s.settleIn(inner)
 			s.as(userB, "delete", "pod/solo", "--namespace="+inner)
 		},
 		want: []string{
@@ -241,7 +241,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 			s.as(userA, "create", "namespace", inner)
 			s.given(userA, web(1, 1), "apply", "-f", "-", "--namespace="+inner)
 			bench.MustKubectl(s.t, "", "-n", inner, "rollout", "status", "deployment/web")
-			time.Sleep(settled)
+			s.settleIn(inner)
 		},
 		play: func(s *stage) { s.as(userB, "delete", "namespace", s.ns+"-x") },
 		want: []string{

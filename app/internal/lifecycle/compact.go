@@ -59,8 +59,8 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	}
 }
 
-// over returns the traces that were handed out long ago and of which no group tells, and, if every is
-// true, the keys of refused requests that were told or never will be.
+// over returns the traces that were handed out long ago and that no group holds any more. If every is
+// true, it also returns the keys of old refused requests without a running command.
 func (e *Engine) over(now time.Time, every bool) (out []trace.TraceID, refused []string) {
 	line := func(id trace.TraceID) *lineage {
 		g := e.groups.byLine[id]

@@ -34,7 +34,7 @@ type derivation struct {
 	roles map[types.UID]map[string][]*timeline
 	// censuses count them, as far as somebody asked.
 	censuses map[types.UID]census
-	// folded are the reconciliations of which only the names are remembered, as far as somebody asked.
+	// folded are the reconciliations with remembered names only; history adds them.
 	folded []*reconciliation
 	// departed are the dependants that went or are going without their
 	// controller's doing, oldest first, by the controller's UID.

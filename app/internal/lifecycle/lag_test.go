@@ -41,8 +41,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// edges returns a line for each reconciliation that an observer who looks twice a second is told of:
-// its object, verb, trace and parent.
+// edges returns a line for each reconciliation in the traces of an observer with two looks a second: its
+// object, trace and parent.
 func edges(seen []*observation.Observation) []string {
 	e, at := New(Options{Cluster: "test"}), seen[0].Seen
 	var told []*span.Trace
