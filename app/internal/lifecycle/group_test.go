@@ -16,7 +16,9 @@ import (
 // TestGroups: an engine that derives group by group gives at every look what one gives that derives
 // everything together, byte for byte (rule G5).
 func TestGroups(t *testing.T) {
-	for name, seen := range recordings(t) {
+	all := recordings(t)
+	all["traffic"] = read(t, traffic)
+	for name, seen := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Run("AsSeen", func(t *testing.T) { looksAlike(t, seen) })

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -154,7 +153,7 @@ func TestOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range paths {
+	for _, path := range append(paths, traffic) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			recorded := read(t, path)
 			t.Run("AsSeen", func(t *testing.T) { tellsOnce(t, recorded, 0) })
@@ -210,34 +209,9 @@ func lagging(seen []*observation.Observation, seed uint64) []*observation.Observ
 	return out
 }
 
-// begunLate returns what an observer sees that begins in the middle: a list of the objects at that
-// time, and what comes after it.
+// begunLate returns what an observer sees that begins at some moment in the middle.
 func begunLate(seen []*observation.Observation, seed uint64) []*observation.Observation {
-	n := int(rand.New(rand.NewPCG(seed, 1)).Uint64N(uint64(len(seen))))
-	newest := map[types.UID]*observation.Observation{}
-	for _, o := range seen[:n] {
-		switch {
-		case o.State != nil:
-			if known := newest[o.State.UID]; known == nil || known.State.ResourceVersion < o.State.ResourceVersion {
-				newest[o.State.UID] = o
-			}
-		case o.Gone != nil:
-			delete(newest, o.Gone.UID)
-		}
-	}
-	var out []*observation.Observation
-	for _, o := range newest {
-		listed := *o
-		listed.Baseline, listed.Listed, listed.Seen = true, true, seen[n].Seen
-		out = append(out, &listed)
-	}
-	slices.SortFunc(out, func(a, b *observation.Observation) int { return cmp.Compare(a.State.UID, b.State.UID) })
-	for _, o := range seen[n:] {
-		if o.Write == nil && o.Run == nil { // nobody was there to see requests
-			out = append(out, o)
-		}
-	}
-	return out
+	return begunAt(seen, int(rand.New(rand.NewPCG(seed, 1)).Uint64N(uint64(len(seen)))))
 }
 
 // mixed returns the observations of each 200 ms in any order, some of them twice.

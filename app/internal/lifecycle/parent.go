@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // wanting returns the reconciliation of the owner whose write made the owner's controller write w
@@ -27,11 +28,11 @@ func (d *derivation) wanting(w *write, o *object.Owner) *reconciliation {
 	case kind.Deployment.Is(o.Kind) && kind.ReplicaSet.Is(w.t.ref.Kind):
 		return cmp.Or(ofReplicaSet(w, recs), newest)
 	case kind.ReplicaSet.Is(o.Kind) && w.verb == created:
-		return cmp.Or(raised(recs, d.census(o.UID).before(w.rv)+1), newest)
+		return ofSlot(recs, d.census(o.UID).before(w.rv)+1)
 	case kind.ReplicaSet.Is(o.Kind) && w.verb == deleted:
 		return cmp.Or(scaleDown(recs, anyNumber), newest)
 	case kind.StatefulSet.Is(o.Kind) && w.t.last() != nil && w.t.last().Pod != nil:
-		return cmp.Or(d.ofOrdinal(w, o, recs), newest)
+		return d.ofOrdinal(w, o, recs)
 	}
 	return newest
 }
@@ -46,7 +47,10 @@ func ofReplicaSet(w *write, recs []*reconciliation) *reconciliation {
 	case w.verb != updated:
 		return nil
 	case w.changed.scale:
-		return newestOf(recs, kind.Scale)
+		if r := newestOf(recs, kind.Scale); r != nil {
+			return r
+		}
+		return foundScaling(recs)
 	}
 	if r := newestOf(recs, kind.Template); r != nil && r.convergedBy(w.rv) == nil {
 		return r
@@ -64,26 +68,46 @@ func newestOf(recs []*reconciliation, parts kind.Part) *reconciliation {
 	return nil
 }
 
+// foundScaling returns the reconciliation that was found under way, and makes it a scaling: a
+// ReplicaSet shows a number of replicas that no later change of the Deployment explains. The template
+// of such a change did not take over from it.
+func foundScaling(recs []*reconciliation) *reconciliation {
+	r := recs[0]
+	if !r.first().reconstructed || r.verb != updated || r.took != kind.Everything {
+		return nil
+	}
+	r.took, r.parts = kind.Scale, kind.Scale
+	if r.superseded == nil {
+		return r
+	}
+	by := r.superseded.rec
+	r.superseded = nil
+	by.links = slices.DeleteFunc(by.links, func(l span.Link) bool { return l.SpanID == r.id() })
+	beside(r, by)
+	return r
+}
+
 // ofOrdinal returns the reconciliation of a StatefulSet that wanted one of its Pods, or did not want it
 // any more.
 func (d *derivation) ofOrdinal(w *write, o *object.Owner, recs []*reconciliation) *reconciliation {
+	newest := recs[len(recs)-1]
 	n, ok := ordinal(w.t.ref.Name)
 	switch {
 	case !ok:
-		return nil
+		return newest
 	case w.verb == deleted:
 		if r := scaleDown(recs, n); r != nil {
 			return r
 		}
-		return newestOf(recs, kind.Template)
+		return cmp.Or(newestOf(recs, kind.Template), newest)
 	case w.verb != created:
-		return nil
+		return newest
 	}
-	r := raised(recs, n+1)
+	r := ofSlot(recs, n+1)
 	if r == nil || !d.hadOrdinal(w, o, r) {
 		return r
 	}
-	return newestOf(recs, kind.Template)
+	return cmp.Or(newestOf(recs, kind.Template), newest)
 }
 
 // hadOrdinal reports whether a Pod of the name of w's was made for r before.
@@ -104,19 +128,30 @@ func ordinal(name string) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// raised returns the reconciliation that raised the number of replicas to n or above, or nil if that is
-// older than recs. A decrease ends the slots above it (rule D3).
-func raised(recs []*reconciliation, n int) *reconciliation {
+// ofSlot returns the reconciliation that wants a Pod made as the n-th of its owner: the one that raised
+// the number of replicas to n or above. A decrease ends the slots above it (rule D3). It is nil if the
+// number was as high before the observer began, and nothing was under way then.
+func ofSlot(recs []*reconciliation, n int) *reconciliation {
+	all := scalings(recs)
 	var found *reconciliation
-	for _, s := range scalings(recs) {
+	older := len(all) > 0 && n <= all[0].from
+	for _, s := range all {
 		switch {
 		case s.to < n:
-			found = nil
-		case s.from < n || s.to < s.from && found == nil:
+			found, older = nil, false
+		case s.from < n:
 			found = s.rec
 		}
 	}
-	return found
+	switch {
+	case found != nil:
+		return found
+	case !older:
+		return recs[len(recs)-1]
+	case recs[0].folded || recs[0].first().reconstructed:
+		return recs[0]
+	}
+	return nil
 }
 
 // scaleDown returns the reconciliation of the last decrease to n replicas or fewer, unless the number
@@ -152,8 +187,11 @@ func scalings(recs []*reconciliation) []scaling {
 				continue
 			}
 			s := scaling{rec: r, rv: w.rv, to: int(w.v.Workload.Replicas)}
-			if w.prev != nil && w.prev.Workload != nil {
+			switch {
+			case w.prev != nil && w.prev.Workload != nil:
 				s.from = int(w.prev.Workload.Replicas)
+			case w.reconstructed:
+				s.from = int(w.v.Workload.Total) // what was there when it was found
 			}
 			if s.from != s.to {
 				out = append(out, s)
@@ -180,14 +218,14 @@ func (w *write) parts() kind.Part {
 // that holds none any more is superseded (rule D2). It links by with the others, which go on beside it,
 // and returns these.
 func (d *derivation) takeOver(w *write, by *reconciliation) []*reconciliation {
-	var beside []*reconciliation
+	var others []*reconciliation
 	for _, r := range d.history(w.t.ref.UID) {
 		if r == by || r.superseded != nil || r.verb == deleted || r.convergedBy(w.rv) != nil {
 			continue
 		}
 		if left := r.parts &^ r.loses(w); left != 0 {
 			r.parts = left
-			beside = append(beside, r)
+			others = append(others, r)
 			continue
 		}
 		r.superseded = w
@@ -196,13 +234,18 @@ func (d *derivation) takeOver(w *write, by *reconciliation) []*reconciliation {
 	if w != by.first() {
 		return nil
 	}
-	for _, r := range beside {
-		if r.line != by.line {
-			r.links = append(r.links, by.link(linkConcurrent))
-			by.links = append(by.links, r.link(linkConcurrent))
-		}
+	for _, r := range others {
+		beside(r, by)
 	}
-	return beside
+	return others
+}
+
+// beside links two reconciliations of one object that go on side by side.
+func beside(r, by *reconciliation) {
+	if r.line != by.line {
+		r.links = append(r.links, by.link(linkConcurrent))
+		by.links = append(by.links, r.link(linkConcurrent))
+	}
 }
 
 // linkConcurrent links reconciliations of one object that go on side by side.
