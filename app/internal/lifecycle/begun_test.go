@@ -49,7 +49,13 @@ func TestBegunLate(t *testing.T) {
 					wrong := want.write != "" && got.trace != want.trace && changes[got.trace]
 					if wrong && got.root > before && !told[got.write] {
 						told[got.write] = true
-						t.Errorf("begun after %d observations: %s is in %s, want %s", n, got.write, got.change, want.change)
+						t.Errorf(
+							"begun after %d observations: %s is in %s, want %s",
+							n,
+							got.write,
+							got.change,
+							want.change,
+						)
 					}
 				}
 			}

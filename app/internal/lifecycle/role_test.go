@@ -40,6 +40,15 @@ func TestRoles(t *testing.T) {
 			s.wait(5 * time.Second)
 			child(s, "box-replica")
 		}, "owner"},
+		"Generated": {"another with a generated name without a digit, beyond the window", func(s *story) {
+			named := func(name string) {
+				s.write(name, childOf("Claim", "a", "Box"), func(st *observation.State) { st.GenerateName = "box-" })
+				s.write(name, arrived)
+			}
+			named("box-bcdfg")
+			s.wait(5 * time.Second)
+			named("box-hjklm")
+		}, "root"},
 		"Replaced": {"one that was lost is healed", func(s *story) {
 			child(s, "box")
 			s.wait(5 * time.Second)

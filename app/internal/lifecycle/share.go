@@ -98,15 +98,14 @@ func (s *shared) version(t *timeline, o *observation.Observation, before *versio
 	}
 }
 
-// origin is the context on o: none, as a rule.
+// origin is the context on o and the prefix of its generated name. Most objects have neither.
 func (s *shared) origin(o *observation.State, before *origin) *origin {
-	if o.TraceParent == "" {
-		return s.origins.share(origin{}, before)
+	made := origin{GenerateName: s.str(o.GenerateName)}
+	if o.TraceParent != "" {
+		made.TraceParent, made.TraceState = o.TraceParent, o.TraceState
+		made.TraceConvention = s.str(o.TraceConvention)
 	}
-	return s.origins.share(origin{
-		TraceParent: o.TraceParent, TraceState: o.TraceState,
-		TraceConvention: s.str(o.TraceConvention), GenerateName: s.str(o.GenerateName),
-	}, before)
+	return s.origins.share(made, before)
 }
 
 func (s *shared) intent(t *timeline, o *observation.State, before *intent) *intent {

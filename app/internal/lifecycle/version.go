@@ -52,7 +52,8 @@ type leave struct {
 	GraceSeconds int64
 }
 
-// origin is the context that the object carries; the same for all without one.
+// origin is the context that the object carries, and the prefix of its generated name; the same for
+// all Pods of a ReplicaSet without a context.
 type origin struct {
 	TraceParent     string
 	TraceState      string

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// TestOutcomes: the outcome of a change is that of its own object, not of the attempts below it.
+func TestOutcomes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		tell   func(s *story)
+		want   string
+	}{
+		"Rejected": {"a Pod that a kubelet rejects is a failed attempt of a ReplicaSet that converges", func(s *story) {
+			s.write("web", deployment(1))
+			s.write("web-1", replicaSet("web", 1))
+			s.write("web-1-a", pod("web-1"))
+			s.write("web-1-a", bind)
+			s.write("web-1-a", func(st *observation.State) { st.Pod.Phase, st.Pod.Reason = "Failed", "OutOfcpu" })
+			s.write("web-1-b", pod("web-1"))
+			s.write("web-1-b", bind)
+			s.write("web-1-b", ready)
+			s.write("web-1", arrived)
+			s.write("web", arrived)
+		}, `
+trace 0 converged
+  reconcile Deployment web converged
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-a failed (owner)
+        schedule web-1-a
+        sandbox web-1-a
+      reconcile Pod web-1-b converged (owner)
+        schedule web-1-b
+        sandbox web-1-b
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tc.tell(s)
+			if diff := cmp.Diff(tc.want[1:], s.outline(t)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func conditionReady(status string) func(*observation.State) {
+	return func(st *observation.State) {
+		st.ObservedGeneration = st.Generation
+		st.Conditions = []observation.Condition{{Type: "Ready", Status: status}}
+	}
+}
+
+// TestLateReady: an object ends when it is ready, not when its controller has observed it.
+func TestLateReady(t *testing.T) {
+	s := newStory()
+	s.write("door", custom("Gateway"), func(st *observation.State) { st.ObservedGeneration = -1 })
+	s.wait(time.Second)
+	s.write("door", conditionReady("False"))
+	s.wait(2 * time.Minute)
+	s.write("door", conditionReady("True"), arrived)
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	if len(traces) != 1 {
+		t.Fatalf("want one trace, got:\n%s", outline(traces))
+	}
+	root := traces[0].Root()
+	if took := root.End.Sub(root.Start.Time); took < 2*time.Minute {
+		t.Errorf("took %s, want at least 2 min", took)
+	}
+}
+
+// TestFoundLater: an observer that finds an object at its second generation gives its creation and that
+// generation the IDs that one gives which saw both.
+func TestFoundLater(t *testing.T) {
+	s := newStory()
+	s.write("app", custom("App"))
+	s.write("app", changed, by("user-b"))
+	first := observe(s.seen).Traces(s.now().Add(time.Second))
+	s.before()
+	s.write("app", changed, by("user-c"))
+	second := observe(s.seen).Traces(s.now().Add(time.Second))
+	ids := func(traces []*span.Trace) map[trace.TraceID]bool {
+		out := map[trace.TraceID]bool{}
+		for _, tr := range traces {
+			out[tr.ID] = true
+		}
+		return out
+	}
+	saw, found := ids(first), ids(second)
+	same := 0
+	for id := range saw {
+		if found[id] {
+			same++
+		}
+	}
+	if len(saw) != 2 || len(found) != 2 || same != 1 {
+		t.Errorf("one observer has %v, the other %v; want two each, and generation 2 in both", saw, found)
+	}
+}
+
+// TestFailureIsToldOnce: an object that reports the same failure every 5 minutes for a week has failed
+// once. Its span has at most 128 events, and counts the others.
+func TestFailureIsToldOnce(t *testing.T) {
+	const reports = 7 * 24 * 12
+	s := newStory()
+	s.write("app", custom("Kustomization"))
+	e := New(Options{Cluster: "test"})
+	var taken []*span.Trace
+	for i := range reports {
+		taken = append(taken, e.Take(s.now().Add(time.Minute))...)
+		s.wait(5 * time.Minute)
+		s.write("app", func(st *observation.State) {
+			st.ObservedGeneration, st.Progress = st.Generation, observation.ProgressFailed
+			st.ProgressMessage = "build failed"
+			st.Conditions = []observation.Condition{
+				{Type: "Ready", Status: "False", Message: fmt.Sprint("attempt ", i)},
+			}
+		})
+		for _, o := range s.seen {
+			e.Observe(o)
+		}
+		s.seen = nil
+		for _, tr := range append(e.Traces(s.now()), e.Amendments()...) {
+			for _, sp := range tr.Spans {
+				if len(sp.Events) > maxEvents {
+					t.Fatalf(
+						"after %d reports: %s has %d events, want at most %d",
+						i+1,
+						sp.Name,
+						len(sp.Events),
+						maxEvents,
+					)
+				}
+			}
+		}
+	}
+	if len(taken) != 1 || taken[0].Outcome != span.Failed || taken[0].Reason != "Kustomization app: build failed" {
+		t.Errorf("handed out:\n%s\nwant one trace, failed: build failed", outline(taken))
+	}
+	if open := e.Traces(s.now()); len(open) > 0 {
+		t.Errorf("still open:\n%s", outline(open))
+	}
+}
