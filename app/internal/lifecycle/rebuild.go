@@ -29,6 +29,8 @@ type rebuild struct {
 	// is part of what happened to it.
 	owner  *rebuild
 	member bool
+	// complete is when a Deployment's rollout was complete, for all below it, too; zero if unknown.
+	complete time.Time
 }
 
 // rebuildAll finds out how the objects came about that were there when the
@@ -70,6 +72,12 @@ func (d *derivation) rebuild(t *timeline, owner *rebuild) *rebuild {
 	}
 	d.rebuilt[t] = r
 	d.begin(r, v)
+	switch {
+	case v.Workload != nil && !v.Workload.Complete.IsZero():
+		r.complete = v.Workload.Complete
+	case owner != nil:
+		r.complete = owner.complete
+	}
 	var below []*rebuild
 	for _, dep := range d.madeBy(t) {
 		below = append(below, d.rebuild(dep, r))
@@ -79,7 +87,8 @@ func (d *derivation) rebuild(t *timeline, owner *rebuild) *rebuild {
 	})
 	open, reach, members := found(v), r.start, false
 	for _, b := range below {
-		b.member = !b.start.Before(r.start) && (open || b.start.Sub(reach) <= lull)
+		b.member = !b.start.Before(r.start) && (open || b.start.Sub(reach) <= lull) &&
+			(r.complete.IsZero() || !b.start.After(r.complete))
 		if b.member {
 			members, reach = true, later(reach, later(b.start, b.end))
 		}
@@ -93,6 +102,9 @@ func (d *derivation) rebuild(t *timeline, owner *rebuild) *rebuild {
 		}
 	default:
 		r.end = arrivalOf(v, r.start)
+	}
+	if v.Workload != nil && r.end.After(r.complete) && !r.complete.Before(r.start) {
+		r.end = r.complete // what came later is not the rollout
 	}
 	return r
 }

@@ -41,6 +41,11 @@ func revision(r string) func(*observation.State) {
 	return func(s *observation.State) { s.Workload.Revision = r }
 }
 
+// completeAt says that the rollout was complete then.
+func completeAt(at int) func(*observation.State) {
+	return func(s *observation.State) { s.Workload.Complete = second(at) }
+}
+
 func second(n int) time.Time { return epoch.Truncate(time.Minute).Add(time.Duration(n) * time.Second) }
 
 func TestRebuildStories(t *testing.T) {
@@ -50,6 +55,23 @@ func TestRebuildStories(t *testing.T) {
 		then   func(*story)
 		want   string
 	}{
+		"replaced": {
+			"a Pod that was made when the rollout was complete is no part of it, however soon it came",
+			func(s *story) {
+				s.write("web", deployment(1), revision("1"), made(0, 20), arrived, completeAt(5))
+				s.write("web-1", replicaSet("web", 1), made(0, 20), arrived)
+				s.write("web-1-b", pod("web-1"), bind, ready, made(12, 19))
+			},
+			nil,
+			`trace 0 converged
+  reconcile Deployment web converged  [0 object, 5 object]
+    reconcile ReplicaSet web-1 converged (owner)  [0 object, 5 object]
+trace 0 converged
+  reconcile Pod web-1-b converged ~owner  [12 object, 19 object]
+    schedule web-1-b  [12 object, 19 object]
+    sandbox web-1-b  [19 object, 19 object]
+`,
+		},
 		"scaled": {
 			"what a scale made later is no part of the rollout",
 			func(s *story) {

@@ -35,6 +35,9 @@ func (c *coder) workload(w *observation.Workload) {
 		c.int32(&w.HistoryLimit)
 	}
 	text(c, &w.Revision)
+	if c.format > 9 {
+		c.time(&w.Complete)
+	}
 }
 
 func (c *coder) containerPointer(p **observation.Container) {

@@ -3,6 +3,8 @@
 package normalize
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -33,6 +35,7 @@ func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 			Available:    count(number(status, "availableReplicas")),
 			HistoryLimit: count(number(spec, "revisionHistoryLimit")),
 			Revision:     word(sub(sub(obj, "metadata"), "annotations"), annotationRevision),
+			Complete:     complete(items(status, "conditions")),
 		}
 	case kind.NodeCounts:
 		return &observation.Workload{
@@ -44,6 +47,17 @@ func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 		}
 	}
 	return nil
+}
+
+// complete returns when the rollout of a Deployment was complete, by its condition Progressing, or
+// zero. The status of the condition has been True since the rollout began.
+func complete(conditions []any) time.Time {
+	for _, item := range conditions {
+		if m, _ := item.(fields); raw(m, "type") == "Progressing" && raw(m, "reason") == "NewReplicaSetAvailable" {
+			return moment(m, "lastUpdateTime")
+		}
+	}
+	return time.Time{}
 }
 
 func count(n int64) int32 {

@@ -113,6 +113,8 @@ type Workload struct {
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 	// Revision is the annotation deployment.kubernetes.io/revision.
 	Revision string `json:"revision,omitempty"`
+	// Complete is when a Deployment's rollout was complete, in whole seconds.
+	Complete time.Time `json:"complete,omitzero"`
 }
 
 // Node is the part of a Node for its Pods' spans.
