@@ -61,6 +61,7 @@ func TestObserversOutliveTheAPIServer(t *testing.T) {
 			settled(t, ns, "after")
 			w.AwaitStdout(t, `"stringValue":"after"`)
 			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=delete", "pod", "-l", "app=old", "--timeout=4m")
+			w.AwaitStdout(t, `"name":"terminate"`) // a deletion by somebody unknown is reported after 10 s
 			o.Calm(t)
 
 			watched := harness.Parse(t, leave(t, w))
