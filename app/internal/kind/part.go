@@ -51,6 +51,15 @@ var bookkeeping = []string{
 	"metadata.annotations[csi.volume.kubernetes.io/",
 }
 
+// Whole returns the parts of the kind that are reconciled: all but its metadata.
+func (k *Kind) Whole() Part {
+	whole := Spec
+	for _, f := range k.Parts {
+		whole |= f.Part
+	}
+	return whole
+}
+
 // Part returns the part to which the field at path belongs.
 func (k *Kind) Part(path string) Part {
 	switch {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -390,7 +391,11 @@ func TestAdmittedSpans(t *testing.T) {
 	for what, seen := range map[string][]*observation.Observation{"the run": s.seen, "who only watches": s.seen[1:]} {
 		for _, st := range []*observation.State{head, child} {
 			got := of(seen, st.UID)
-			if want := parseContext(st.TraceParent, ""); got.ID != want.SpanID() || got.TraceID != want.TraceID() {
+			if want := cause.ParseContext(
+				st.TraceParent,
+				"",
+			); got.ID != want.SpanID() ||
+				got.TraceID != want.TraceID() {
 				t.Errorf("%s: %s is span %s, its context %s", what, st.Name, got.ID, want.SpanID())
 			}
 		}

@@ -10,162 +10,161 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// amendment is something that was learned of a reconciliation after its trace
-// had been taken: it becomes a span of no length in that trace (rule L9).
+// amendment is a late fact about a reconciliation, from after its trace was handed out. It becomes
+// a zero-length span in that trace (rule L9).
 type amendment struct {
 	ref     object.Ref
 	service string
-	past    past
+	past    change.Past
 	key     string
 	at      time.Time
-	// rv is that of a version, and event nil; or event is an Event.
+	// rv is the resourceVersion of a version; 0 if the fact is an Event or a request. event is the
+	// Event, or nil.
 	rv    uint64
-	event *event
-	// write is a request of the audit log, and rv then 0.
+	event *history.Event
+	// write is a request of the audit log, or nil.
 	write *observation.Write
-	// repeats is the number of writes of a series, of which rv is the last.
+	// repeats is the number of writes of a series; 0 outside a series. rv is then the last of them.
 	repeats int64
 }
 
-// lateState notes a version that is older than what is left of a taken trace,
-// and reports whether it is.
-func (e *Engine) lateState(t *timeline, o *observation.Observation) bool {
-	if t.past == nil && t.folded && o.State.ResourceVersion < t.versions[0].ResourceVersion {
-		return true // older than all that is kept: it was seen, or no trace tells of it
+// lateState reports whether the version is older than the rest of a handed-out trace. It records
+// such a version as an amendment.
+func (e *Engine) lateState(t *change.Timeline, o *observation.Observation) bool {
+	if t.Past == nil && t.Folded && o.State.ResourceVersion < t.Versions[0].ResourceVersion {
+		return true // older than all kept versions: already seen, or in no trace
 	}
-	if t.past == nil ||
-		!t.past.gone && (len(t.versions) == 0 || o.State.ResourceVersion >= t.versions[0].ResourceVersion) {
+	if t.Past == nil ||
+		!t.Past.Gone && (len(t.Versions) == 0 || o.State.ResourceVersion >= t.Versions[0].ResourceVersion) {
 		return false
 	}
-	if t.past.gone && len(t.versions) > 0 && o.State.ResourceVersion == t.versions[0].ResourceVersion {
+	if t.Past.Gone && len(t.Versions) > 0 && o.State.ResourceVersion == t.Versions[0].ResourceVersion {
 		return true // seen before
 	}
 	if o.Listed {
-		return true // who reads again from the past repeats what was seen and forgotten
+		return true // a list of old state repeats versions that were seen and forgotten
 	}
-	e.amend(t, *t.past, amendment{
+	e.amend(t, *t.Past, amendment{
 		key: "state/" + strconv.FormatUint(o.State.ResourceVersion, 10), at: o.Seen, rv: o.State.ResourceVersion,
 	})
 	return true
 }
 
-// lateAudit notes a request of the audit log that made what was taken, and
-// reports whether it is one, or of before the observer began.
-func (e *Engine) lateAudit(t *timeline, w *observation.Write, again bool) bool {
+// lateAudit reports whether the request of the audit log made a write in a handed-out trace, or a
+// write before the start of the observer. It records the first kind as an amendment.
+func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool) bool {
 	switch {
-	case t.past != nil && t.past.gone:
-	case w.ResourceVersion == 0 && t.past != nil && len(t.versions) > 0 &&
-		(w.Precondition > 0 && w.Precondition < t.versions[0].ResourceVersion || w.End.Before(t.past.activity)):
+	case t.Past != nil && t.Past.Gone:
+	case w.ResourceVersion == 0 && t.Past != nil && len(t.Versions) > 0 &&
+		(w.Precondition > 0 && w.Precondition < t.Versions[0].ResourceVersion || w.End.Before(t.Past.Activity)):
 	case w.ResourceVersion == 0,
-		len(t.versions) == 0,
-		!t.versions[0].baseline,
-		w.ResourceVersion > t.versions[0].ResourceVersion:
+		len(t.Versions) == 0,
+		!t.Versions[0].Baseline,
+		w.ResourceVersion > t.Versions[0].ResourceVersion:
 		return false
 	}
-	of := t.past != nil &&
-		(w.ResourceVersion >= t.past.rv ||
-			t.past.gone && t.past.verb == deleted && requestVerb(w) == deleted && w.UID != "")
-	if again || !of || unnamed(w) {
+	of := t.Past != nil &&
+		(w.ResourceVersion >= t.Past.RV ||
+			t.Past.Gone && t.Past.Verb == history.Deleted && history.RequestVerb(w) == history.Deleted && w.UID != "")
+	if again || !of || audit.Unnamed(w) {
 		if !again {
 			e.tally.Late++
 		}
 		return true
 	}
-	e.amend(t, *t.past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
+	e.amend(t, *t.Past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
 	return true
 }
 
-// lateRefusal does the same for a refused request.
-func (e *Engine) lateRefusal(t *timeline, w *observation.Write) bool {
-	if t.past == nil || !w.Start.Before(t.past.activity) {
+// lateRefusal reports whether the refused request is older than the last activity in a handed-out
+// trace. It records such a request as an amendment.
+func (e *Engine) lateRefusal(t *change.Timeline, w *observation.Write) bool {
+	if t.Past == nil || !w.Start.Before(t.Past.Activity) {
 		return false
 	}
-	e.amend(t, *t.past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
+	e.amend(t, *t.Past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
 	return true
 }
 
-// lateEvent notes a Kubernetes Event of the time before a trace was taken, and
-// reports whether it is one.
-func (e *Engine) lateEvent(t *timeline, o *observation.Observation) bool {
-	if t.past == nil {
+// lateEvent reports whether the Kubernetes Event is from the time before a trace was handed out. It
+// records such an Event as an amendment.
+func (e *Engine) lateEvent(t *change.Timeline, o *observation.Observation) bool {
+	if t.Past == nil {
 		return false
 	}
-	ev := e.shared.occurrence(o)
-	at, of := ev.at().at(), t.past.of(ev)
+	ev := e.shared.Occurrence(o)
+	at, of := ev.At().At(), t.Past.Of(ev)
 	if of == nil {
-		return true // of a reconciliation that nobody remembers
+		return true // its reconciliation is forgotten
 	}
-	// Of one that another followed is all that came before that.
-	if at.IsZero() || of == t.past && !at.Before(of.activity) || !e.beforeTaken(of.line, at.Time) {
+	// All Events before the next reconciliation belong to an earlier one.
+	if at.IsZero() || of == t.Past && !at.Before(of.Activity) || !e.beforeTaken(of.TraceID, at.Time) {
 		return false
 	}
 	if o.Listed && !o.Late {
-		return true // a list repeats what was seen and forgotten
+		return true // a list repeats Events that were seen and forgotten
 	}
-	e.amend(t, *of, amendment{key: ev.key(), at: at.Time, event: ev})
+	e.amend(t, *of, amendment{key: ev.Key(), at: at.Time, event: ev})
 	return true
 }
 
-// beforeTaken reports whether something happened while the trace was told of. What
-// its objects do later is no part of it; and of one that was forgotten nothing
-// comes so late.
+// beforeTaken reports whether the time at is within a handed-out trace. Later changes of its
+// objects are not part of it. The result is false for a forgotten trace: no observation comes that
+// late.
 func (e *Engine) beforeTaken(line trace.TraceID, at time.Time) bool {
 	of, known := e.taken[line]
-	return known && !at.After(of.latest)
+	return known && !at.After(of.Latest)
 }
 
-// lateEvents notes the Events that came after their traces had been taken, of
+// lateEvents records the Events that arrived after their traces were handed out. It covers the
 // objects that are not folded yet because an open trace needs them.
 func (e *Engine) lateEvents(d *derivation) {
 	for _, l := range d.ordered {
-		if _, taken := e.taken[l.id]; !taken {
+		if _, taken := e.taken[l.ID]; !taken {
 			continue
 		}
-		for _, r := range l.recs {
+		for _, r := range l.Reconciliations {
 			if writes, all := d.untold(r); all && len(writes) > 0 {
-				continue // it will be told with its Events
+				continue // it will be handed out with its Events
 			}
-			for _, ev := range r.t.events {
-				at := ev.at().at()
-				if ev.told || at.IsZero() || !ev.of(r) || r.next == nil && !at.Before(r.activity) ||
-					!e.beforeTaken(l.id, at.Time) {
+			for _, ev := range r.Timeline.Events {
+				at := ev.At().At()
+				if ev.Told || at.IsZero() || !r.Has(ev) || r.Next == nil && !at.Before(r.Activity) ||
+					!e.beforeTaken(l.ID, at.Time) {
 					continue
 				}
-				ev.told = true
-				e.amend(r.t, past{line: l.id, span: r.id()}, amendment{key: ev.key(), at: at.Time, event: ev})
+				ev.Told = true
+				e.amend(
+					r.Timeline,
+					change.Past{TraceID: l.ID, SpanID: r.ID()},
+					amendment{key: ev.Key(), at: at.Time, event: ev},
+				)
 			}
 		}
 	}
 }
 
-// tell notes that the writes and Events of a trace are handed out with it.
-func (l *lineage) tell() {
-	for _, r := range l.recs {
-		r.tell()
-	}
-}
-
-// key names an occurrence among the amendments of its object: a
-// resourceVersion is that of one Event only.
-func (e *event) key() string { return "event/" + strconv.FormatUint(e.ResourceVersion, 10) }
-
-func (e *Engine) amend(t *timeline, p past, a amendment) {
-	a.ref, a.service, a.past = t.ref, reconciler(t), p
+func (e *Engine) amend(t *change.Timeline, p change.Past, a amendment) {
+	a.ref, a.service, a.past = t.Ref, change.Reconciler(t), p
 	e.late = append(e.late, a)
 }
 
-// told is what was learned, as a span event.
+// told returns the late fact as a span event.
 func (a *amendment) told() span.Event {
 	if a.event != nil {
-		return occurred(a.event)
+		return phase.Occurred(a.event)
 	}
 	if a.write != nil {
-		said := auditSpan(&lineage{id: a.past.line}, a.write)
+		said := auditSpan(&change.Lineage{ID: a.past.TraceID}, a.write)
 		name := span.EventWrite
 		if a.write.Failed() {
 			name = "write refused"
@@ -185,17 +184,18 @@ func (a *amendment) told() span.Event {
 	return span.Event{Time: a.at, Name: span.EventWrite, Attributes: attrs}
 }
 
-// Amendments returns what was learned of traces after Take had handed them out, each once: a trace of
-// the same ID for each. It holds whole spans with the attribute lifeline.late, and spans named "amend",
-// of no length, under the spans that they add to (rule L9).
+// Amendments returns the late facts about traces that Take has handed out, each once. The result
+// has one trace per trace ID. It contains whole spans with the attribute lifeline.late, and
+// zero-length spans named "amend". The parent of an "amend" span is the span with the additional
+// fact (rule L9).
 func (e *Engine) Amendments() []*span.Trace {
 	out := e.added
 	e.added = nil
 	for _, a := range e.late {
 		s := &span.Span{
-			TraceID: a.past.line,
-			Parent:  a.past.span,
-			ID:      span.DeriveID(a.past.line, string(a.ref.UID), "amend", a.key),
+			TraceID: a.past.TraceID,
+			Parent:  a.past.SpanID,
+			ID:      span.DeriveID(a.past.TraceID, string(a.ref.UID), "amend", a.key),
 			Name:    span.NameAmend,
 			Service: a.service,
 			Object:  a.ref,
@@ -207,10 +207,10 @@ func (e *Engine) Amendments() []*span.Trace {
 			//nolint:gosec // etcd revisions are int64
 			s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(a.event.ResourceVersion)))
 		}
-		i := slices.IndexFunc(out, func(t *span.Trace) bool { return t.ID == a.past.line })
+		i := slices.IndexFunc(out, func(t *span.Trace) bool { return t.ID == a.past.TraceID })
 		if i < 0 {
 			i = len(out)
-			out = append(out, &span.Trace{ID: a.past.line})
+			out = append(out, &span.Trace{ID: a.past.TraceID})
 		}
 		if !slices.ContainsFunc(out[i].Spans, func(known *span.Span) bool { return known.ID == s.ID }) {
 			out[i].Spans = append(out[i].Spans, s)

@@ -342,7 +342,7 @@ func TestAuditBounded(t *testing.T) {
 		}
 		e.Observe(&observation.Observation{Seen: at, Source: observation.SourceAudit, Write: w})
 	}
-	loose := len(e.objects["uid-web"].audits.list)
+	loose := len(e.objects["uid-web"].Audits.List)
 	if n := len(e.trail.adrift) + len(e.trail.longAdrift); n > maxAdrift || len(e.trail.refusals) > maxRefused ||
 		len(e.trail.sightings)+len(e.trail.earlier) > maxSightings || loose > maxLoose+2 || len(e.objects) != 1 {
 		t.Errorf(

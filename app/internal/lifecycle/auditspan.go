@@ -5,84 +5,84 @@ package lifecycle
 import (
 	"cmp"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// audited returns the request of the audit log that made w, nil if none is
-// known. It gives the time and the author of a write. Of causes it decides only whether the owner's
+// Audited returns the request of the audit log that made w, or nil if none is known. It gives the
+// time and the author of a write. It affects only one decision about causes: whether the owner's
 // controller was the author (rule A2).
-func (d *derivation) audited(w *write) *joined {
-	if w.audit != nil {
-		return w.audit
+func (d *derivation) Audited(w *change.Write) *audit.Joined {
+	if w.Audit != nil {
+		return w.Audit
 	}
-	if w.reconstructed || w.t.audits == nil {
+	if w.Reconstructed || w.Timeline.Audits == nil {
 		return nil
 	}
-	j := d.engine.joins(w.t)
-	if w.v == nil {
-		if j.removal.Write != nil && w.t.removal != nil && w.rv == w.t.removal.rv {
-			return &j.removal
+	j := d.engine.joins(w.Timeline)
+	if w.Version == nil {
+		if j.Removal.Write != nil && w.Timeline.Removal != nil && w.RV == w.Timeline.Removal.RV {
+			return &j.Removal
 		}
 		return nil
 	}
-	if found, ok := j.version[w.rv]; ok {
+	if found, ok := j.Version[w.RV]; ok {
 		return &found
 	}
 	return nil
 }
 
-// span is that of a write which the audit log tells of, on r or one above.
-func (w *write) span(r *reconciliation, q *joined) *span.Span {
+// auditedSpan makes the span of a write with a request in the audit log. The write is to the object
+// of r, or to one above it.
+func auditedSpan(w *change.Write, r *change.Reconciliation, q *audit.Joined) *span.Span {
 	req := *q.Write
-	req.Ref = w.t.ref
-	if req.ResourceVersion == 0 { // the answer did not tell, the watch did
-		req.ResourceVersion = w.rv
+	req.Ref = w.Timeline.Ref
+	if req.ResourceVersion == 0 { // not in the response, but known from the watch
+		req.ResourceVersion = w.RV
 	}
-	s := auditSpan(r.line, &req)
-	s.Parent = r.id()
-	if unnamed(q.Write) {
-		s.Service = cmp.Or(w.actor(), s.Service)
+	s := auditSpan(r.Lineage, &req)
+	s.Parent = r.ID()
+	if audit.Unnamed(q.Write) {
+		s.Service = cmp.Or(w.Actor(), s.Service)
 	}
-	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.part)), span.KeyAuditMatch.String(string(q.how)))
+	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.Part)), span.KeyAuditMatch.String(string(q.How)))
 	return s
 }
 
-// auditSpan makes the span of a request of the audit log.
-func auditSpan(l *lineage, q *observation.Write) *span.Span {
+// auditSpan makes the span of a request in the audit log.
+func auditSpan(l *change.Lineage, q *observation.Write) *span.Span {
 	plain := *q
 	plain.TraceParent = ""
-	s := writeSpan(l.id, &plain)
+	s := writeSpan(l.ID, &plain)
 	s.ID = span.DeriveID(
-		l.id,
+		l.ID,
 		string(q.UID),
 		"audit",
 		q.AuditID,
 		q.Start.UTC().Format(time.RFC3339Nano),
 		strconv.FormatUint(q.ResourceVersion, 10),
 	)
-	s.Service = authorOf(q)
+	s.Service = cause.AuthorOf(q)
 	s.Start.Source, s.End.Source = span.TimeAudit, span.TimeAudit
 	s.Attributes = append(s.Attributes, userOf(q)...)
-	if sc := parseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.id {
+	if sc := cause.ParseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.ID {
 		s.Links = append(
 			s.Links,
-			span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: linkReason(span.LinkServer)},
+			span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: change.LinkReason(span.LinkServer)},
 		)
 	}
 	return s
 }
 
-// unnamed reports whether the event comes from a source that lets anyone send, beside one that does
-// not. It gives times only.
-func unnamed(q *observation.Write) bool { return q.Unauthenticated && q.User == "" }
-
-// userOf returns the user and the source of it as attributes.
+// userOf returns the user of the request, with the source of that name, as attributes.
 func userOf(q *observation.Write) []attribute.KeyValue {
 	var out []attribute.KeyValue
 	if q.User != "" {
@@ -98,118 +98,98 @@ func userOf(q *observation.Write) []attribute.KeyValue {
 	return out
 }
 
-// systems are the components that the users of Kubernetes' own are.
-var systems = map[string]string{
-	"system:kube-scheduler":                          scheduler,
-	"system:kube-controller-manager":                 manager,
-	"system:apiserver":                               "kube-apiserver",
-	controllerAccounts + "generic-garbage-collector": collector,
+// author returns the component that made w, also by the audit log, or "".
+func (d *derivation) author(w *change.Write) string {
+	if q := d.Audited(w); q != nil && w.Request == nil && !audit.Unnamed(q.Write) {
+		return cause.AuthorOf(q.Write)
+	}
+	return w.Actor()
 }
 
-// authorOf reduces the user and the user agent of a request to a component: a
-// controller of Kubernetes has a service account of its own.
-func authorOf(q *observation.Write) string {
-	if c, ok := systems[q.User]; ok {
-		return c
+// Began returns the time of the request of w, with the best known precision. It is for spans only,
+// never for conclusions.
+func (d *derivation) Began(w *change.Write) history.Moment {
+	q := d.Audited(w)
+	if q == nil || w.Request != nil || w.Version != nil && q.Start.After(w.Version.Seen) {
+		return w.At // also if the clocks differ
 	}
-	if account, ok := strings.CutPrefix(
-		q.User,
-		controllerAccounts,
-	); ok &&
-		strings.HasPrefix(q.UserAgent, manager+"/") {
-		return span.Bound(canonical(account))
-	}
-	if strings.HasPrefix(q.User, "system:node:") && strings.HasPrefix(q.UserAgent, kubelet+"/") {
-		return kubelet
-	}
-	return component(clientOf(q.UserAgent))
+	return history.Moment{Lo: q.Start, Hi: q.Start, Exact: span.TimeAudit}
 }
 
-// author names the component that made w, also by the audit log, or is empty.
-func (d *derivation) author(w *write) string {
-	if q := d.audited(w); q != nil && w.req == nil && !unnamed(q.Write) {
-		return authorOf(q.Write)
+// Start returns the start of the span of r. It is not later than the effects of r (rule T).
+func (d *derivation) Start(r *change.Reconciliation) history.Moment {
+	if r.Start != nil {
+		return *r.Start
 	}
-	return w.actor()
-}
-
-// began is when the write was asked for, as well as that is known: what is told
-// of it, and never what is concluded from it.
-func (d *derivation) began(w *write) moment {
-	q := d.audited(w)
-	if q == nil || w.req != nil || w.v != nil && q.Start.After(w.v.seen) {
-		return w.at // or the clocks differ
-	}
-	return moment{lo: q.Start, hi: q.Start, exact: span.TimeAudit}
-}
-
-// start is when r began, as it is told: not later than what it caused (rule T).
-func (d *derivation) start(r *reconciliation) moment {
-	if r.start != nil {
-		return *r.start
-	}
-	m := d.began(r.first())
-	r.start = &m
-	for _, c := range r.children {
-		if below := d.start(c); below.exact == span.TimeAudit {
-			m = m.before(below.hi)
+	m := d.Began(r.First())
+	r.Start = &m
+	for _, c := range r.Children {
+		if below := d.Start(c); below.Exact == span.TimeAudit {
+			m = m.Before(below.Hi)
 		}
 	}
 	return m
 }
 
-// stored is when v was, as well as that is known: at the latest when the request
-// that stored it was answered.
-func (d *derivation) stored(t *timeline, v *version) moment {
-	if t.audits != nil {
-		if q, ok := d.engine.joins(t).version[v.ResourceVersion]; ok {
-			return moment{lo: q.End, hi: q.End, exact: span.TimeAudit}
+// Stored returns the time of the storage of v, with the best known precision. The latest possible
+// time is the response to the request that stored v.
+func (d *derivation) Stored(t *change.Timeline, v *history.Version) history.Moment {
+	if t.Audits != nil {
+		if q, ok := d.engine.joins(t).Version[v.ResourceVersion]; ok {
+			return history.Moment{Lo: q.End, Hi: q.End, Exact: span.TimeAudit}
 		}
 	}
-	return arrival(v)
+	return history.Arrival(v)
 }
 
-// storedIn is stored, of what the object itself says was within the second that
-// starts at since: a kubelet may report it later.
-func (d *derivation) storedIn(t *timeline, v *version, since time.Time) moment {
-	m := d.stored(t, v)
-	if m.exact != "" && (since.IsZero() || !m.hi.Before(since) && m.hi.Before(since.Add(time.Second))) {
+// StoredIn is Stored within the second that starts at since, by a timestamp of the object. A
+// kubelet may report the change later.
+func (d *derivation) StoredIn(t *change.Timeline, v *history.Version, since time.Time) history.Moment {
+	m := d.Stored(t, v)
+	if m.Exact != "" && (since.IsZero() || !m.Hi.Before(since) && m.Hi.Before(since.Add(time.Second))) {
 		return m
 	}
-	return arrival(v).within(since)
+	return history.Arrival(v).Within(since)
 }
 
-// goneAt is when the object was removed.
-func (d *derivation) goneAt(t *timeline) moment {
-	if t.audits != nil {
-		if q := d.engine.joins(t).removal; q.Write != nil {
-			return moment{lo: q.End, hi: q.End, exact: span.TimeAudit}
+// Gone returns the time of the removal of the object.
+func (d *derivation) Gone(t *change.Timeline) history.Moment {
+	if t.Audits != nil {
+		if q := d.engine.joins(t).Removal; q.Write != nil {
+			return history.Moment{Lo: q.End, Hi: q.End, Exact: span.TimeAudit}
 		}
 	}
-	return moment{hi: t.removal.seen, live: !t.removal.listed}
+	return history.Moment{Hi: t.Removal.Seen, Live: !t.Removal.Listed}
 }
 
-// missed adds the writes that only the audit log tells of, as what they can be
-// told from: a write to desired state counts a generation up.
-func (e *Engine) missed(t *timeline, out []write, from int) []write {
-	if t.audits == nil {
+// missed adds the writes that only the audit log contains. It derives their parts from the
+// requests: a write to desired state increments the generation.
+func (e *Engine) missed(t *change.Timeline, out []change.Write, from int) []change.Write {
+	if t.Audits == nil {
 		return out
 	}
-	for _, q := range e.joins(t).missed {
+	for _, q := range e.joins(t).Missed {
 		i := from
-		for i < len(out) && out[i].rv < q.ResourceVersion {
+		for i < len(out) && out[i].RV < q.ResourceVersion {
 			i++
 		}
-		w := write{t: t, rv: q.ResourceVersion, verb: updated, part: bookkeeping, manager: q.Manager, audit: &q}
-		w.at = moment{lo: q.Start, hi: q.End}
-		known, _ := t.position(q.ResourceVersion)
+		w := change.Write{
+			Timeline: t,
+			RV:       q.ResourceVersion,
+			Verb:     history.Updated,
+			Part:     change.Bookkeeping,
+			Manager:  q.Manager,
+			Audit:    &q,
+		}
+		w.At = history.Moment{Lo: q.Start, Hi: q.End}
+		known, _ := t.Position(q.ResourceVersion)
 		switch {
 		case q.Subresource == "status", q.Subresource == "binding":
-			w.part = observed
-		case known > 0 && q.Generation > t.versions[known-1].Generation && t.versions[known-1].Generation > 0:
-			w.part = desired
+			w.Part = change.Observed
+		case known > 0 && q.Generation > t.Versions[known-1].Generation && t.Versions[known-1].Generation > 0:
+			w.Part = change.Desired
 		}
-		out = append(out, write{})
+		out = append(out, change.Write{})
 		copy(out[i+1:], out[i:])
 		out[i] = w
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -39,11 +41,11 @@ func TestAuthorsDecide(t *testing.T) {
 		"Surplus":   {"the Deployment keeps one old ReplicaSet, and one is left", 1, nil, part},
 		"Kept":      {"the Deployment keeps ten, so its controller took none away", 10, nil, own},
 		"Person":    {"the audit log names a person", 1, removed("jane"), own},
-		"Collector": {"the audit log names another controller", 1, removed(controllerAccounts + "ttl-controller"), own},
+		"Collector": {"the audit log names another controller", 1, removed(cause.ControllerAccounts + "ttl-controller"), own},
 		"Controller": {
-			"the audit log names the Deployment controller", 10, removed(controllerAccounts + "deployment-controller"), part,
+			"the audit log names the Deployment controller", 10, removed(cause.ControllerAccounts + "deployment-controller"), part,
 		},
-		"AllInOne": {"all controllers write as one user", 1, removed("system:" + manager), part},
+		"AllInOne": {"all controllers write as one user", 1, removed("system:" + change.Manager), part},
 		"Forged": {
 			"a source that lets anyone send decides nothing", 1,
 			removed("jane", func(w *observation.Write) { w.Unauthenticated = true }), part,

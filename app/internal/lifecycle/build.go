@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -12,16 +11,20 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // build makes the traces of the lineages.
-func (d *derivation) build(lines []*lineage) []*span.Trace {
+func (d *derivation) build(lines []*change.Lineage) []*span.Trace {
 	out := make([]*span.Trace, 0, len(lines))
 	for _, l := range lines {
-		if len(l.recs) == 0 && len(l.loose) == 0 && l.run == nil && !l.vain {
+		if len(l.Reconciliations) == 0 && len(l.Loose) == 0 && l.Run == nil && !l.Vain {
 			continue
 		}
 		if t := d.trace(l); len(t.Spans) > 0 {
@@ -31,101 +34,101 @@ func (d *derivation) build(lines []*lineage) []*span.Trace {
 	return out
 }
 
-func (d *derivation) trace(l *lineage) *span.Trace {
-	t := &span.Trace{ID: l.id}
+func (d *derivation) trace(l *change.Lineage) *span.Trace {
+	t := &span.Trace{ID: l.ID}
 	var all []*span.Span
-	for _, r := range l.recs {
+	for _, r := range l.Reconciliations {
 		if !d.elsewhere(r) {
 			all = append(all, d.spans(r)...)
 		}
 	}
-	for _, w := range l.loose {
-		s := writeSpan(l.id, w)
-		if l.run != nil {
-			s.Parent = parseContext(l.run.TraceParent, "").SpanID()
+	for _, w := range l.Loose {
+		s := writeSpan(l.ID, w)
+		if l.Run != nil {
+			s.Parent = cause.ParseContext(l.Run.TraceParent, "").SpanID()
 			s.Evidence = span.ByRequest
 		}
 		all = append(all, s)
 	}
-	for _, w := range l.refused {
-		all = append(all, w.span(l))
+	for _, w := range l.Refused {
+		all = append(all, refusedSpan(w, l))
 	}
 	t.Outcome, t.Reason = d.verdict(l)
-	if l.run != nil {
+	if l.Run != nil {
 		all = append(all, d.runSpan(l, t))
 	}
 	t.Spans = span.TreeOrder(all)
 	return t
 }
 
-// runSpan is the root of what a command did.
-func (d *derivation) runSpan(l *lineage, t *span.Trace) *span.Span {
-	sc := parseContext(l.run.TraceParent, "")
+// runSpan makes the root span of the trace of a command.
+func (d *derivation) runSpan(l *change.Lineage, t *span.Trace) *span.Span {
+	sc := cause.ParseContext(l.Run.TraceParent, "")
 	s := &span.Span{
-		TraceID: l.id, ID: sc.SpanID(), Name: span.NameRun, Service: "lifeline",
-		Start:   span.Time{Time: l.run.Start, Source: span.TimeRequest},
+		TraceID: l.ID, ID: sc.SpanID(), Name: span.NameRun, Service: "lifeline",
+		Start:   span.Time{Time: l.Run.Start, Source: span.TimeRequest},
 		Outcome: t.Outcome, Message: t.Reason,
-		Attributes: []attribute.KeyValue{span.KeyCommand.String(span.Bound(l.run.Command))},
+		Attributes: []attribute.KeyValue{span.KeyCommand.String(span.Bound(l.Run.Command))},
 	}
-	if up := parseContext(l.run.Parent, ""); up.IsValid() {
+	if up := cause.ParseContext(l.Run.Parent, ""); up.IsValid() {
 		s.Parent, s.RemoteParent = up.SpanID(), true
 		s.Attributes = append(s.Attributes, span.KeyParentSampled.Bool(up.IsSampled()))
 	}
-	if !l.run.End.IsZero() {
-		s.Attributes = append(s.Attributes, span.KeyExitCode.Int(l.run.ExitCode))
+	if !l.Run.End.IsZero() {
+		s.Attributes = append(s.Attributes, span.KeyExitCode.Int(l.Run.ExitCode))
 	}
-	if t.Outcome != span.Unfinished && !l.run.End.IsZero() {
-		s.End = span.Time{Time: l.run.End, Source: span.TimeRequest}
-		for _, r := range l.recs {
-			if at := r.ended.at.at(); at.After(s.End.Time) {
+	if t.Outcome != span.Unfinished && !l.Run.End.IsZero() {
+		s.End = span.Time{Time: l.Run.End, Source: span.TimeRequest}
+		for _, r := range l.Reconciliations {
+			if at := r.Ended.At.At(); at.After(s.End.Time) {
 				s.End = at
 			}
 		}
 	}
-	if t.Outcome == span.Failed || l.run.ExitCode != 0 {
+	if t.Outcome == span.Failed || l.Run.ExitCode != 0 {
 		s.Status = span.StatusError
 	}
 	return s
 }
 
-// spans makes the spans of one reconciliation: itself, its writes whose
-// requests were seen, and its phases.
-func (d *derivation) spans(r *reconciliation) []*span.Span {
+// spans makes the spans of one reconciliation: its own span, its phases, and its writes with an
+// observed request.
+func (d *derivation) spans(r *change.Reconciliation) []*span.Span {
 	s := &span.Span{
-		TraceID: r.line.id, ID: r.id(), Parent: r.above, RemoteParent: r.remote, Evidence: r.evidence,
-		Name: span.ReconcileName(r.t.ref.Kind.Kind), Service: d.service(r), Object: r.t.ref,
-		Start: d.start(r).at(), Links: r.links,
+		TraceID: r.Lineage.ID, ID: r.ID(), Parent: r.Above, RemoteParent: r.Remote, Evidence: r.Evidence,
+		Name: span.ReconcileName(r.Timeline.Ref.Kind.Kind), Service: d.service(r), Object: r.Timeline.Ref,
+		Start: d.Start(r).At(), Links: r.Links,
 	}
 	if up := d.shownAbove(r); up != nil {
-		s.Parent = up.id()
+		s.Parent = up.ID()
 	}
-	if r.done {
-		s.End, s.Outcome, s.Message = r.ended.at.at(), r.ended.outcome, span.Bound(r.ended.message)
+	if r.Done {
+		s.End, s.Outcome, s.Message = r.Ended.At.At(), r.Ended.Outcome, span.Bound(r.Ended.Message)
 		if s.Outcome == span.Failed {
 			s.Status = span.StatusError
 		}
 		if s.End.Before(s.Start.Time) {
 			s.End = s.Start
 		}
-	} else if last := r.t.last(); last != nil {
-		s.Message = span.Bound(waitsFor(last))
+	} else if last := r.Timeline.Last(); last != nil {
+		s.Message = span.Bound(judge.WaitsFor(last))
 	}
 	s.Attributes = d.attributes(r)
 	out := []*span.Span{s}
-	s.Events = slices.Grow(s.Events, len(r.writes)+len(r.notes))
+	s.Events = slices.Grow(s.Events, len(r.Writes)+len(r.Notes))
 	before := d.toldBefore(r)
-	for _, w := range r.writes {
+	for _, w := range r.Writes {
 		if before(w) {
 			continue
 		}
-		if w.req != nil {
-			ws := writeSpan(r.line.id, w.req)
-			ws.Parent, ws.Object = s.ID, r.t.ref
-			if w.req.ResourceVersion == 0 { // the answer did not tell, the watch did
+		if w.Request != nil {
+			ws := writeSpan(r.Lineage.ID, w.Request)
+			ws.Parent, ws.Object = s.ID, r.Timeline.Ref
+			if w.Request.ResourceVersion == 0 { // not in the response, but known from the watch
 				//nolint:gosec // etcd revisions are int64
-				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.rv)))
+				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.RV)))
 			}
-			if q := d.audited(w); q != nil {
+			if q := d.Audited(w); q != nil {
 				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
 			}
 			out = append(out, ws)
@@ -133,33 +136,33 @@ func (d *derivation) spans(r *reconciliation) []*span.Span {
 		}
 		out = d.tell(out, s, r, w)
 	}
-	for _, w := range r.notes {
+	for _, w := range r.Notes {
 		if before(w) {
 			continue
 		}
 		out = d.tell(out, s, r, w)
 	}
-	for _, w := range r.refused {
-		ws := w.span(r.line)
+	for _, w := range r.Refused {
+		ws := refusedSpan(w, r.Lineage)
 		ws.Parent = s.ID
 		out = append(out, ws)
 	}
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
 	boundEvents(s)
-	phases := d.phases(r)
+	phases := d.steps.Of(r)
 	out = slices.Grow(out, len(phases))
 	for i := range phases {
-		out = append(out, phases[i].span(r, d.start(r)))
+		out = append(out, phases[i].Span(r, d.Start(r)))
 	}
 	return out
 }
 
-// shownAbove returns the next reconciliation above r that its trace tells of, or nil.
-func (d *derivation) shownAbove(r *reconciliation) *reconciliation {
-	up := r.parent
+// shownAbove returns the nearest reconciliation above r with a span in the same trace, or nil.
+func (d *derivation) shownAbove(r *change.Reconciliation) *change.Reconciliation {
+	up := r.Parent
 	for up != nil && d.elsewhere(up) {
-		up = up.parent
+		up = up.Parent
 	}
 	return up
 }
@@ -167,7 +170,7 @@ func (d *derivation) shownAbove(r *reconciliation) *reconciliation {
 // maxEvents bounds the events of one span, like the limit of OpenTelemetry.
 const maxEvents = 128
 
-// boundEvents keeps the first and the last events of s, and counts those between.
+// boundEvents keeps the first and the last events of s, and counts the dropped ones.
 func boundEvents(s *span.Span) {
 	n := len(s.Events) - maxEvents
 	if n <= 0 {
@@ -177,103 +180,64 @@ func boundEvents(s *span.Span) {
 	s.Events = slices.Delete(s.Events, maxEvents/2, maxEvents/2+n)
 }
 
-// service returns the component that did the work of r. A change that holds at once is that of its
-// author.
-func (d *derivation) service(r *reconciliation) string {
-	if !r.instant {
-		return reconciler(r.t)
+// service returns the component that did the work of r. For an instant change, this is the author.
+func (d *derivation) service(r *change.Reconciliation) string {
+	if !r.Instant {
+		return change.Reconciler(r.Timeline)
 	}
-	return cmp.Or(d.author(r.first()), kind.APIServer)
+	return cmp.Or(d.author(r.First()), kind.APIServer)
 }
 
-// tell adds a stored write: as a span if the audit log tells of its request,
-// and else as a moment on s, which is r's.
-func (d *derivation) tell(out []*span.Span, s *span.Span, r *reconciliation, w *write) []*span.Span {
-	if q := d.audited(w); q != nil {
-		return append(out, w.span(r, q))
+// tell adds a stored write: as a span if its request is in the audit log, otherwise as an event of
+// s, the span of r.
+func (d *derivation) tell(out []*span.Span, s *span.Span, r *change.Reconciliation, w *change.Write) []*span.Span {
+	if q := d.Audited(w); q != nil {
+		return append(out, auditedSpan(w, r, q))
 	}
-	s.Events = append(s.Events, w.event(r))
+	s.Events = append(s.Events, writeEvent(w, r))
 	return out
 }
 
-// phases are the steps of the object's way, by kind.
-func (d *derivation) phases(r *reconciliation) []phase {
-	last := r.t.last()
-	switch {
-	case last == nil:
-		return nil
-	case last.Pod != nil && r.verb == deleted:
-		return d.endPhases(r)
-	case last.Pod != nil && r.verb == created:
-		return d.podPhases(r)
-	case last.Pod != nil || kind.Deployment.Is(last.Kind) || kind.ReplicaSet.Is(last.Kind):
-		return nil // what they wait for are their dependants
-	case kind.Job.Is(last.Kind):
-		return append(d.conditionPhases(r), d.retryPauses(r)...)
-	}
-	return d.conditionPhases(r)
-}
-
-// attributes are those of a reconciliation.
-func (d *derivation) attributes(r *reconciliation) []attribute.KeyValue {
+// attributes returns the attributes of the span of r.
+func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	var out []attribute.KeyValue
-	w := r.last()
-	if w.v != nil && w.v.Generation > 0 {
-		out = append(out, span.KeyGeneration.Int64(w.v.Generation))
+	w := r.Last()
+	if w.Version != nil && w.Version.Generation > 0 {
+		out = append(out, span.KeyGeneration.Int64(w.Version.Generation))
 	}
-	if a := d.author(r.first()); a != "" {
+	if a := d.author(r.First()); a != "" {
 		out = append(out, span.KeyActor.String(a))
 	}
-	if q := d.audited(r.first()); q != nil {
+	if q := d.Audited(r.First()); q != nil {
 		out = append(out, userOf(q.Write)...)
 	}
-	if paths := r.fields(); len(paths) > 0 {
+	if paths := r.Fields(); len(paths) > 0 {
 		out = append(out, span.KeyFields.StringSlice(paths))
 	}
-	if v := r.first().v; r.evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
+	if v := r.First().Version; r.Evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
 		out = append(out, span.KeyConvention.String(span.Bound(v.TraceConvention)))
 	}
-	if sc := r.outside(); sc.IsValid() {
+	if sc := outsideOf(r); sc.IsValid() {
 		out = append(out, span.KeyParentSampled.Bool(sc.IsSampled()))
 	}
-	if r.heals != nil {
-		out = append(out, span.KeyHeals.String(span.Bound(r.heals.ref.Kind.Kind+" "+r.heals.ref.Name)))
+	if r.Heals != nil {
+		out = append(out, span.KeyHeals.String(span.Bound(r.Heals.Ref.Kind.Kind+" "+r.Heals.Ref.Name)))
 	}
-	if last := r.t.last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
+	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
 		out = append(out, nodeAttributes(d.engine.nodes[last.Pod.Node])...)
 	}
 	return out
 }
 
-// maxFields bounds the paths of changed fields on one span.
-const maxFields = 16
-
-// fields returns the paths of the fields that r's writes changed, in order, without bookkeeping.
-func (r *reconciliation) fields() []string {
-	var all []string
-	for _, w := range r.writes {
-		all = append(all, w.changed.paths...)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if len(all) > maxFields {
-		all = append(all[:maxFields-1:maxFields-1], fmt.Sprintf("(%d more)", len(all)-maxFields+1))
-	}
-	for i, path := range all {
-		all[i] = span.Bound(path)
-	}
-	return all
-}
-
-// outside is the context from outside that r goes on from; not valid if there is
-// none, or if it is not known any more.
-func (r *reconciliation) outside() trace.SpanContext {
-	v := r.first().v
-	if !r.remote || v == nil {
+// outsideOf returns the context from outside above r. It is invalid if there is none, or if it is
+// forgotten.
+func outsideOf(r *change.Reconciliation) trace.SpanContext {
+	v := r.First().Version
+	if !r.Remote || v == nil {
 		return trace.SpanContext{}
 	}
-	if sc := parseContext(v.TraceParent, v.TraceState); sc.SpanID() == r.above || r.admitted {
+	if sc := cause.ParseContext(v.TraceParent, v.TraceState); sc.SpanID() == r.Above || r.Admitted {
 		return sc
 	}
 	return trace.SpanContext{}
@@ -296,37 +260,37 @@ func nodeAttributes(n *observation.Node) []attribute.KeyValue {
 	return out
 }
 
-// event records a stored write as a moment on r's span.
-func (w *write) event(r *reconciliation) span.Event {
+// writeEvent returns a stored write as an event of the span of r.
+func writeEvent(w *change.Write, r *change.Reconciliation) span.Event {
 	attrs := append(make([]attribute.KeyValue, 0, 4),
-		span.KeyVerb.String(string(w.verb)), span.KeyPart.String(string(w.part)),
-		span.KeyRV.Int64(int64(w.rv))) //nolint:gosec // etcd revisions are int64
-	if a := w.actor(); a != "" {
+		span.KeyVerb.String(string(w.Verb)), span.KeyPart.String(string(w.Part)),
+		span.KeyRV.Int64(int64(w.RV))) //nolint:gosec // etcd revisions are int64
+	if a := w.Actor(); a != "" {
 		attrs = append(attrs, span.KeyActor.String(a))
 	}
-	if w.t != r.t {
+	if w.Timeline != r.Timeline {
 		attrs = append(
 			attrs,
-			span.KeyKind.String(w.t.ref.Kind.Kind),
-			span.KeyName.String(span.Bound(w.t.ref.Name)),
-			span.KeyUID.String(string(w.t.ref.UID)),
+			span.KeyKind.String(w.Timeline.Ref.Kind.Kind),
+			span.KeyName.String(span.Bound(w.Timeline.Ref.Name)),
+			span.KeyUID.String(string(w.Timeline.Ref.UID)),
 		)
 	}
-	if w.reconstructed {
+	if w.Reconstructed {
 		attrs = append(attrs, span.KeyTimeEnd.String(string(span.TimeObject)))
 	}
-	return span.Event{Time: w.at.at().Time, Name: span.EventWrite, Attributes: attrs}
+	return span.Event{Time: w.At.At().Time, Name: span.EventWrite, Attributes: attrs}
 }
 
-// writeSpan makes the span of a write whose request was seen.
+// writeSpan makes the span of a write with an observed request.
 func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
-	name := string(requestVerb(req))
+	name := string(history.RequestVerb(req))
 	if req.Failed() {
 		name = requestedVerb(req.Verb)
 	}
 	s := &span.Span{
-		TraceID: id, ID: parseContext(req.TraceParent, "").SpanID(),
-		Name: name + " " + req.Kind.Kind, Service: clientOf(req.UserAgent), Object: req.Ref,
+		TraceID: id, ID: cause.ParseContext(req.TraceParent, "").SpanID(),
+		Name: name + " " + req.Kind.Kind, Service: change.ClientOf(req.UserAgent), Object: req.Ref,
 		Start:    span.Time{Time: req.Start, Source: span.TimeRequest},
 		End:      span.Time{Time: req.End, Source: span.TimeRequest},
 		Evidence: span.ByRequest,
@@ -367,9 +331,9 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 func requestedVerb(v string) string {
 	switch v {
 	case "patch", "apply":
-		return string(updated)
+		return string(history.Updated)
 	case "deletecollection":
-		return string(deleted)
+		return string(history.Deleted)
 	}
 	return v
 }

@@ -21,10 +21,10 @@ func TestCensus(t *testing.T) {
 	s.gone("a")
 	s.gone("c")
 	d := observe(s.seen).refresh(s.now())[0].derived
-	c := d.census(s.objects["web-1"].UID)
+	c := d.Census(s.objects["web-1"].UID)
 	var got []int
 	for rv := uint64(101); rv <= 110; rv++ {
-		got = append(got, c.before(rv))
+		got = append(got, c.Before(rv))
 	}
 	want := []int{0, 0, 1, 2, 3, 2, 1, 1, 0, 0}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,23 +10,26 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// retention is how long an object is remembered after it is gone, since its
-// replacement may come later; and what nobody reconciles, since a request may.
+// retention is the time for which a removed object is kept, because its replacement may come later.
+// The old data of an object without a reconciliation is kept for the same time, because a request
+// may come later.
 const retention = 2 * time.Minute
 
-// compact forgets what only traces needed that were taken: of an object that
-// has arrived, its newest version and the name of its last reconciliation are
-// kept. Whatever an open trace may be told from stays as it is, so that it is
-// told the same afterwards. Groups without a change are left out, unless every is true.
+// compact forgets the data that only handed-out traces needed. Of a converged object it keeps the
+// newest version and a summary of the last reconciliation. It keeps the sources of open traces, so
+// that these traces do not change. It omits the groups without a change, unless every is true.
 func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	over, refused := e.over(now, every)
 	for _, g := range all {
-		// What is left of another group may have been merged with it.
+		// The rest of another group may have been merged with it.
 		if g.derived != nil && (every || !g.compacted) {
 			e.compactGroup(g, now, every)
 		}
@@ -52,17 +55,18 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	}
 	e.reportSeries(now)
 	e.ageTrail(now)
-	e.shared = newShared() // what it knows is of what was forgotten
+	e.shared = history.NewShared() // its values come from forgotten observations
 	if every {
 		e.compacted = now
 		e.groups.shrink()
 	}
 }
 
-// over returns the traces that were handed out long ago and that no group holds any more. If every is
-// true, it also returns the keys of old refused requests without a running command.
+// over returns the traces that were handed out long ago and have no reconciliation in a group any
+// more. If every is true, it also returns the keys of old refused requests without a running
+// command.
 func (e *Engine) over(now time.Time, every bool) (out []trace.TraceID, refused []string) {
-	line := func(id trace.TraceID) *lineage {
+	line := func(id trace.TraceID) *change.Lineage {
 		g := e.groups.byLine[id]
 		if e.inOne() {
 			g = e.one()
@@ -70,31 +74,31 @@ func (e *Engine) over(now time.Time, every bool) (out []trace.TraceID, refused [
 		if g == nil || g.derived == nil {
 			return nil
 		}
-		return g.derived.lines[id]
+		return g.derived.Lines[id]
 	}
 	for key, w := range e.refused {
 		_, ended := e.taken[runOf(w)]
 		l := line(runOf(w))
-		if every && now.Sub(w.End) > retention && (ended || l == nil || l.run == nil) {
+		if every && now.Sub(w.End) > retention && (ended || l == nil || l.Run == nil) {
 			refused = append(refused, key)
 		}
 	}
 	for id, end := range e.taken {
-		if l := line(id); now.Sub(end.at) > e.opts.Patience && (l == nil || len(l.recs) == 0) {
+		if l := line(id); now.Sub(end.At) > e.opts.Patience && (l == nil || len(l.Reconciliations) == 0) {
 			out = append(out, id)
 		}
 	}
 	return out, refused
 }
 
-// compactGroup compacts one group. What is left of it is divided into groups again. What is forgotten
-// by its age alone is forgotten if aged is true.
+// compactGroup compacts one group, and divides the rest into groups again. It forgets data by age
+// alone only if aged is true.
 func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	d := g.derived
 	needed, told := d.needed(), d.told()
 	lingering, some := d.lingering(now), false
 	for t := range g.members {
-		some = some || t.idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t]
+		some = some || t.Idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t]
 	}
 	if !some {
 		if e.forgetRefusals(d, now) {
@@ -104,26 +108,26 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 		return
 	}
 	e.groups.dissolve(g)
-	var left []*timeline
+	var left []*change.Timeline
 	for t := range g.members {
-		recs := d.history(t.ref.UID)
+		recs := d.History(t.Ref.UID)
 		switch {
-		case needed.objects[t], t.idle(e.opts.Rebuild), lingering[t]:
-		case aged && (t.removal != nil || len(t.versions) == 0) && now.Sub(t.heard()) > retention:
+		case needed.objects[t], t.Idle(e.opts.Rebuild), lingering[t]:
+		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > retention:
 			e.foldSeries(d, t, ^uint64(0))
 			e.drop(t)
 			continue
 		default:
 			e.shorten(t, recs, told[t], d)
-			if aged && t.past == nil {
+			if aged && t.Past == nil {
 				e.trim(t, now.Add(-retention))
 			}
 		}
-		if len(t.versions) > 0 && t.versions[0].baseline {
-			e.foldSeries(d, t, t.versions[0].ResourceVersion)
+		if len(t.Versions) > 0 && t.Versions[0].Baseline {
+			e.foldSeries(d, t, t.Versions[0].ResourceVersion)
 		}
 		e.reown(t)
-		if !t.idle(e.opts.Rebuild) {
+		if !t.Idle(e.opts.Rebuild) {
 			left = append(left, t)
 		}
 	}
@@ -151,9 +155,9 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	}
 }
 
-// lingering returns the members that linger.
-func (d *derivation) lingering(now time.Time) map[*timeline]bool {
-	out := map[*timeline]bool{}
+// lingering returns the members for which lingers reports true.
+func (d *derivation) lingering(now time.Time) map[*change.Timeline]bool {
+	out := map[*change.Timeline]bool{}
 	for t := range d.group.members {
 		if d.lingers(t, now) {
 			out[t] = true
@@ -162,75 +166,69 @@ func (d *derivation) lingering(now time.Time) map[*timeline]bool {
 	return out
 }
 
-// shorten forgets what was told of t. last is the last write that is told of.
-func (e *Engine) shorten(t *timeline, recs []*reconciliation, last *write, d *derivation) {
+// shorten forgets the handed-out data of t. last is the last handed-out write of t.
+func (e *Engine) shorten(t *change.Timeline, recs []*change.Reconciliation, last *change.Write, d *derivation) {
 	switch {
 	case len(recs) > 0:
 		e.fold(t, recs, d)
-	case last != nil && t.removal != nil && last.rv == t.removal.rv:
-		e.fold(t, []*reconciliation{last.rec.of(t, last)}, d)
+	case last != nil && t.Removal != nil && last.RV == t.Removal.RV:
+		e.fold(t, []*change.Reconciliation{last.Reconciliation.Of(t, last)}, d)
 	case last != nil:
-		e.forgetTo(t, last.rv)
+		e.forgetTo(t, last.RV)
 	}
 }
 
-// told returns the last write of each object that a trace tells of that was taken.
-func (d *derivation) told() map[*timeline]*write {
-	out := map[*timeline]*write{}
+// told returns, for each object, the last write in a handed-out trace.
+func (d *derivation) told() map[*change.Timeline]*change.Write {
+	out := map[*change.Timeline]*change.Write{}
 	for _, w := range d.written {
-		if w.rec != nil && d.handedOut(w.rec.line) {
-			out[w.t] = w
+		if w.Reconciliation != nil && d.handedOut(w.Reconciliation.Lineage) {
+			out[w.Timeline] = w
 		}
 	}
 	return out
 }
 
 // handedOut reports whether Take has handed out the trace.
-func (d *derivation) handedOut(l *lineage) bool {
-	_, taken := d.engine.taken[l.id]
-	return taken || l.old
+func (d *derivation) handedOut(l *change.Lineage) bool {
+	_, taken := d.engine.taken[l.ID]
+	return taken || l.Old
 }
 
-// of returns a reconciliation of t that stands for r, which tells of w.
-func (r *reconciliation) of(t *timeline, w *write) *reconciliation {
-	return &reconciliation{
-		t: t, line: r.line, spanID: r.id(), verb: w.verb, activity: r.line.latest, writes: []*write{w}, done: true,
-	}
-}
-
-// forgetTo forgets the versions before the resourceVersion rv, and that this one was a write.
-func (e *Engine) forgetTo(t *timeline, rv uint64) {
-	i, found := t.position(rv)
+// forgetTo forgets the versions before the resourceVersion rv. The version at rv becomes a
+// baseline, and does not count as a write any more.
+func (e *Engine) forgetTo(t *change.Timeline, rv uint64) {
+	i, found := t.Position(rv)
 	if !found {
 		return
 	}
-	t.versions = slices.Clone(t.versions[i:])
-	t.baseline()
+	t.Versions = slices.Clone(t.Versions[i:])
+	t.Baseline()
 }
 
-// needed are the objects that open traces are told from: their own, those
-// above them, and all that depend on these.
+// needed are the objects with data for open traces: the objects of these traces, the owners above
+// them, and all dependants of these owners.
 type needed struct {
-	objects map[*timeline]bool
+	objects map[*change.Timeline]bool
 	owners  map[types.UID]bool
 }
 
 func (d *derivation) needed() needed {
-	n := needed{objects: map[*timeline]bool{}, owners: map[types.UID]bool{}}
+	n := needed{objects: map[*change.Timeline]bool{}, owners: map[types.UID]bool{}}
 	for _, r := range d.late() {
-		n.add(d, r.t)
+		n.add(d, r.Timeline)
 	}
 	for _, l := range d.untaken() {
-		for _, r := range l.recs {
-			n.add(d, r.t)
-			for _, w := range r.notes {
-				n.add(d, w.t)
+		for _, r := range l.Reconciliations {
+			n.add(d, r.Timeline)
+			for _, w := range r.Notes {
+				n.add(d, w.Timeline)
 			}
-			if r.heals != nil {
-				n.add(d, r.heals)
+			if r.Heals != nil {
+				n.add(d, r.Heals)
 			}
 		}
-		for _, w := range l.loose {
+		for _, w := range l.Loose {
 			if t := d.engine.objects[w.UID]; t != nil {
 				n.add(d, t)
 			}
@@ -239,9 +237,9 @@ func (d *derivation) needed() needed {
 	return n
 }
 
-func (n *needed) add(d *derivation, t *timeline) {
+func (n *needed) add(d *derivation, t *change.Timeline) {
 	n.objects[t] = true
-	for _, o := range t.owners() {
+	for _, o := range t.Owners() {
 		if n.owners[o.UID] {
 			continue
 		}
@@ -255,183 +253,57 @@ func (n *needed) add(d *derivation, t *timeline) {
 	}
 }
 
-// past is what a compacted timeline still knows of its last reconciliation.
-type past struct {
-	line     trace.TraceID
-	span     trace.SpanID
-	verb     verb
-	rv       uint64
-	activity time.Time
-	// gone: the object is no more, and that has been told.
-	gone bool
-	// lost: it went without its controller's doing; replaced: the controller
-	// has made another.
-	lost, replaced bool
-	// began is the second of its first write, 0 if that is not known.
-	began int64
-	// before is what came shortly before it; nil, as for most, if nothing did.
-	before *before
-}
-
-// before are reconciliations that another one followed, oldest first: Kubernetes
-// Events of them may still come.
-type before struct{ recs []earlier }
-
-type earlier struct {
-	line     trace.TraceID
-	span     trace.SpanID
-	rv       uint64
-	began    int64
-	activity time.Time
-}
-
-const (
-	// lateness is by how much Events come late that are still told, in seconds.
-	lateness = 60
-	// maxEarlier is how many reconciliations of that time are remembered.
-	maxEarlier = 4
-)
-
-// fold replaces the versions, requests and Events of t by the newest version
-// and the names of its last reconciliations.
-func (e *Engine) fold(t *timeline, recs []*reconciliation, d *derivation) {
+// fold replaces the versions, requests and Events of t by the newest version and summaries of the
+// last reconciliations.
+func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *derivation) {
 	e.trimAudits(t, time.Time{})
 	last := recs[len(recs)-1]
-	was := t.past
-	t.past = &past{
-		line: last.line.id, span: last.id(), verb: last.verb, rv: last.first().rv, activity: last.activity,
-		gone: t.removal != nil, began: last.first().second(),
+	was := t.Past
+	t.Past = &change.Past{
+		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,
+		Gone: t.Removal != nil, Began: last.First().Second(),
 	}
-	t.past.follow(was, recs)
+	t.Past.Follow(was, recs)
 	if o := d.departedOf(t); o != nil {
-		t.past.lost, t.past.replaced = true, o.replaced
+		t.Past.Lost, t.Past.Replaced = true, o.Replaced
 	}
-	if n := len(t.versions); n > 0 {
-		t.versions = []*version{t.versions[n-1]}
-		t.baseline()
+	if n := len(t.Versions); n > 0 {
+		t.Versions = []*history.Version{t.Versions[n-1]}
+		t.Baseline()
 	}
-	t.events, t.requests = nil, nil
+	t.Events, t.Requests = nil, nil
 }
 
-// follow remembers what came shortly before p: the reconciliations but the last,
-// of which the first may be was itself.
-func (p *past) follow(was *past, recs []*reconciliation) {
-	var all []earlier
-	if was != nil {
-		if was.before != nil {
-			all = slices.Clone(was.before.recs)
-		}
-		if was.line == p.line && was.span == p.span {
-			p.began = was.began
-		} else {
-			all = append(all, earlier{was.line, was.span, was.rv, was.began, was.activity})
-		}
-	}
-	for _, r := range recs[:len(recs)-1] {
-		if was == nil || r.id() != was.span {
-			all = append(all, earlier{r.line.id, r.id(), r.first().rv, r.first().second(), r.activity})
-		}
-	}
-	all = slices.DeleteFunc(all, func(e earlier) bool { return p.began-e.activity.Unix() > lateness })
-	if len(all) > 0 {
-		p.before = &before{slices.Clone(all[max(0, len(all)-maxEarlier):])}
-	}
-}
-
-// of returns the reconciliation of which an Event is: p, one before it, or nil if
-// it is older than those that are remembered.
-func (p *past) of(ev *event) *past {
-	var recs []earlier
-	if p.before != nil {
-		recs = p.before.recs
-	}
-	second, found := ev.stamp.Unix(), p
-	for i := len(recs); ; i-- {
-		switch {
-		case found.began == 0, second > found.began, second == found.began && ev.ResourceVersion > found.rv:
-			return found
-		case i == 0 && second == found.began:
-			return found // Events have a storage of their own
-		case i == 0:
-			return nil
-		}
-		e := &recs[i-1]
-		found = &past{line: e.line, span: e.span, rv: e.rv, began: e.began, activity: e.activity}
-	}
-}
-
-// trim does the same, for what is older, to an object that had no
-// reconciliation.
-func (e *Engine) trim(t *timeline, before time.Time) {
+// trim forgets the old data of an object without a reconciliation, up to the time before. The
+// newest version up to that time becomes the baseline.
+func (e *Engine) trim(t *change.Timeline, before time.Time) {
 	e.trimAudits(t, before)
 	old := 0
-	for old < len(t.versions)-1 && t.versions[old+1].seen.Before(before) {
+	for old < len(t.Versions)-1 && t.Versions[old+1].Seen.Before(before) {
 		old++
 	}
 	if old > 0 {
-		t.versions = slices.Clone(t.versions[old:])
+		t.Versions = slices.Clone(t.Versions[old:])
 	}
-	if len(t.versions) > 0 && t.versions[0].seen.Before(before) {
-		t.baseline()
+	if len(t.Versions) > 0 && t.Versions[0].Seen.Before(before) {
+		t.Baseline()
 	}
-	t.events = slices.DeleteFunc(t.events, func(e *event) bool { return e.seen.Before(before) })
-	t.requests = slices.DeleteFunc(t.requests, func(w *observation.Write) bool { return w.End.Before(before) })
+	t.Events = slices.DeleteFunc(t.Events, func(e *history.Event) bool { return e.Seen.Before(before) })
+	t.Requests = slices.DeleteFunc(t.Requests, func(w *observation.Write) bool { return w.End.Before(before) })
 }
 
-// baseline makes the oldest version that is left what was there from the
-// beginning.
-func (t *timeline) baseline() {
-	t.versions[0].baseline = true
-	t.folded = true
-}
-
-// heard is when something was last heard of t.
-func (t *timeline) heard() time.Time {
-	var at time.Time
-	if t.removal != nil {
-		at = t.removal.seen
-	}
-	if t.past != nil {
-		at = later(at, t.past.activity)
-	}
-	for _, e := range t.events {
-		at = later(at, e.seen)
-	}
-	for _, w := range t.requests {
-		at = later(at, w.End)
-	}
-	return at
-}
-
-// taken is what is remembered of a trace that Take has handed out.
-type taken struct {
-	// at is when; latest is when it was last heard of until then.
-	at, latest time.Time
-	// outside: it began with a context from outside.
-	outside bool
-	// originations are the writes, by resourceVersion, that belong to it
-	// because of the context that they put on their objects. Whatever else
-	// names the trace does not.
-	originations []uint64
-}
-
-func (t *taken) has(rv uint64) bool {
-	_, found := slices.BinarySearch(t.originations, rv)
-	return found
-}
-
-// originations are the writes whose contexts made them part of the trace, in
-// order.
-func (d *derivation) originations(l *lineage) []uint64 {
+// originations returns the resourceVersions of the writes that are in the trace because of their
+// contexts, in order.
+func (d *derivation) originations(l *change.Lineage) []uint64 {
 	var out []uint64
-	for _, r := range l.recs {
-		byRequest := r.evidence == span.ByRequest && l.run == nil
-		if r.evidence != span.ByAnnotation && !r.admitted && !byRequest {
+	for _, r := range l.Reconciliations {
+		byRequest := r.Evidence == span.ByRequest && l.Run == nil
+		if r.Evidence != span.ByAnnotation && !r.Admitted && !byRequest {
 			continue
 		}
-		for _, w := range r.writes {
-			if w.originates() || byRequest && d.asked(w) != nil {
-				out = append(out, w.rv)
+		for _, w := range r.Writes {
+			if w.Originates() || byRequest && d.Asked(w) != nil {
+				out = append(out, w.RV)
 			}
 		}
 	}
@@ -439,43 +311,53 @@ func (d *derivation) originations(l *lineage) []uint64 {
 	return out
 }
 
-// remembered is the last reconciliation of a folded timeline, so that what
-// follows is told from it.
-func (d *derivation) remembered(t *timeline) *reconciliation {
-	p := t.past
-	line := d.lines[p.line]
+// remembered returns a stand-in for the last reconciliation of a folded timeline. Later changes are
+// derived from it.
+func (d *derivation) remembered(t *change.Timeline) *change.Reconciliation {
+	p := t.Past
+	line := d.Lines[p.TraceID]
 	if line == nil {
-		line = &lineage{id: p.line, old: true}
-		d.lines[p.line] = line
+		line = &change.Lineage{ID: p.TraceID, Old: true}
+		d.Lines[p.TraceID] = line
 	}
-	r := &reconciliation{
-		folded: true, t: t, line: line, spanID: p.span, verb: p.verb, activity: p.activity, done: true,
-		writes: []*write{{t: t, rv: p.rv, verb: p.verb, part: desired}}, took: kind.Everything, parts: kind.Everything,
+	r := &change.Reconciliation{
+		Folded:   true,
+		Timeline: t,
+		Lineage:  line,
+		SpanID:   p.SpanID,
+		Verb:     p.Verb,
+		Activity: p.Activity,
+		Done:     true,
+		Writes: []*change.Write{
+			{Timeline: t, RV: p.RV, Verb: p.Verb, Part: change.Desired},
+		},
+		Took:  kind.Everything,
+		Parts: kind.Everything,
 	}
 	d.folded = append(d.folded, r)
 	return r
 }
 
-// rememberLoss puts a folded timeline that was lost where its replacement will
-// look for it.
-func (d *derivation) rememberLoss(t *timeline) {
-	p := t.past
-	if p == nil || !p.gone || !p.lost {
+// rememberLoss adds the folded timeline of a lost object to Departed. The search for the lost
+// object of a replacement uses Departed.
+func (d *derivation) rememberLoss(t *change.Timeline) {
+	p := t.Past
+	if p == nil || !p.Gone || !p.Lost {
 		return
 	}
 	if o := d.engine.controllerOf(t); o != nil {
-		d.departed[o.UID] = append(
-			d.departed[o.UID],
-			&departure{t: t, rv: p.rv, rec: d.current(t.ref.UID), replaced: p.replaced},
+		d.Departed[o.UID] = append(
+			d.Departed[o.UID],
+			&cause.Departure{T: t, RV: p.RV, Rec: d.Current(t.Ref.UID), Replaced: p.Replaced},
 		)
-		slices.SortFunc(d.departed[o.UID], func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
+		slices.SortFunc(d.Departed[o.UID], func(a, b *cause.Departure) int { return cmp.Compare(a.RV, b.RV) })
 	}
 }
 
-func (d *derivation) departedOf(t *timeline) *departure {
-	for _, list := range d.departed {
+func (d *derivation) departedOf(t *change.Timeline) *cause.Departure {
+	for _, list := range d.Departed {
 		for _, dep := range list {
-			if dep.t == t {
+			if dep.T == t {
 				return dep
 			}
 		}

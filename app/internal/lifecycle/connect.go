@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -17,9 +19,9 @@ import (
 func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
 
 // changed puts t into its group after an observation of its object.
-func (e *Engine) changed(t *timeline) {
+func (e *Engine) changed(t *change.Timeline) {
 	g := e.groups.of[t]
-	if g == nil && !e.inOne() && t.idle(false) {
+	if g == nil && !e.inOne() && t.Idle(false) {
 		e.changedIdle(t)
 		return
 	}
@@ -38,15 +40,15 @@ func (e *Engine) changed(t *timeline) {
 	}
 }
 
-// changedIdle marks the groups above and below t as changed. t itself has no spans and joins no group, so
-// a list of all objects makes no groups.
-func (e *Engine) changedIdle(t *timeline) {
-	for _, o := range t.above {
+// changedIdle marks the groups above and below t as changed. t itself has no spans and joins no
+// group. So a list of all objects makes no groups.
+func (e *Engine) changedIdle(t *change.Timeline) {
+	for _, o := range t.Above {
 		if g := e.groups.byUID[o.UID]; g != nil {
 			g.change()
 		}
 	}
-	if g := e.groups.byUID[t.ref.UID]; g != nil {
+	if g := e.groups.byUID[t.Ref.UID]; g != nil {
 		g.change()
 		e.tie(g, t)
 	}
@@ -60,43 +62,45 @@ func (e *Engine) one() *group {
 	return e.groups.add()
 }
 
-// tie connects the group of t with the objects above t and with what its name relates it to.
-func (e *Engine) tie(g *group, t *timeline) {
-	g = e.groups.tieUID(g, t.ref.UID)
+// tie connects the group of t with the objects above t and with the relatives of t by name.
+func (e *Engine) tie(g *group, t *change.Timeline) {
+	g = e.groups.tieUID(g, t.Ref.UID)
 	g = e.tiePast(g, t)
 	g = e.tieAbove(g, t)
 	g = e.tieRelatives(g, t)
-	if len(e.trail.refusals) > 0 && e.trail.refusals[t.subject()] != nil {
-		e.groups.tieName(g, t.subject())
+	if len(e.trail.refusals) > 0 && e.trail.refusals[subjectOf(t)] != nil {
+		e.groups.tieName(g, subjectOf(t))
 	}
 }
 
-// tiePast connects the group with the traces that t remembers.
-func (e *Engine) tiePast(g *group, t *timeline) *group {
-	if t.past == nil {
+// tiePast connects the group with the traces in the Past of t.
+func (e *Engine) tiePast(g *group, t *change.Timeline) *group {
+	if t.Past == nil {
 		return g
 	}
-	g = e.groups.tieLine(g, t.past.line)
-	if t.past.before != nil {
-		for i := range t.past.before.recs {
-			g = e.groups.tieLine(g, t.past.before.recs[i].line)
+	g = e.groups.tieLine(g, t.Past.TraceID)
+	if t.Past.Before != nil {
+		for i := range t.Past.Before.Recs {
+			g = e.groups.tieLine(g, t.Past.Before.Recs[i].TraceID)
 		}
 	}
 	return g
 }
 
-// tieAbove connects the group with the owners of t and those above them.
-func (e *Engine) tieAbove(g *group, t *timeline) *group {
+// tieAbove connects the group with the owners of t and the objects above them.
+func (e *Engine) tieAbove(g *group, t *change.Timeline) *group {
 	g, _ = e.climb(g, t, make([]types.UID, 0, 4))
 	return g
 }
 
-// maxAbove bounds the owners above one object. Users write ownerReferences, also long chains.
+// maxAbove bounds the number of owners above one object. Users can write long chains of
+// ownerReferences.
 const maxAbove = 64
 
-// climb adds to seen the UIDs on the way: owners may go in a circle.
-func (e *Engine) climb(g *group, t *timeline, seen []types.UID) (*group, []types.UID) {
-	for _, o := range t.above {
+// climb connects the group with the objects above t. It adds their UIDs to seen, because
+// ownerReferences may form a cycle.
+func (e *Engine) climb(g *group, t *change.Timeline, seen []types.UID) (*group, []types.UID) {
+	for _, o := range t.Above {
 		if len(seen) >= maxAbove || slices.Contains(seen, o.UID) {
 			continue
 		}
@@ -109,34 +113,34 @@ func (e *Engine) climb(g *group, t *timeline, seen []types.UID) (*group, []types
 	return g, seen
 }
 
-// namespaceKey and apiKey are the names by which objects relate to a Namespace that changes, and to
-// the CustomResourceDefinition of an API group.
+// namespaceKey and apiKey return the names that relate objects to a changing Namespace, and to the
+// CustomResourceDefinition of an API group.
 func namespaceKey(name string) subject { return subject{kind: kind.Namespace.Kind.Kind, name: name} }
 
 func apiKey(group string) subject {
 	return subject{kind: kind.CustomResourceDefinition.Kind.Kind, name: group}
 }
 
-// tieRelatives connects the group with relatives by name. All that is in a Namespace belongs to the
-// Namespace's group while that changes.
-func (e *Engine) tieRelatives(g *group, t *timeline) *group {
+// tieRelatives connects the group with relatives by name. All objects in a Namespace belong to the
+// Namespace's group while the Namespace changes.
+func (e *Engine) tieRelatives(g *group, t *change.Timeline) *group {
 	switch {
-	case kind.CustomResourceDefinition.Is(t.ref.Kind), kind.APIService.Is(t.ref.Kind):
-		return e.groups.tieName(g, apiKey(groupOf(t.ref.Name)))
-	case kind.Namespace.Is(t.ref.Kind):
-		key := namespaceKey(t.ref.Name)
-		if t.idle(e.opts.Rebuild) || e.groups.byName[key] == g {
+	case kind.CustomResourceDefinition.Is(t.Ref.Kind), kind.APIService.Is(t.Ref.Kind):
+		return e.groups.tieName(g, apiKey(cause.GroupOf(t.Ref.Name)))
+	case kind.Namespace.Is(t.Ref.Kind):
+		key := namespaceKey(t.Ref.Name)
+		if t.Idle(e.opts.Rebuild) || e.groups.byName[key] == g {
 			return g
 		}
 		g = e.groups.tieName(g, key)
 		for other := range e.groups.all {
-			if other != g && other.has(t.ref.Name) {
+			if other != g && other.has(t.Ref.Name) {
 				g = e.groups.merge(g, other)
 			}
 		}
 		return g
-	case t.ref.Namespace != "" && e.groups.byName[namespaceKey(t.ref.Namespace)] != nil:
-		return e.groups.tieName(g, namespaceKey(t.ref.Namespace))
+	case t.Ref.Namespace != "" && e.groups.byName[namespaceKey(t.Ref.Namespace)] != nil:
+		return e.groups.tieName(g, namespaceKey(t.Ref.Namespace))
 	}
 	return g
 }
@@ -144,22 +148,22 @@ func (e *Engine) tieRelatives(g *group, t *timeline) *group {
 // has reports whether the group has an object in the namespace.
 func (g *group) has(namespace string) bool {
 	for t := range g.members {
-		if t.ref.Namespace == namespace {
+		if t.Ref.Namespace == namespace {
 			return true
 		}
 	}
 	return false
 }
 
-// context connects the group of t with the trace that a context names.
-func (e *Engine) context(t *timeline, traceparent string) {
+// context connects the group of t with the trace in the trace context.
+func (e *Engine) context(t *change.Timeline, traceparent string) {
 	if g := e.groups.of[t]; g != nil && traceparent != "" && !e.inOne() {
-		e.groups.tieLine(g, parseContext(traceparent, "").TraceID())
+		e.groups.tieLine(g, cause.ParseContext(traceparent, "").TraceID())
 	}
 }
 
-// tieOwners connects the group of t with former owners: their ends may wait for t.
-func (e *Engine) tieOwners(t *timeline, owners []object.Owner) {
+// tieOwners connects the group of t with former owners, because their ends may wait for t.
+func (e *Engine) tieOwners(t *change.Timeline, owners []object.Owner) {
 	for _, o := range owners {
 		if g := e.groups.of[t]; g != nil && !e.inOne() {
 			e.groups.tieUID(g, o.UID)
@@ -169,18 +173,18 @@ func (e *Engine) tieOwners(t *timeline, owners []object.Owner) {
 	}
 }
 
-// again puts t into a group by all that is known of it.
-func (e *Engine) again(t *timeline) {
+// again puts t into a group, by all kept data of t.
+func (e *Engine) again(t *change.Timeline) {
 	e.changed(t)
-	for _, v := range t.versions {
+	for _, v := range t.Versions {
 		e.context(t, v.TraceParent)
 		e.tieOwners(t, v.Owners)
 	}
-	for _, w := range t.requests {
+	for _, w := range t.Requests {
 		e.context(t, w.TraceParent)
 	}
-	if t.audits != nil {
-		for _, w := range t.audits.list {
+	if t.Audits != nil {
+		for _, w := range t.Audits.List {
 			e.context(t, w.TraceParent)
 		}
 	}
@@ -199,8 +203,8 @@ func (e *Engine) changedRun(id trace.TraceID) {
 	g.change()
 }
 
-// changedRefusal puts the refused writes to an object into the group of that object, or of its owner.
-// A name may mean several objects.
+// changedRefusal puts the refused writes to an object into the group of that object, or of its
+// owner. Several objects may have the same name.
 func (e *Engine) changedRefusal(id subject) {
 	var g *group
 	switch {
@@ -234,7 +238,7 @@ func (e *Engine) changedRefusal(id subject) {
 	}
 }
 
-// changedRefusals makes the groups with a refused write be derived anew that may be the request w.
+// changedRefusals marks the groups with a refused write that may be the request w as changed.
 func (e *Engine) changedRefusals(w *observation.Write) {
 	if g := e.groups.byName[nameOf(w)]; g != nil {
 		g.change()
@@ -244,8 +248,9 @@ func (e *Engine) changedRefusals(w *observation.Write) {
 	}
 }
 
-// regroup puts everything into groups, from nothing.
-func (e *Engine) regroup(active func(*timeline) bool) {
+// regroup replaces all groups by new ones, made from the active timelines, the commands and the
+// refused writes.
+func (e *Engine) regroup(active func(*change.Timeline) bool) {
 	e.groups = newGroups()
 	for _, t := range e.objects {
 		if active(t) {
@@ -260,7 +265,7 @@ func (e *Engine) regroup(active func(*timeline) bool) {
 	}
 }
 
-// nodeChanged notes what a Node's Pods name of it.
+// nodeChanged records the attributes of a Node for the spans of its Pods.
 func (e *Engine) nodeChanged(name string, n *observation.Node) {
 	if known := e.nodes[name]; known == nil || *known != *n {
 		e.groups.changeAll()

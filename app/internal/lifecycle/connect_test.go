@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -54,7 +55,7 @@ func together(t *testing.T, seen []*observation.Observation) {
 		whole.Observe(o)
 		divided.Observe(o)
 		look(o.Seen)
-		end = later(end, o.Seen)
+		end = history.Later(end, o.Seen)
 	}
 	for step := time.Second; step < 3*time.Hour; step = step * 3 / 2 {
 		look(end.Add(step))

@@ -8,221 +8,203 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// end is when the reconciliation ended and how; zero while it goes on.
-type end struct {
-	at      moment
-	outcome span.Outcome
-	message string
-	// unseen: nothing but the request was ever seen.
-	unseen bool
-}
-
-// end derives how r ended. until is the last resourceVersion that counts.
-func (r *reconciliation) end(d *derivation) (end, bool) {
+// endOf derives the end of r. until is the last resourceVersion that counts.
+func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 	until := ^uint64(0)
-	if r.superseded != nil {
-		until = r.superseded.rv
+	if r.Superseded != nil {
+		until = r.Superseded.RV
 	}
-	if r.verb == deleted {
-		return r.endOfDeletion(d)
+	if r.Verb == history.Deleted {
+		return d.endOfDeletion(r)
 	}
-	if r.instant {
-		return end{at: r.last().at.exactlyEnd(r.last().req), outcome: span.Converged}, true
+	if r.Instant {
+		return change.Ending{At: r.Last().At.ExactlyEnd(r.Last().Request), Outcome: span.Converged}, true
 	}
-	if v := r.convergedBy(until); v != nil {
-		if !r.last().arrived.IsZero() && v == r.last().v {
-			return end{at: whole(r.last().arrived), outcome: span.Converged}, true
+	if v := r.ConvergedBy(until); v != nil {
+		if !r.Last().Arrived.IsZero() && v == r.Last().Version {
+			return change.Ending{At: history.Whole(r.Last().Arrived), Outcome: span.Converged}, true
 		}
-		if r.superseded == nil && d.recovering(v) {
-			return end{}, false
+		if r.Superseded == nil && d.recovering(v) {
+			return change.Ending{}, false
 		}
-		at := d.stored(r.t, v)
-		if v.ResourceVersion == r.last().rv && (at.exact == "" || r.last().req != nil) {
-			at = r.last().at.exactlyEnd(r.last().req)
-		} else if c := v.Condition("Ready"); c != nil && v.Pod != nil && r.verb == created {
-			at = d.storedIn(r.t, v, c.Since)
+		at := d.Stored(r.Timeline, v)
+		if v.ResourceVersion == r.Last().RV && (at.Exact == "" || r.Last().Request != nil) {
+			at = r.Last().At.ExactlyEnd(r.Last().Request)
+		} else if c := v.Condition("Ready"); c != nil && v.Pod != nil && r.Verb == history.Created {
+			at = d.StoredIn(r.Timeline, v, c.Since)
 		}
-		if opaque(r.t) && r.superseded == nil {
-			return r.endOfOpaque(d, at)
+		if judge.Opaque(r.Timeline.Last()) && r.Superseded == nil {
+			return d.endOfOpaque(r, at)
 		}
 		return d.endOfScale(r, v, at)
 	}
-	if r.superseded != nil {
-		if v := r.failedBefore(until); v != nil {
-			return end{at: arrival(v), outcome: span.Failed, message: failure(v)}, true
+	if r.Superseded != nil {
+		if v := r.FailedBefore(until); v != nil {
+			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: judge.Failure(v)}, true
 		}
-		return end{at: d.began(r.superseded), outcome: span.Superseded}, true
+		return change.Ending{At: d.Began(r.Superseded), Outcome: span.Superseded}, true
 	}
-	if r.t.removal != nil {
-		return end{at: d.goneAt(r.t), outcome: span.Superseded}, true
+	if r.Timeline.Removal != nil {
+		return change.Ending{At: d.Gone(r.Timeline), Outcome: span.Superseded}, true
 	}
-	last := r.t.last()
-	if last == nil || last.ResourceVersion < r.last().rv {
-		if r.last().req != nil && len(r.t.versions) == 0 && d.passed(r.last().req.End, d.opts.Quiet) {
-			// Nothing but the request was ever seen of this object: it may
-			// not be read, or nobody watches it.
-			return end{
-				at:      moment{}.exactly(r.last().req),
-				outcome: span.Unfinished,
-				unseen:  true,
-				message: "the object was not seen after the write",
+	last := r.Timeline.Last()
+	if last == nil || last.ResourceVersion < r.Last().RV {
+		if r.Last().Request != nil && len(r.Timeline.Versions) == 0 && d.passed(r.Last().Request.End, d.opts.Quiet) {
+			// Only the request was observed. The object may not be readable, or its resource is not
+			// watched.
+			return change.Ending{
+				At:      history.Moment{}.Exactly(r.Last().Request),
+				Outcome: span.Unfinished,
+				Unseen:  true,
+				Message: "the object was not seen after the write",
 			}, true
 		}
-		return end{}, false
+		return change.Ending{}, false
 	}
-	if msg := failure(last); msg != "" {
-		at := arrival(r.failedBefore(^uint64(0)))
-		if !r.last().arrived.IsZero() {
-			at = whole(r.last().arrived)
+	if msg := judge.Failure(last); msg != "" {
+		at := history.Arrival(r.FailedBefore(^uint64(0)))
+		if !r.Last().Arrived.IsZero() {
+			at = history.Whole(r.Last().Arrived)
 		}
-		return end{at: at, outcome: span.Failed, message: msg}, true
+		return change.Ending{At: at, Outcome: span.Failed, Message: msg}, true
 	}
-	if up := r.parent; up != nil && up.verb != deleted {
-		d.conclude(up)
-		if up.done && (up.ended.outcome == span.Failed || up.ended.outcome == span.Unfinished) {
-			// Nobody waits for it any more.
-			return end{at: up.ended.at, outcome: span.Unfinished, message: waitsFor(last)}, true
+	if up := r.Parent; up != nil && up.Verb != history.Deleted {
+		d.Conclude(up)
+		if up.Done && (up.Ended.Outcome == span.Failed || up.Ended.Outcome == span.Unfinished) {
+			// The parent does not wait for it any more.
+			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: judge.WaitsFor(last)}, true
 		}
 	}
-	if msg := r.hopeless(d, last); msg != "" {
-		return end{at: arrival(last), outcome: span.Failed, message: msg}, true
+	if msg := d.hopeless(r, last); msg != "" {
+		return change.Ending{At: history.Arrival(last), Outcome: span.Failed, Message: msg}, true
 	}
-	return r.endOfPatience(d)
+	return d.endOfPatience(r)
 }
 
-// endOfScale ends a reconciliation that has converged with v. One that only changed the number of
-// replicas ends with the last Pod that came or went for it.
-func (d *derivation) endOfScale(r *reconciliation, v *version, at moment) (end, bool) {
-	e := end{at: at, outcome: span.Converged}
-	if v.Workload != nil && v.Workload.Paused && r.took&kind.Template != 0 {
-		e.message = "held: the rollout is paused"
+// endOfScale ends a reconciliation that has converged with v. A change of the number of replicas
+// alone ends with the last Pod that it created or deleted.
+func (d *derivation) endOfScale(r *change.Reconciliation, v *history.Version, at history.Moment) (change.Ending, bool) {
+	e := change.Ending{At: at, Outcome: span.Converged}
+	if v.Workload != nil && v.Workload.Paused && r.Took&kind.Template != 0 {
+		e.Message = "held: the rollout is paused"
 	}
-	if r.took != kind.Scale {
+	if r.Took != kind.Scale {
 		return e, true
 	}
-	for _, c := range r.children {
-		if c.verb != deleted && c.took != kind.Scale && c.verb != created {
+	for _, c := range r.Children {
+		if c.Verb != history.Deleted && c.Took != kind.Scale && c.Verb != history.Created {
 			continue
 		}
-		d.conclude(c)
-		if !c.done && r.superseded == nil {
-			return end{}, false
+		d.Conclude(c)
+		if !c.Done && r.Superseded == nil {
+			return change.Ending{}, false
 		}
-		if c.done && c.ended.at.at().After(e.at.at().Time) {
-			e.at = c.ended.at
+		if c.Done && c.Ended.At.At().After(e.At.At().Time) {
+			e.At = c.Ended.At
 		}
 	}
 	return e, true
 }
 
-// endOfPatience ends what has made no progress for too long.
-func (r *reconciliation) endOfPatience(d *derivation) (end, bool) {
-	last := r.t.last()
-	if last == nil || !d.passed(r.progressed, d.opts.Patience) {
-		return end{}, false
+// endOfPatience ends a reconciliation that has made no progress for too long.
+func (d *derivation) endOfPatience(r *change.Reconciliation) (change.Ending, bool) {
+	last := r.Timeline.Last()
+	if last == nil || !d.passed(r.Progressed, d.opts.Patience) {
+		return change.Ending{}, false
 	}
-	return end{at: moment{hi: last.seen, live: true}, outcome: span.Unfinished, message: waitsFor(last)}, true
+	return change.Ending{
+		At:      history.Moment{Hi: last.Seen, Live: true},
+		Outcome: span.Unfinished,
+		Message: judge.WaitsFor(last),
+	}, true
 }
 
-// hopeless returns why a Pod that crashes again and again will not become ready, or "". It asks only
-// for a Pod without an owner, or with an owner that has converged: no controller will declare it failed.
-func (r *reconciliation) hopeless(d *derivation, last *version) string {
+// hopeless returns why a Pod with repeated crashes will not become ready, or "". It covers only a
+// Pod without an owner, or with an owner that has converged: no controller will declare it failed.
+func (d *derivation) hopeless(r *change.Reconciliation, last *history.Version) string {
 	if last.Pod == nil {
 		return ""
 	}
-	if r.parent != nil {
-		d.conclude(r.parent)
-		if !r.parent.done {
+	if r.Parent != nil {
+		d.Conclude(r.Parent)
+		if !r.Parent.Done {
 			return ""
 		}
 	}
 	for _, c := range last.Pod.Containers {
-		// While it backs off a kubelet may show the last crash or the waiting.
-		crashed := exitMessage(c.Name, c.State)
-		if c.Restarts >= 1 && c.Last != nil && crashed != "" && exitMessage(c.Name, c.Last) != "" {
+		// During the back-off, the state may be the last crash or the waiting.
+		crashed := judge.ExitMessage(c.Name, c.State)
+		if c.Restarts >= 1 && c.Last != nil && crashed != "" && judge.ExitMessage(c.Name, c.Last) != "" {
 			return fmt.Sprintf("%s (restart count %d)", crashed, c.Restarts)
 		}
 		if c.Restarts >= 1 && c.State != nil && c.State.Waiting && c.State.Reason == "CrashLoopBackOff" {
-			return containerWaitsFor(c)
+			return judge.ContainerWaitsFor(c)
 		}
 	}
 	return ""
 }
 
-// recovering reports whether v is a Pod that is ready after a crash, and has not
-// been long enough to trust it.
-func (d *derivation) recovering(v *version) bool {
+// recovering reports whether v is a Pod that is ready after a crash, but not yet for long enough to
+// count as stable.
+func (d *derivation) recovering(v *history.Version) bool {
 	if v.Pod == nil {
 		return false
 	}
 	crashed := slices.ContainsFunc(v.Pod.Containers, func(c *observation.Container) bool {
-		return c.Restarts > 0 && exitMessage(c.Name, c.Last) != ""
+		return c.Restarts > 0 && judge.ExitMessage(c.Name, c.Last) != ""
 	})
-	return crashed && !d.passed(v.seen, steady)
+	return crashed && !d.passed(v.Seen, change.Steady)
 }
 
-// failedBefore returns the first version of the failure that lasted until the resourceVersion rv, or
-// nil if there was none then.
-func (r *reconciliation) failedBefore(rv uint64) *version {
-	var since *version
-	i, _ := r.t.position(rv)
-	for i--; i >= 0; i-- {
-		v := r.t.versions[i]
-		if v.ResourceVersion < r.last().rv || failure(v) == "" {
-			break
-		}
-		since = v
+// endOfOpaque ends a reconciliation of a kind that does not report convergence. It ends with the
+// last write that it caused, after a quiet time.
+func (d *derivation) endOfOpaque(r *change.Reconciliation, at history.Moment) (change.Ending, bool) {
+	if !d.passed(r.Activity, d.opts.Quiet) {
+		return change.Ending{}, false
 	}
-	return since
+	if r.Activity.After(at.At().Time) {
+		at = history.Moment{Hi: r.Activity, Live: true}
+	}
+	return change.Ending{At: at, Outcome: span.Converged}, true
 }
 
-// endOfOpaque ends a reconciliation whose kind does not tell: with the last
-// write that it caused, once it has been quiet.
-func (r *reconciliation) endOfOpaque(d *derivation, at moment) (end, bool) {
-	if !d.passed(r.activity, d.opts.Quiet) {
-		return end{}, false
+// endOfDeletion ends a deletion when the object and its dependants are gone (rules C3b and L6).
+func (d *derivation) endOfDeletion(r *change.Reconciliation) (change.Ending, bool) {
+	if r.Timeline.Removal == nil {
+		return d.endOfPatience(r)
 	}
-	if r.activity.After(at.at().Time) {
-		at = moment{hi: r.activity, live: true}
+	at := d.Gone(r.Timeline)
+	if r.First().Verb == history.Deleted && r.First().RV == r.Timeline.Removal.RV && r.First().Request != nil {
+		at = history.Moment{Lo: r.First().Request.End, Hi: r.First().Request.End, Exact: span.TimeRequest}
 	}
-	return end{at: at, outcome: span.Converged}, true
+	for _, dep := range d.engine.dependantsOf(r.Timeline.Ref.UID) {
+		if dep.Removal == nil && owns(r.Timeline.Ref.UID, dep) {
+			return change.Ending{}, false
+		}
+	}
+	for _, c := range r.Children {
+		d.Conclude(c)
+		if !c.Done {
+			return change.Ending{}, false
+		}
+		if c.Ended.At.At().After(at.At().Time) {
+			at = c.Ended.At
+		}
+	}
+	return change.Ending{At: at, Outcome: span.Deleted}, true
 }
 
-// endOfDeletion: an object is deleted when it is gone and its dependants are
-// (rules C3b and L6).
-func (r *reconciliation) endOfDeletion(d *derivation) (end, bool) {
-	if r.t.removal == nil {
-		return r.endOfPatience(d)
-	}
-	at := d.goneAt(r.t)
-	if r.first().verb == deleted && r.first().rv == r.t.removal.rv && r.first().req != nil {
-		at = moment{lo: r.first().req.End, hi: r.first().req.End, exact: span.TimeRequest}
-	}
-	for _, dep := range d.engine.dependantsOf(r.t.ref.UID) {
-		if dep.removal == nil && owns(r.t.ref.UID, dep) {
-			return end{}, false
-		}
-	}
-	for _, c := range r.children {
-		d.conclude(c)
-		if !c.done {
-			return end{}, false
-		}
-		if c.ended.at.at().After(at.at().Time) {
-			at = c.ended.at
-		}
-	}
-	return end{at: at, outcome: span.Deleted}, true
-}
-
-// owns reports whether the newest version of t still names uid as an owner.
-func owns(uid types.UID, t *timeline) bool {
-	last := t.last()
+// owns reports whether the newest version of t still has uid among its owners.
+func owns(uid types.UID, t *change.Timeline) bool {
+	last := t.Last()
 	if last == nil {
 		return false
 	}
@@ -232,12 +214,4 @@ func owns(uid types.UID, t *timeline) bool {
 		}
 	}
 	return false
-}
-
-// exactlyEnd replaces m by the time at which the request was answered.
-func (m moment) exactlyEnd(req *observation.Write) moment {
-	if req == nil {
-		return m
-	}
-	return moment{lo: req.End, hi: req.End, exact: span.TimeRequest}
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle turns observations of a cluster into traces: it finds the
-// cause of every write, the phases of every object and how each reconciliation
-// ended. The rules are those of docs/trace-model.md, cited by number.
+// Package lifecycle turns observations of a cluster into traces. It finds the cause of every write,
+// the phases of every object and the end of each reconciliation. The rules are those of
+// docs/trace-model.md, cited by number.
 //
-// It is pure: no I/O, no goroutine and no clock of its own. What it has seen is
-// a set, kept in order of resourceVersion in one timeline per object; traces
-// are derived from that set, so permuted, repeated or late input gives the same
-// traces and the same IDs.
+// It is pure: no I/O, no goroutine and no clock. The observations are a set, with one timeline per
+// object in order of resourceVersion. Traces are derived from this set. So permuted, repeated or
+// late input gives the same traces and the same IDs.
 package lifecycle
 
 import (
@@ -17,6 +16,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -24,68 +27,64 @@ import (
 // DefaultSettle is the default of Options.Settle.
 const DefaultSettle = 2 * time.Second
 
-// Options says what an Engine works for. The zero value works.
+// Options configures an Engine. The zero value works.
 type Options struct {
-	// Cluster identifies the cluster; it is part of every derived trace ID.
+	// Cluster identifies the cluster. It is part of every derived trace ID.
 	Cluster string
-	// Settle is how long a trace must have been quiet, after its last span
-	// has ended, before it counts as settled (rule L9): a kubelet looks at its
-	// containers once a second, so a crash right after the start shows in that
-	// time. Default DefaultSettle.
+	// Settle is the quiet time of a trace after the end of its last span, before the trace counts
+	// as settled (rule L9). A kubelet checks its containers once a second. So a crash right after
+	// the start shows in that time. Default DefaultSettle.
 	Settle time.Duration
-	// Quiet is how long an object is still held to be reconciled whose kind
-	// does not say when it has converged (no observedGeneration): what its
-	// controller writes in that time belongs to it. Default 3 s.
+	// Quiet is the time for which an object without observedGeneration still counts as being
+	// reconciled after its last activity. The writes of its controller in that time belong to the
+	// reconciliation. Default 3 s.
 	Quiet time.Duration
-	// Patience is how long a trace may make no progress before it ends as
-	// unfinished. Default 1 h.
+	// Patience is the time without progress after which a trace ends as unfinished. Default 1 h.
 	Patience time.Duration
-	// Rebuild tells what was there when the observer began whether or not it
-	// had converged, from the objects' own timestamps: for whoever asks how an
-	// object came about and did not watch it.
+	// Rebuild reconstructs the objects from before the start of the observer, also converged ones,
+	// from their own timestamps. It is for explanations of objects whose creation was not observed.
 	Rebuild bool
 }
 
-// Engine is the state machine. It is not safe for concurrent use: one
-// goroutine owns it.
+// Engine is the state machine. It is not safe for concurrent use: one goroutine must own it.
 type Engine struct {
 	opts    Options
-	objects map[types.UID]*timeline
+	objects map[types.UID]*change.Timeline
 	runs    map[trace.TraceID]*observation.Run
-	// refused are writes that name no stored object, by their own span ID:
-	// failed creates.
+	// refused are failed creates: writes without a stored object, by their trace context and audit
+	// ID.
 	refused map[string]*observation.Write
 	nodes   map[string]*observation.Node
-	shared  *shared
-	// trail is what the audit log told that no timeline has.
+	shared  *history.Shared
+	// trail holds the data of the audit log that is in no timeline.
 	trail trail
 	index
-	// whole: everything is one group. Tests compare that with groups.
+	// whole means that everything is one group. Tests compare this with several groups.
 	whole bool
 
-	// late is what came after its trace had been taken.
+	// late are the amendments of traces that were handed out.
 	late []amendment
-	// added are the late spans of traces that were taken. They are not saved.
+	// added are the late spans of traces that were handed out. They are not saved.
 	added []*span.Trace
-	// auditDelay is the time that events of the audit log need to arrive, lately.
+	// auditDelay is the recent delay of audit events.
 	auditDelay time.Duration
-	// auditAt is when the last one arrived.
+	// auditAt is the arrival time of the last audit event.
 	auditAt time.Time
 	// taken are the traces that Take has handed out.
-	taken map[trace.TraceID]taken
-	// series are the series of changes of each object, as far as their versions were forgotten.
+	taken map[trace.TraceID]cause.Taken
+	// series are the series of changes of each object, for its forgotten versions.
 	series map[types.UID]*seriesList
-	// tally counts what became of what the audit log told; doubts counts
-	// changes of mind about what audit IDs name.
+	// tally counts the results for writes from the audit log. doubts counts revised conclusions
+	// about audit IDs.
 	tally  AuditStats
 	doubts int
 	fates  WriteStats
-	// compacted is when the engine last forgot what it needs no more.
+	// compacted is the time of the last compaction of all groups.
 	compacted time.Time
 	last      time.Time
 }
 
-// New returns an Engine that has seen nothing.
+// New returns an Engine without observations.
 func New(opts Options) *Engine {
 	if opts.Settle <= 0 {
 		opts.Settle = DefaultSettle
@@ -98,24 +97,24 @@ func New(opts Options) *Engine {
 	}
 	return &Engine{
 		opts:    opts,
-		objects: map[types.UID]*timeline{},
+		objects: map[types.UID]*change.Timeline{},
 		runs:    map[trace.TraceID]*observation.Run{},
 		refused: map[string]*observation.Write{},
 		nodes:   map[string]*observation.Node{},
-		shared:  newShared(),
+		shared:  history.NewShared(),
 		trail:   newTrail(),
 		index:   newIndex(),
-		taken:   map[trace.TraceID]taken{},
+		taken:   map[trace.TraceID]cause.Taken{},
 		series:  map[types.UID]*seriesList{},
 	}
 }
 
-// Observe adds one thing seen. It keeps o's parts: o must not change
-// afterwards. Observing the same twice changes nothing.
+// Observe adds one observation. It keeps the parts of o, so o must not change afterwards. A
+// repeated observation changes nothing.
 func (e *Engine) Observe(o *observation.Observation) {
 	if wall := o.Seen.Round(0); wall != o.Seen {
-		// A monotonic reading cannot be saved: whoever is restored must
-		// conclude the same without it.
+		// A monotonic clock reading cannot be saved. A restored Engine must reach the same
+		// conclusions without it.
 		stripped := *o
 		stripped.Seen, o = wall, &stripped
 	}
@@ -128,10 +127,10 @@ func (e *Engine) Observe(o *observation.Observation) {
 	case o.Gone != nil:
 		t := e.timeline(o.Gone.Ref)
 		e.unname(t)
-		if t.removal == nil {
+		if t.Removal == nil {
 			e.fates.Observed++
 		}
-		t.gone(o)
+		t.Gone(o)
 		e.doubt(t)
 		e.name(t)
 		e.changed(t)
@@ -154,15 +153,15 @@ func (e *Engine) observeState(o *observation.Observation) {
 	t := e.timeline(o.State.Ref)
 	if !e.lateState(t, o) {
 		e.unname(t)
-		e.fates.add(t.state(o, e.shared))
+		e.fates.add(t.State(o, e.shared))
 		e.doubt(t)
-		before := t.above
+		before := t.Above
 		e.reown(t)
 		e.name(t)
 		e.changed(t)
 		e.tieOwners(t, before)
 		e.context(t, o.State.TraceParent)
-		if len(t.versions) == 1 {
+		if len(t.Versions) == 1 {
 			e.adopt(t)
 		}
 		return
@@ -173,7 +172,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 func (e *Engine) observeEvent(o *observation.Observation) {
 	t := e.timeline(o.Event.Regarding)
 	if !e.lateEvent(t, o) {
-		t.event(o, e.shared)
+		t.Event(o, e.shared)
 	}
 	e.changed(t)
 }
@@ -194,24 +193,24 @@ func (e *Engine) observeWrite(w *observation.Write) {
 		return
 	}
 	t := e.timeline(w.Ref)
-	t.request(w)
+	t.Request(w)
 	e.changed(t)
 	e.context(t, w.TraceParent)
 }
 
 func (e *Engine) observeRun(r *observation.Run) {
-	sc := parseContext(r.TraceParent, "")
+	sc := cause.ParseContext(r.TraceParent, "")
 	if !sc.IsValid() {
 		return
 	}
 	if known := e.runs[sc.TraceID()]; known != nil && r.End.IsZero() {
-		return // its end was seen already
+		return // its end was already observed
 	}
 	e.runs[sc.TraceID()] = r
 	e.changedRun(sc.TraceID())
 }
 
-// Running returns the commands whose end was not observed, in no order. The caller must not change
+// Running returns the commands without an observed end, in no order. The caller must not change
 // them.
 func (e *Engine) Running() []*observation.Run {
 	var out []*observation.Run
@@ -223,9 +222,8 @@ func (e *Engine) Running() []*observation.Run {
 	return out
 }
 
-// Traces returns every trace that is known and was not taken, as far as it is
-// known, oldest first. Spans that have not changed since the last call are the same ones: the caller
-// must not change them.
+// Traces returns all known traces that were not handed out, in their present state, oldest first.
+// Spans without a change since the last call are the same ones. The caller must not change them.
 func (e *Engine) Traces(now time.Time) []*span.Trace {
 	var all []lineTrace
 	for _, g := range e.refresh(now) {
@@ -234,9 +232,8 @@ func (e *Engine) Traces(now time.Time) []*span.Trace {
 	return sorted(all)
 }
 
-// Related returns the trace with that ID, and after it the traces that follow
-// from it: the cluster healing what it took away. It is empty if the trace is
-// unknown.
+// Related returns the trace with that ID, and after it the traces that follow from it: the cluster
+// heals the damage of the first one. It is empty if the trace is unknown.
 func (e *Engine) Related(id trace.TraceID, now time.Time) []*span.Trace {
 	d := e.of(id, now)
 	if d == nil {
@@ -245,8 +242,8 @@ func (e *Engine) Related(id trace.TraceID, now time.Time) []*span.Trace {
 	return d.build(d.related(id))
 }
 
-// Settled reports whether nothing more is to be expected of the trace and of
-// those that follow from it: all ended, and quiet for the settle window.
+// Settled reports whether the trace and the traces that follow from it are complete: all have
+// ended, and were quiet for the settle window.
 func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 	d := e.of(id, now)
 	if d == nil {
@@ -260,8 +257,8 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 	return true
 }
 
-// Take returns the traces that have ended and settled, each once (rule L9), and
-// forgets what only they needed.
+// Take returns the traces that have ended and settled, each once (rule L9). It forgets the data
+// that only they needed.
 func (e *Engine) Take(now time.Time) []*span.Trace {
 	now = now.Round(0)
 	all := e.refresh(now)
@@ -270,14 +267,19 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	var told []*group
 	for _, g := range all {
 		d := g.derived
-		ended := slices.DeleteFunc(d.untaken(), func(l *lineage) bool { return !d.settled(l, now) })
+		ended := slices.DeleteFunc(d.untaken(), func(l *change.Lineage) bool { return !d.settled(l, now) })
 		traces = d.withLines(traces, d.build(ended))
 		late := len(e.late) + len(e.added)
 		e.lateEvents(d)
 		e.addLate(d, now)
 		for _, l := range ended {
-			l.tell()
-			e.taken[l.id] = taken{at: now, latest: l.latest, outside: l.outside(), originations: d.originations(l)}
+			l.Tell()
+			e.taken[l.ID] = cause.Taken{
+				At:           now,
+				Latest:       l.Latest,
+				Outside:      l.Outside(),
+				Originations: d.originations(l),
+			}
 		}
 		if len(ended) > 0 || len(e.late)+len(e.added) > late {
 			g.compacted = false
@@ -289,7 +291,16 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		e.compact(all, now, over)
 	}
 	for _, g := range told {
-		g.derived, g.built = nil, nil // causes depend on what was handed out
+		g.derived, g.built = nil, nil // causes depend on the traces that were handed out
 	}
 	return sorted(traces)
+}
+
+func (e *Engine) timeline(ref object.Ref) *change.Timeline {
+	t := e.objects[ref.UID]
+	if t == nil {
+		t = &change.Timeline{Record: history.Record{Ref: e.shared.Ref(ref)}}
+		e.objects[ref.UID] = t
+	}
+	return t
 }

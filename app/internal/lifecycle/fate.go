@@ -2,36 +2,25 @@
 
 package lifecycle
 
-// fate is what became of a stored write.
-type fate uint8
-
-const (
-	// noise: no trace tells of it.
-	noise fate = iota
-	// traced: it is a change, or a change caused it.
-	traced
-	// step: it is a step of a reconciliation: a status, bookkeeping, metadata by a controller.
-	step
-	// repeated: it is counted in a series.
-	repeated
-)
+import "github.com/kube-lifeline/lifeline/app/internal/change"
 
 // WriteStats counts stored writes. Observed is the sum of all other counts. It is not saved: after
 // Restore it counts the writes that the Engine still holds, and later ones.
 type WriteStats struct {
 	// Observed counts versions and removals of objects.
 	Observed uint64
-	// Baseline counts versions that were there before the observer.
+	// Baseline counts versions from before the start of the observer.
 	Baseline uint64
 	// Traced counts changes and their effects.
 	Traced uint64
 	// Step counts statuses, bookkeeping and other steps of reconciliations.
 	Step uint64
-	// Series counts the changes of a series after its first ones.
+	// Series counts the changes of a series after the first ones.
 	Series uint64
 	// Noise counts the writes without a trace.
 	Noise uint64
-	// Held counts the writes of which the engine may still learn more.
+	// Held counts the writes without a final fate: the Engine may still receive more data about
+	// them.
 	Held uint64
 }
 
@@ -57,56 +46,41 @@ func (s *WriteStats) add(versions, baselines int) {
 // hold counts the writes that a restored engine holds.
 func (e *Engine) hold() {
 	for _, t := range e.objects {
-		e.fates.Observed += t.held()
+		e.fates.Observed += t.Held()
 	}
 }
 
-// held is the number of stored writes of the object that are not forgotten.
-func (t *timeline) held() uint64 {
-	n := uint64(0)
-	if t.past != nil && t.past.gone {
-		return n
-	}
-	for _, v := range t.versions {
-		if !v.baseline {
-			n++
-		}
-	}
-	if t.removal != nil {
-		n++
-	}
-	return n
-}
-
-// count counts the stored writes that compaction has forgotten. A version that is now the oldest, as
-// a baseline, is forgotten as a write.
+// count counts the stored writes that compaction has forgotten. This includes a version that is now
+// the oldest one, as a baseline.
 func (e *Engine) count(d *derivation) {
 	for _, w := range d.written {
-		if w.v == nil && (w.t.removal == nil || w.rv != w.t.removal.rv) || w.reconstructed || !e.forgotten(w) {
+		if w.Version == nil && (w.Timeline.Removal == nil || w.RV != w.Timeline.Removal.RV) || w.Reconstructed ||
+			!e.forgotten(w) {
 			continue
 		}
-		switch w.fate {
-		case noise:
+		switch w.Fate {
+		case change.Noise:
 			e.fates.Noise++
-		case traced:
+		case change.Traced:
 			e.fates.Traced++
-		case step:
+		case change.Step:
 			e.fates.Step++
-		case repeated:
+		case change.Repeated:
 			e.fates.Series++
 		}
 	}
 }
 
-// forgotten reports whether w is a write of its object no more.
-func (e *Engine) forgotten(w *write) bool {
+// forgotten reports whether w is not kept as a write of its object any more.
+func (e *Engine) forgotten(w *change.Write) bool {
 	switch {
-	case e.objects[w.t.ref.UID] != w.t:
+	case e.objects[w.Timeline.Ref.UID] != w.Timeline:
 		return true
-	case w.v == nil:
-		return w.t.past != nil && w.t.past.gone
-	case w.t.past != nil && w.t.past.gone:
+	case w.Version == nil:
+		return w.Timeline.Past != nil && w.Timeline.Past.Gone
+	case w.Timeline.Past != nil && w.Timeline.Past.Gone:
 		return true
 	}
-	return len(w.t.versions) > 0 && w.rv <= w.t.versions[0].ResourceVersion && w.t.versions[0].baseline
+	return len(w.Timeline.Versions) > 0 && w.RV <= w.Timeline.Versions[0].ResourceVersion &&
+		w.Timeline.Versions[0].Baseline
 }

@@ -9,35 +9,35 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Objects gives every object that is stored as far as is known, in no order:
-// one that was seen, and its end not. With it comes the newest resourceVersion
-// in which it was seen. The engine must not be changed meanwhile.
+// Objects yields every known stored object, in no order: the object was observed, and its removal
+// was not. With it comes its newest observed resourceVersion. The Engine must not change during the
+// iteration.
 func (e *Engine) Objects() iter.Seq2[object.Ref, uint64] {
 	return func(yield func(object.Ref, uint64) bool) {
 		for _, t := range e.objects {
-			if v := t.last(); v != nil && t.removal == nil && !yield(t.ref, v.ResourceVersion) {
+			if v := t.Last(); v != nil && t.Removal == nil && !yield(t.Ref, v.ResourceVersion) {
 				return
 			}
 		}
 	}
 }
 
-// Forget forgets the objects that drop names as if they had never been seen: a
-// Namespace that another process looks after now, say. Nothing is concluded
-// from it: they were not deleted, and what takes their place heals nothing. An
-// open trace that is about them only is no more; what is observed of them
-// later begins anew. Traces that were taken stay taken. drop is also asked about
-// objects that are known by an Event or a refused request alone, whose Ref
-// may be incomplete.
+// Forget forgets the objects for which drop returns true, as if they had never been observed. An
+// example is a Namespace that another process observes now. Forget draws no conclusions: the
+// objects do not count as deleted, and their replacements heal nothing. An open trace with these
+// objects only disappears. Later observations of them start from the beginning. Handed-out traces
+// stay handed out. drop is also called for objects known only from an Event or a refused request.
+// Their Ref may be incomplete.
 func (e *Engine) Forget(drop func(object.Ref) bool) {
 	e.groups.changeAll()
 	for _, t := range e.objects {
-		if drop(t.ref) {
-			e.fates.Noise += t.held()
+		if drop(t.Ref) {
+			e.fates.Noise += t.Held()
 			e.drop(t)
 		}
 	}
@@ -51,17 +51,17 @@ func (e *Engine) Forget(drop func(object.Ref) bool) {
 	e.late = slices.DeleteFunc(e.late, func(a amendment) bool { return drop(a.ref) })
 }
 
-// forgetNode forgets what a Node's Pods name of it, unless another Node has
+// forgetNode forgets the attributes of a Node for the spans of its Pods, unless another Node has
 // its name now.
-func (e *Engine) forgetNode(t *timeline) {
-	if !kind.Node.Is(t.ref.Kind) || e.nodes[t.ref.Name] == nil {
+func (e *Engine) forgetNode(t *change.Timeline) {
+	if !kind.Node.Is(t.Ref.Kind) || e.nodes[t.Ref.Name] == nil {
 		return
 	}
 	for _, other := range e.objects {
-		if other != t && other.ref.Kind == t.ref.Kind && other.ref.Name == t.ref.Name {
+		if other != t && other.Ref.Kind == t.Ref.Kind && other.Ref.Name == t.Ref.Name {
 			return
 		}
 	}
-	delete(e.nodes, t.ref.Name)
+	delete(e.nodes, t.Ref.Name)
 	e.groups.nodeGone = true
 }

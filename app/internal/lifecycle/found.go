@@ -2,27 +2,23 @@
 
 package lifecycle
 
-// loose reports whether only a list showed what the write made: its version is
-// the newest of several, so its resourceVersion is that of a later write, and
-// what the write caused may have a lower one.
-func (w *write) loose() bool {
-	return w.v != nil && w.v.listed && !w.v.late && !w.reconstructed && w.req == nil && w.part == desired &&
-		w.verb != deleted
-}
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+)
 
-// loosen puts each write that only a list showed before the creations of
-// dependants that only a list showed: who finds a Deployment, its ReplicaSet
-// and its Pods after an outage sees the last status of each, the Pods' first. A
-// creation comes before those of all dependants, also of those that were seen to
-// happen: the first object of a kind that is new may be found when its controller
-// has gone on already.
-func (d *derivation) loosen(all []*write) {
-	born := map[*timeline]*write{}
+// loosen puts each write that only a list showed before the creations of dependants that only a
+// list showed. After an outage, a list shows the last status of a Deployment, its ReplicaSet and
+// its Pods, the Pods' first. A creation comes before the creations of all dependants, including
+// those observed live. The first object of a new kind may be found only after its controller has
+// acted.
+func (d *derivation) loosen(all []*change.Write) {
+	born := map[*change.Timeline]*change.Write{}
 	loose := false
 	for _, w := range all {
-		if w.verb == created {
-			born[w.t] = w
-			loose = loose || w.loose()
+		if w.Verb == history.Created {
+			born[w.Timeline] = w
+			loose = loose || w.Loose()
 		}
 	}
 	if !loose {
@@ -33,35 +29,29 @@ func (d *derivation) loosen(all []*write) {
 	}
 }
 
-// placed is where w comes in the order of writes, see loosen; it is never 0.
-func (d *derivation) placed(w *write, born map[*timeline]*write) uint64 {
-	if w.place != 0 || !w.loose() {
-		return max(w.stored(), 1)
+// placed returns the place of w in the order of writes (see loosen). It is never 0.
+func (d *derivation) placed(w *change.Write, born map[*change.Timeline]*change.Write) uint64 {
+	if w.Place != 0 || !w.Loose() {
+		return max(w.Stored(), 1)
 	}
-	w.place = max(w.rv, 1) // owners may go in a circle
-	for _, t := range d.engine.dependantsOf(w.t.ref.UID) {
+	w.Place = max(w.RV, 1) // ownerReferences may form a cycle
+	for _, t := range d.engine.dependantsOf(w.Timeline.Ref.UID) {
 		b := born[t]
 		switch {
 		case b == nil:
-		case w.prev == nil && b.v.Created.Before(w.v.Created):
-			// It was there before, and adopted.
-		case w.prev == nil:
-			w.place = min(w.place, d.placed(b, born))
-		case !b.loose():
-		case b.rv > w.prev.ResourceVersion:
-			w.place = min(w.place, max(d.placed(b, born), w.prev.ResourceVersion+1))
+		case w.Previous == nil && b.Version.Created.Before(w.Version.Created):
+			// The dependant existed before, and was adopted.
+		case w.Previous == nil:
+			w.Place = min(w.Place, d.placed(b, born))
+		case !b.Loose():
+		case b.RV > w.Previous.ResourceVersion:
+			w.Place = min(w.Place, max(d.placed(b, born), w.Previous.ResourceVersion+1))
 		}
 	}
-	return w.place
+	return w.Place
 }
 
-// stored is where w comes in the order of writes.
-func (w *write) stored() uint64 {
-	if w.place != 0 {
-		return w.place
-	}
-	return w.rv
+// tie orders two writes with the same place: the owner's write comes first.
+func (d *derivation) tie(a, b *change.Write) int {
+	return d.depth(a.Timeline, 0) - d.depth(b.Timeline, 0)
 }
-
-// tie orders two writes of the same place: who owns comes first.
-func (d *derivation) tie(a, b *write) int { return d.depth(a.t, 0) - d.depth(b.t, 0) }

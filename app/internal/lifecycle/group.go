@@ -8,45 +8,47 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// group holds what must be derived together (rule G1): objects with something to tell, commands and
-// refused writes that owners, trace contexts or names connect. A look derives only the groups that
-// have changed. Groups merge when a connection appears. They are divided again at compaction.
+// group holds the data that must be derived together (rule G1): objects with possible spans,
+// commands and refused writes. Owners, trace contexts or names connect them. A refresh derives only
+// the groups that have changed. Groups merge when a connection appears. Compaction divides them
+// again.
 type group struct {
-	members  map[*timeline]struct{}
+	members  map[*change.Timeline]struct{}
 	runs     map[trace.TraceID]struct{}
 	refusals map[subject]struct{}
-	// uids, lines and names are the keys that lead to the group.
+	// uids, lines and names are the keys of the group.
 	uids  []types.UID
 	lines []trace.TraceID
 	names []subject
 
-	// derived is the last derivation; nil after a change. It holds until its time is over, too.
+	// derived is the last derivation; nil after a change. It also expires with time (see holds).
 	derived *derivation
-	// built are the open traces of derived; nil if they are to be built.
+	// built are the open traces of derived; nil until they are built.
 	built []*span.Trace
-	// compacted: nothing has changed since the last compaction.
+	// compacted means that nothing has changed since the last compaction.
 	compacted bool
 }
 
-// groups are all groups, and the keys that lead to them.
+// groups are all groups, and their keys.
 type groups struct {
 	all map[*group]struct{}
 	// of has the group of each member.
-	of     map[*timeline]*group
+	of     map[*change.Timeline]*group
 	byUID  map[types.UID]*group
 	byLine map[trace.TraceID]*group
 	byName map[subject]*group
-	// nodeGone: a Node was forgotten, and spans of its Pods may name what it was.
+	// nodeGone means that a Node was forgotten. Spans of its Pods may still show its attributes.
 	nodeGone bool
 }
 
 func newGroups() groups {
 	return groups{
 		all:    map[*group]struct{}{},
-		of:     map[*timeline]*group{},
+		of:     map[*change.Timeline]*group{},
 		byUID:  map[types.UID]*group{},
 		byLine: map[trace.TraceID]*group{},
 		byName: map[subject]*group{},
@@ -55,7 +57,7 @@ func newGroups() groups {
 
 func (gs *groups) add() *group {
 	g := &group{
-		members:  map[*timeline]struct{}{},
+		members:  map[*change.Timeline]struct{}{},
 		runs:     map[trace.TraceID]struct{}{},
 		refusals: map[subject]struct{}{},
 	}
@@ -63,7 +65,7 @@ func (gs *groups) add() *group {
 	return g
 }
 
-// change makes the group be derived anew.
+// change discards the results of the group, so that it is derived again.
 func (g *group) change() { g.derived, g.built, g.compacted = nil, nil, false }
 
 func (gs *groups) changeAll() {
@@ -101,7 +103,7 @@ func (gs *groups) merge(a, b *group) *group {
 	return a
 }
 
-// dissolve removes the group. Its members belong to none then.
+// dissolve removes the group. Its members then belong to no group.
 func (gs *groups) dissolve(g *group) {
 	for t := range g.members {
 		delete(gs.of, t)
@@ -118,7 +120,7 @@ func (gs *groups) dissolve(g *group) {
 	delete(gs.all, g)
 }
 
-// shrink frees memory of maps that were larger.
+// shrink copies the maps, to free the memory of deleted entries.
 func (gs *groups) shrink() {
 	gs.of = shrunk(gs.of)
 	gs.all, gs.byUID, gs.byLine, gs.byName = shrunk(gs.all), shrunk(gs.byUID), shrunk(gs.byLine), shrunk(gs.byName)
@@ -145,7 +147,7 @@ func (gs *groups) tieName(g *group, name subject) *group {
 	return tieTo(gs, g, gs.byName, name, func(g *group) *[]subject { return &g.names })
 }
 
-// tieTo makes the key lead to the group. It merges the group with the one to which the key leads, and
+// tieTo adds the key to the group. It merges the group with any other group of that key, and
 // returns the result.
 func tieTo[K comparable](gs *groups, g *group, by map[K]*group, key K, keys func(*group) *[]K) *group {
 	switch other := by[key]; other {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -21,7 +22,7 @@ func TestDaemonSetRefills(t *testing.T) {
 				Name: "agent", UID: "uid-agent", Controller: true,
 			}}
 			st.Pod.Node = node
-			st.Leaves = []observation.Leaf{{Path: revisionLabel, Value: revision}}
+			st.Leaves = []observation.Leaf{{Path: cause.RevisionLabel, Value: revision}}
 		}
 	}
 	for name, tc := range map[string]struct {

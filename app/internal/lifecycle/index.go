@@ -5,91 +5,104 @@ package lifecycle
 import (
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// index is what spares an engine that remembers many objects to look at all of
-// them. It follows from the timelines and holds no knowledge of its own.
+// index avoids a search through all objects of the Engine. It is derived from the timelines, and
+// contains no other data.
 type index struct {
-	// groups hold the timelines that may have writes to tell, or something to forget: all that are not
-	// idle.
+	// groups hold the timelines that are not idle: those with possible writes for spans, or with
+	// data to forget.
 	groups groups
-	// dependants are the objects that name an owner, by the owner's UID.
-	dependants map[types.UID][]*timeline
-	// names are the timelines by the names of their objects; nil until somebody
-	// asks.
-	names map[subject][]*timeline
+	// dependants are the objects with an ownerReference, by the owner's UID.
+	dependants map[types.UID][]*change.Timeline
+	// names are the timelines by the names of their objects; nil until first use.
+	names map[subject][]*change.Timeline
 }
 
 func newIndex() index {
-	return index{groups: newGroups(), dependants: map[types.UID][]*timeline{}}
+	return index{groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}}
 }
 
-// idle reports whether nothing has happened to the object that a trace could
-// tell or that could be forgotten: it is there, as it was.
-func (t *timeline) idle(rebuild bool) bool {
-	return t.removal == nil && len(t.events)+len(t.requests) == 0 && t.audits == nil && len(t.versions) == 1 &&
-		t.versions[0].baseline &&
-		(t.folded || !t.reconstructs(t.versions[0], rebuild))
-}
-
-// reown brings the index up to date with the owners of t, which may have
-// changed.
-func (e *Engine) reown(t *timeline) {
-	owners := t.newestOwners()
-	if slices.Equal(t.above, owners) {
-		t.above = owners
+// reown updates the index after a possible change of the owners of t.
+func (e *Engine) reown(t *change.Timeline) {
+	owners := t.NewestOwners()
+	if slices.Equal(t.Above, owners) {
+		t.Above = owners
 		return
 	}
 	e.disown(t)
-	t.above = owners
+	t.Above = owners
 	for _, o := range owners {
 		e.dependants[o.UID] = append(e.dependants[o.UID], t)
 	}
 }
 
-// owns reports whether o, which t names as an owner, can be one: an owner is in the
-// same namespace, or in none. Who may write t could name any UID.
-func (e *Engine) owns(o object.Owner, t *timeline) bool {
-	up := e.objects[o.UID]
-	return up == nil || up.ref.Namespace == "" || up.ref.Namespace == t.ref.Namespace
+// Controller returns the controller owner of t, or nil.
+func (d *derivation) Controller(t *change.Timeline) *object.Owner { return d.engine.controllerOf(t) }
+
+// Object returns the object of that UID, or nil.
+func (d *derivation) Object(uid types.UID) *change.Timeline { return d.engine.objects[uid] }
+
+// Owns reports whether o, an owner reference of t, is possible.
+func (d *derivation) Owns(o object.Owner, t *change.Timeline) bool { return d.engine.owns(o, t) }
+
+// Dependants returns the objects with that owner.
+func (d *derivation) Dependants(owner types.UID) []*change.Timeline {
+	return d.engine.dependantsOf(owner)
 }
 
-// dependantsOf are the objects that name an object as an owner which it can be.
-func (e *Engine) dependantsOf(uid types.UID) []*timeline {
+// Taken returns the remaining data of a trace that was handed out.
+func (d *derivation) Taken(id trace.TraceID) (cause.Taken, bool) {
+	t, known := d.engine.taken[id]
+	return t, known
+}
+
+// owns reports whether o, an ownerReference of t, is possible: an owner is in the same namespace,
+// or in none. An author of t could write any UID.
+func (e *Engine) owns(o object.Owner, t *change.Timeline) bool {
+	up := e.objects[o.UID]
+	return up == nil || up.Ref.Namespace == "" || up.Ref.Namespace == t.Ref.Namespace
+}
+
+// dependantsOf returns the objects with a possible ownerReference to the object (see owns).
+func (e *Engine) dependantsOf(uid types.UID) []*change.Timeline {
 	all, up := e.dependants[uid], e.objects[uid]
-	strange := func(t *timeline) bool { return t.ref.Namespace != up.ref.Namespace }
-	if up == nil || up.ref.Namespace == "" || !slices.ContainsFunc(all, strange) {
+	strange := func(t *change.Timeline) bool { return t.Ref.Namespace != up.Ref.Namespace }
+	if up == nil || up.Ref.Namespace == "" || !slices.ContainsFunc(all, strange) {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), strange)
 }
 
-// controllerOf is the owner that is the controller of t, or nil.
-func (e *Engine) controllerOf(t *timeline) *object.Owner {
-	if o := object.ControllerOf(t.owners()); o != nil && e.owns(*o, t) {
+// controllerOf returns the controller owner of t, or nil.
+func (e *Engine) controllerOf(t *change.Timeline) *object.Owner {
+	if o := object.ControllerOf(t.Owners()); o != nil && e.owns(*o, t) {
 		return o
 	}
 	return nil
 }
 
-// disown takes t from the dependants of its owners.
-func (e *Engine) disown(t *timeline) {
-	for _, o := range t.above {
-		left := slices.DeleteFunc(e.dependants[o.UID], func(d *timeline) bool { return d == t })
+// disown removes t from the dependants of its owners.
+func (e *Engine) disown(t *change.Timeline) {
+	for _, o := range t.Above {
+		left := slices.DeleteFunc(e.dependants[o.UID], func(d *change.Timeline) bool { return d == t })
 		if len(left) == 0 {
 			delete(e.dependants, o.UID)
 			continue
 		}
 		e.dependants[o.UID] = left
 	}
-	t.above = nil
+	t.Above = nil
 }
 
-// drop removes t from all that is known.
-func (e *Engine) drop(t *timeline) {
+// drop removes t from the Engine and its index.
+func (e *Engine) drop(t *change.Timeline) {
 	e.disown(t)
 	e.unname(t)
 	if g := e.groups.of[t]; g != nil {
@@ -97,27 +110,17 @@ func (e *Engine) drop(t *timeline) {
 		delete(e.groups.of, t)
 		g.change()
 	}
-	delete(e.objects, t.ref.UID)
+	delete(e.objects, t.Ref.UID)
 	e.forgetNode(t)
 }
 
-// reindex makes the index anew.
+// reindex builds a new index.
 func (e *Engine) reindex() {
 	e.index = newIndex()
 	for _, t := range e.objects {
-		t.above = nil
+		t.Above = nil
 		e.doubt(t)
 		e.reown(t)
 	}
-	e.regroup(func(t *timeline) bool { return !t.idle(e.opts.Rebuild) })
-}
-
-// newestOwners are the owners as last known.
-func (t *timeline) newestOwners() []object.Owner {
-	for i := len(t.versions) - 1; i >= 0; i-- {
-		if o := t.versions[i].Owners; len(o) > 0 {
-			return o
-		}
-	}
-	return nil
+	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
 }

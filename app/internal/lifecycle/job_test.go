@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -63,12 +65,12 @@ func TestEphemeralVolume(t *testing.T) {
 		s.write("web", pod(""))
 		s.write("web-data", ofKind("", "PersistentVolumeClaim"),
 			controlled(object.Kind{Version: "v1", Kind: "Pod"}, "web"), func(st *observation.State) {
-				st.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
+				st.Managers = []observation.Manager{{Name: change.Manager, Operation: "Update", Fields: 1}}
 				st.ObservedGeneration = -1
 			})
 		if audit {
 			s.audited("web-data", "create", func(w *observation.Write) {
-				w.User, w.Manager = controllerAccounts+"ephemeral-volume-controller", manager
+				w.User, w.Manager = cause.ControllerAccounts+"ephemeral-volume-controller", change.Manager
 			})
 		}
 		if n := len(observe(s.seen).Traces(s.now().Add(time.Minute))); n != 1 {

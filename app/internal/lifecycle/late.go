@@ -9,87 +9,62 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// maxLag is the time that a trace waits at most for a watch that is behind.
+// maxLag is the maximum time that a trace waits for a delayed watch.
 const maxLag = 30 * time.Second
 
-// told returns the mark of a stored write that a trace was handed out with. It is nil if only the
-// request was seen.
-func (w *write) told() *bool {
-	switch {
-	case w.v != nil:
-		return &w.v.told
-	case w.t.removal != nil && w.rv == w.t.removal.rv:
-		return &w.t.removal.told
-	}
-	return nil
-}
-
-// untold returns the writes of r that no trace was handed out with, and reports whether these are all
-// of its stored writes.
-func (d *derivation) untold(r *reconciliation) (writes []*write, all bool) {
-	all = !r.folded
-	for _, w := range r.writes {
-		switch told := w.told(); {
+// untold returns the writes of r that were not handed out with any trace. It also reports whether
+// these are all stored writes of r.
+func (d *derivation) untold(r *change.Reconciliation) (writes []*change.Write, all bool) {
+	all = !r.Folded
+	for _, w := range r.Writes {
+		switch told := w.Told(); {
 		case told == nil:
-		case *told, d.handedOut(r.line) && d.lineOfWrite(w) == r.line:
-			all = false // a command's trace is handed out with all its requests
+		case *told, d.handedOut(r.Lineage) && d.LineOf(w) == r.Lineage:
+			all = false // the trace of a command is handed out with all its requests
 		default:
 			writes = append(writes, w)
 		}
 	}
-	for _, w := range r.notes {
-		if told := w.told(); told != nil && !*told && (w.part == desired || w.changed.metadata()) {
+	for _, w := range r.Notes {
+		if told := w.Told(); told != nil && !*told && (w.Part == change.Desired || w.Changed.Metadata()) {
 			writes = append(writes, w)
 		}
 	}
 	return writes, all
 }
 
-// elsewhere reports whether all of r was handed out in another trace than its own.
-func (d *derivation) elsewhere(r *reconciliation) bool {
-	if d.handedOut(r.line) {
+// elsewhere reports whether all of r was handed out in a trace other than its own.
+func (d *derivation) elsewhere(r *change.Reconciliation) bool {
+	if d.handedOut(r.Lineage) {
 		return false
 	}
 	writes, all := d.untold(r)
 	return len(writes) == 0 && !all
 }
 
-// toldBefore returns whether another trace, or another span, was handed out with a write of r.
-func (d *derivation) toldBefore(r *reconciliation) func(*write) bool {
-	if writes, all := d.untold(r); d.handedOut(r.line) && (len(writes) == 0 || !all) {
-		return func(*write) bool { return false }
+// toldBefore returns a function for the writes of r. It reports whether a write was handed out
+// earlier, in another trace or another span.
+func (d *derivation) toldBefore(r *change.Reconciliation) func(*change.Write) bool {
+	if writes, all := d.untold(r); d.handedOut(r.Lineage) && (len(writes) == 0 || !all) {
+		return func(*change.Write) bool { return false }
 	}
-	return func(w *write) bool {
-		told := w.told()
+	return func(w *change.Write) bool {
+		told := w.Told()
 		return told != nil && *told
 	}
 }
 
-// tell notes that r is handed out with its trace, and so are its Events.
-func (r *reconciliation) tell() {
-	for _, list := range [][]*write{r.writes, r.notes} {
-		for _, w := range list {
-			if told := w.told(); told != nil {
-				*told = true
-			}
-		}
-	}
-	for _, ev := range r.t.events {
-		if ev.of(r) {
-			ev.told = true
-		}
-	}
-}
-
-// late returns the reconciliations of traces that were handed out before all of these writes were
-// known.
-func (d *derivation) late() []*reconciliation {
-	var out []*reconciliation
+// late returns the reconciliations with writes that arrived after the handout of their trace.
+func (d *derivation) late() []*change.Reconciliation {
+	var out []*change.Reconciliation
 	for _, r := range d.folded {
 		if writes, _ := d.untold(r); len(writes) > 0 {
 			out = append(out, r)
@@ -99,7 +74,7 @@ func (d *derivation) late() []*reconciliation {
 		if !d.handedOut(l) {
 			continue
 		}
-		for _, r := range l.recs {
+		for _, r := range l.Reconciliations {
 			if writes, _ := d.untold(r); len(writes) > 0 {
 				out = append(out, r)
 			}
@@ -108,49 +83,50 @@ func (d *derivation) late() []*reconciliation {
 	return out
 }
 
-// addLate makes spans of what belongs to traces that were handed out: whole reconciliations when they
-// have ended and been quiet, and further writes of those that were told.
+// addLate adds late spans to traces that were handed out. A whole reconciliation gets its spans
+// after its end and a quiet time. Further writes of a reconciliation that was handed out become
+// amendments.
 func (e *Engine) addLate(d *derivation, now time.Time) {
 	for _, r := range d.late() {
 		writes, all := d.untold(r)
 		switch {
 		case !all:
 			for _, w := range writes {
-				e.amend(w.t, past{line: r.line.id, span: r.id()}, amendment{
-					key: "state/" + strconv.FormatUint(w.rv, 10), at: w.at.at().Time, rv: w.rv,
+				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, amendment{
+					key: "state/" + strconv.FormatUint(w.RV, 10), at: w.At.At().Time, rv: w.RV,
 				})
 			}
-		case r.done && now.Sub(r.heard()) >= e.opts.Settle && !d.behind(r, now):
-			e.add(r.line.id, d.lateSpans(r))
+		case r.Done && now.Sub(r.Heard()) >= e.opts.Settle && !d.behind(r, now):
+			e.add(r.Lineage.ID, d.lateSpans(r))
 		default:
 			continue
 		}
-		r.tell()
+		r.Tell()
 	}
 }
 
-// lingers reports whether t is remembered whole for the time of maxLag: its own version may be on its
-// way, or a write to another object that belongs to its newest change without an owner reference, by
-// its name or as a copy of its metadata.
-func (d *derivation) lingers(t *timeline, now time.Time) bool {
-	var r *reconciliation
+// lingers reports whether t is kept whole for maxLag. A version of t may still arrive. A write to
+// another object may still arrive, too, and belong to the newest change of t. It belongs there by
+// the name of t or as a copy of its metadata, and not by an owner reference.
+func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
+	var r *change.Reconciliation
 	switch {
-	case len(t.versions) == 0 && len(t.requests) > 0:
-		r = d.current(t.ref.UID)
-	case kind.Namespace.Is(t.ref.Kind), kind.CustomResourceDefinition.Is(t.ref.Kind):
-		r = d.current(t.ref.UID)
-	case kind.Of(t.ref.Group, t.ref.Kind.Kind).Owner:
-		r = d.instants[t.ref.UID]
+	case len(t.Versions) == 0 && len(t.Requests) > 0:
+		r = d.Current(t.Ref.UID)
+	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):
+		r = d.Current(t.Ref.UID)
+	case kind.Of(t.Ref.Group, t.Ref.Kind.Kind).Owner:
+		r = d.instants[t.Ref.UID]
 	}
-	if r == nil || r.folded {
+	if r == nil || r.Folded {
 		return false
 	}
-	taken, known := d.engine.taken[r.line.id]
-	return known && now.Sub(taken.at) < maxLag
+	taken, known := d.engine.taken[r.Lineage.ID]
+	return known && now.Sub(taken.At) < maxLag
 }
 
-// lateSpans makes the spans of a reconciliation for a trace that was handed out without it.
-func (d *derivation) lateSpans(r *reconciliation) []*span.Span {
+// lateSpans returns the spans of a reconciliation for a trace that was handed out without it.
+func (d *derivation) lateSpans(r *change.Reconciliation) []*span.Span {
 	spans := d.spans(r)
 	for _, s := range spans {
 		s.Attributes = append(s.Attributes, span.KeyLate.Bool(true))
@@ -167,22 +143,13 @@ func (e *Engine) add(id trace.TraceID, spans []*span.Span) {
 	e.added[i].Spans = append(e.added[i].Spans, spans...)
 }
 
-// heard is when the last write of r was heard of.
-func (r *reconciliation) heard() time.Time {
-	var at time.Time
-	for _, w := range r.writes {
-		at = later(at, w.heard())
-	}
-	return at
-}
-
-// behind reports whether a source may be behind that decides the place of r: the audit log, the watch of
-// an object above or related, or that of the Pods of r's object.
-func (d *derivation) behind(r *reconciliation, now time.Time) bool {
+// behind reports whether a source that decides the place of r may be delayed: the audit log, the
+// watch of an object above r or related to it, or the watch of the Pods of r's object.
+func (d *derivation) behind(r *change.Reconciliation, now time.Time) bool {
 	if d.auditLags(r, now) {
 		return true
 	}
-	for p := r; p != nil; p = p.parent {
+	for p := r; p != nil; p = p.Parent {
 		if d.ownerLags(p, now) || d.relationLags(p, now) {
 			return true
 		}
@@ -190,43 +157,45 @@ func (d *derivation) behind(r *reconciliation, now time.Time) bool {
 	return d.dependantsLag(r, now)
 }
 
-// ownerLags reports whether the watch of r's controller owner may be behind: the owner is not known, or
-// its controller made r, or ended it, for a version of the owner that is not known. Controllers of the
-// known kinds write the owner's status afterwards. For other kinds any version of the owner will do.
-func (d *derivation) ownerLags(r *reconciliation, now time.Time) bool {
-	o := d.engine.controllerOf(r.t)
-	if o == nil || r.instant {
+// ownerLags reports whether the watch of r's controller owner may be delayed. Either the owner is
+// unknown, or its controller made r or ended it for an unknown version of the owner. Controllers of
+// the known kinds write the owner's status afterwards. For other kinds, any version of the owner is
+// enough.
+func (d *derivation) ownerLags(r *change.Reconciliation, now time.Time) bool {
+	o := d.engine.controllerOf(r.Timeline)
+	if o == nil || r.Instant {
 		return false
 	}
 	k, up := kind.Of(o.Group, o.Kind.Kind), d.engine.objects[o.UID]
-	if k.Schedule || up != nil && (up.removal != nil || up.last() != nil &&
-		(len(k.Effects) == 0 || up.last().ResourceVersion > r.first().rv)) {
+	if k.Schedule || up != nil && (up.Removal != nil || up.Last() != nil &&
+		(len(k.Effects) == 0 || up.Last().ResourceVersion > r.First().RV)) {
 		return false
 	}
-	return now.Sub(r.heard()) <= maxLag
+	return now.Sub(r.Heard()) <= maxLag
 }
 
-// dependantsLag reports whether the status of r's object counts other Pods than are known: the watch of
-// Pods or of ReplicaSets is behind. Status counts of StatefulSets and DaemonSets leave some Pods out.
-func (d *derivation) dependantsLag(r *reconciliation, now time.Time) bool {
-	v := r.t.last()
-	if r.instant || r.verb == deleted || r.t.removal != nil || v == nil || v.Workload == nil {
+// dependantsLag reports whether the status of r's object counts a different number of Pods than the
+// engine. The watch of Pods or of ReplicaSets is then delayed. The status counts of StatefulSets
+// and DaemonSets leave some Pods out.
+func (d *derivation) dependantsLag(r *change.Reconciliation, now time.Time) bool {
+	v := r.Timeline.Last()
+	if r.Instant || r.Verb == history.Deleted || r.Timeline.Removal != nil || v == nil || v.Workload == nil {
 		return false
 	}
-	known, counted := d.livingPods(r.t), int(v.Workload.Total)
+	known, counted := d.livingPods(r.Timeline), int(v.Workload.Total)
 	if known == counted || known > counted && !kind.Deployment.Is(v.Kind) && !kind.ReplicaSet.Is(v.Kind) {
 		return false
 	}
-	return now.Sub(r.line.latest) <= maxLag
+	return now.Sub(r.Lineage.Latest) <= maxLag
 }
 
-// livingPods returns the number of known Pods below t, through its ReplicaSets if it has such.
-func (d *derivation) livingPods(t *timeline) int {
+// livingPods returns the number of known living Pods below t, including those of its ReplicaSets.
+func (d *derivation) livingPods(t *change.Timeline) int {
 	n := 0
-	for _, below := range d.engine.dependantsOf(t.ref.UID) {
-		switch last := below.last(); {
-		case last == nil, below.removal != nil:
-		case last.Pod != nil && alive(last):
+	for _, below := range d.engine.dependantsOf(t.Ref.UID) {
+		switch last := below.Last(); {
+		case last == nil, below.Removal != nil:
+		case last.Pod != nil && cause.Alive(last):
 			n++
 		case last.Workload != nil:
 			n += d.livingPods(below)
@@ -238,25 +207,65 @@ func (d *derivation) livingPods(t *timeline) int {
 // auditSilence is the time without an event after which the audit log counts as ended.
 const auditSilence = 5 * time.Minute
 
-// measureAudit notes how late an event of the audit log is. A longer delay counts at once, a shorter one
-// slowly. Older events are history, as after a pause of the reader.
+// measureAudit measures the delay of an audit log event. A longer delay counts at once, a shorter
+// one gradually. Older events are history, for example after a pause of the reader.
 func (e *Engine) measureAudit(o *observation.Observation) {
 	late := max(o.Seen.Sub(o.Write.End), 0)
 	if late > maxLag || o.Write.Unauthenticated {
 		return
 	}
-	e.auditAt = later(e.auditAt, o.Seen)
+	e.auditAt = history.Later(e.auditAt, o.Seen)
 	e.auditDelay = max(late, e.auditDelay-e.auditDelay/64)
 }
 
-// auditLags reports whether the request that made r may yet come from the audit log. It may name an
-// author who is not the owner's controller (rule A2).
-func (d *derivation) auditLags(r *reconciliation, now time.Time) bool {
-	w := r.first()
-	if d.engine.auditDelay == 0 || now.Sub(d.engine.auditAt) > auditSilence || r.folded || w.reconstructed ||
-		w.req != nil ||
-		d.audited(w) != nil {
+// auditLags reports whether the request of r's first write may still arrive from the audit log. It
+// may contain an author other than the owner's controller (rule A2).
+func (d *derivation) auditLags(r *change.Reconciliation, now time.Time) bool {
+	w := r.First()
+	if d.engine.auditDelay == 0 || now.Sub(d.engine.auditAt) > auditSilence || r.Folded || w.Reconstructed ||
+		w.Request != nil ||
+		d.Audited(w) != nil {
 		return false
 	}
-	return now.Sub(w.heard()) <= min(2*d.engine.auditDelay, maxLag)
+	return now.Sub(w.Heard()) <= min(2*d.engine.auditDelay, maxLag)
 }
+
+// settled reports whether the trace has ended and was then quiet for the settle window.
+func (d *derivation) settled(l *change.Lineage, now time.Time) bool {
+	if l.Run != nil && l.Run.End.IsZero() {
+		return false
+	}
+	// A change of metadata waits only for the audit log. It does not wait if its request was
+	// observed.
+	waits := l.Vain || slices.ContainsFunc(l.Reconciliations, func(r *change.Reconciliation) bool {
+		return !r.Instant || r.First().Request == nil
+	})
+	if waits && now.Sub(l.Latest) < d.opts.Settle {
+		return false
+	}
+	for _, r := range l.Reconciliations {
+		if !r.Done || d.behind(r, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// relationLags reports whether the watch of an object related to r may be delayed. That object is
+// the CustomResourceDefinition of an API, or the Namespace whose deletion removes the object of r.
+func (d *derivation) relationLags(r *change.Reconciliation, now time.Time) bool {
+	w := r.First()
+	switch {
+	case r.Parent != nil:
+		return false
+	case cause.RegistersAPI(w):
+		return now.Sub(r.Heard()) <= maxLag
+	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil && d.Audited(w) == nil:
+		return now.Sub(r.Heard()) <= maxNamespaceLag
+	}
+	return false
+}
+
+// maxNamespaceLag is the time that the trace of a deletion by an unknown author waits for the
+// deletion of the Namespace. It is short because most such objects are deleted alone.
+const maxNamespaceLag = 10 * time.Second

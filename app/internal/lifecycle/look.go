@@ -12,10 +12,13 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// refresh derives the groups that have changed, or whose time is over, and returns all, oldest first.
+// refresh derives the groups with changes or with an expired derivation. It returns all groups,
+// oldest first.
 func (e *Engine) refresh(now time.Time) []*group {
 	now = now.Round(0)
 	for e.deriveChanged(now) {
@@ -28,8 +31,9 @@ func (e *Engine) refresh(now time.Time) []*group {
 	return out
 }
 
-// deriveChanged derives the groups that have changed. A context may name a trace that another group has
-// begun: then it merges the two, and reports that they are to be derived again.
+// deriveChanged derives the groups with changes or with an expired derivation. A context may name a
+// trace of another group. It then merges the two groups, and reports that another pass is
+// necessary.
 func (e *Engine) deriveChanged(now time.Time) (merged bool) {
 	for g := range e.groups.all {
 		switch {
@@ -44,7 +48,7 @@ func (e *Engine) deriveChanged(now time.Time) (merged bool) {
 		if e.inOne() {
 			continue
 		}
-		for id := range d.lines {
+		for id := range d.Lines {
 			other := e.groups.byLine[id]
 			merged = merged || other != nil && other != g
 			g = e.groups.tieLine(g, id)
@@ -53,10 +57,10 @@ func (e *Engine) deriveChanged(now time.Time) (merged bool) {
 	return merged
 }
 
-// of returns the derivation of the group that knows the trace, or nil.
+// of returns the derivation of the group with that trace, or nil.
 func (e *Engine) of(id trace.TraceID, now time.Time) *derivation {
 	for _, g := range e.refresh(now) {
-		if g.derived.lines[id] != nil {
+		if g.derived.Lines[id] != nil {
 			return g.derived
 		}
 	}
@@ -64,7 +68,7 @@ func (e *Engine) of(id trace.TraceID, now time.Time) *derivation {
 }
 
 // oldest returns the oldest lineage of a derived group, or nil.
-func (g *group) oldest() *lineage {
+func (g *group) oldest() *change.Lineage {
 	if len(g.derived.ordered) == 0 {
 		return nil
 	}
@@ -72,11 +76,11 @@ func (g *group) oldest() *lineage {
 }
 
 // compareLineages orders lineages by their first writes. nil comes last.
-func compareLineages(a, b *lineage) int {
+func compareLineages(a, b *change.Lineage) int {
 	if a == nil || b == nil {
-		return cmp.Compare(truth(a == nil), truth(b == nil))
+		return cmp.Compare(history.Truth(a == nil), history.Truth(b == nil))
 	}
-	return cmp.Or(cmp.Compare(a.first, b.first), slices.Compare(a.id[:], b.id[:]))
+	return cmp.Or(cmp.Compare(a.First, b.First), slices.Compare(a.ID[:], b.ID[:]))
 }
 
 // open returns the traces of a derived group that were not handed out.
@@ -87,7 +91,7 @@ func (g *group) open() []*span.Trace {
 	return g.built
 }
 
-// sorted orders traces like their lineages.
+// sorted returns traces in the order of their lineages.
 func sorted(all []lineTrace) []*span.Trace {
 	slices.SortFunc(all, func(a, b lineTrace) int { return compareLineages(a.line, b.line) })
 	out := make([]*span.Trace, len(all))
@@ -97,21 +101,21 @@ func sorted(all []lineTrace) []*span.Trace {
 	return out
 }
 
-// lineTrace is a trace and the lineage that it tells of.
+// lineTrace is a trace and its lineage.
 type lineTrace struct {
-	line  *lineage
+	line  *change.Lineage
 	trace *span.Trace
 }
 
 func (d *derivation) withLines(out []lineTrace, traces []*span.Trace) []lineTrace {
 	for _, t := range traces {
-		out = append(out, lineTrace{d.lines[t.ID], t})
+		out = append(out, lineTrace{d.Lines[t.ID], t})
 	}
 	return out
 }
 
-// Differences derives everything together, and returns the open traces that differ from those of the
-// groups. There should be none.
+// Differences derives all groups together as one. It returns the IDs of the open traces that differ
+// from those of the separate groups. The result should be empty.
 func (e *Engine) Differences(now time.Time) []trace.TraceID {
 	now = now.Round(0)
 	everything := newGroups()
@@ -141,8 +145,8 @@ func (e *Engine) Differences(now time.Time) []trace.TraceID {
 }
 
 // members yields the timelines of all groups.
-func (e *Engine) members() iter.Seq[*timeline] {
-	return func(yield func(*timeline) bool) {
+func (e *Engine) members() iter.Seq[*change.Timeline] {
+	return func(yield func(*change.Timeline) bool) {
 		for g := range e.groups.all {
 			for t := range g.members {
 				if !yield(t) {

@@ -14,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -80,7 +81,7 @@ func isStep(a, b *observation.State) bool {
 		return false
 	}
 	k, changed, other := kind.Of(a.Group, a.Kind.Kind), false, false
-	compareFields(a.Leaves, b.Leaves, func(path string, _ *observation.Leaf) {
+	history.CompareFields(a.Leaves, b.Leaves, func(path string, _ *observation.Leaf) {
 		part := k.Part(path)
 		changed, other = changed || part == kind.Metadata, other || part&^(kind.Metadata|kind.Bookkeeping) != 0
 	})
@@ -106,7 +107,7 @@ func differs(a, b *observation.State) bool {
 	}
 	k := kind.Of(a.Group, a.Kind.Kind)
 	changed := false
-	compareFields(a.Leaves, b.Leaves, func(path string, after *observation.Leaf) {
+	history.CompareFields(a.Leaves, b.Leaves, func(path string, after *observation.Leaf) {
 		if path != observation.PathData || !k.MetadataOnly {
 			changed = changed || k.Part(path) != kind.Bookkeeping
 		}

@@ -43,6 +43,21 @@ trace 0 converged
         schedule web-1-b
         sandbox web-1-b
 `},
+		"CreatedAndChanged": {"a change takes all from the creation of a kind that has one part", func(s *story) {
+			spec := func(value uint64) func(*observation.State) {
+				return func(st *observation.State) {
+					st.Leaves = []observation.Leaf{{Path: "spec.size", Value: value, Managers: 1}}
+				}
+			}
+			s.write("app", custom("App"), spec(1))
+			s.write("app", changed, spec(2))
+			s.write("app", arrived)
+		}, `
+trace 0 superseded
+  reconcile App app superseded
+trace 1 converged
+  reconcile App app converged ~previous
+`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()

@@ -5,336 +5,379 @@ package lifecycle
 import (
 	"slices"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 )
 
-// place finds the reconciliation that w belongs to, or begins one.
-func (d *derivation) place(w *write) {
+// place adds w to its reconciliation, or begins one.
+func (d *derivation) place(w *change.Write) {
 	switch {
-	case w.part == desired && w.verb == updated && kind.Of(w.t.ref.Group, w.t.ref.Kind.Kind).Immediate:
+	case w.Part == change.Desired && w.Verb == history.Updated && kind.Of(w.Timeline.Ref.Group, w.Timeline.Ref.Kind.Kind).Immediate:
 		d.placeMetadata(w)
-	case w.part == desired && d.reconciled(w):
+	case w.Part == change.Desired && d.reconciled(w):
 		d.placeDesired(w)
-	case w.part == desired:
+	case w.Part == change.Desired:
 		d.placeData(w)
-	case w.part == metadata && d.reconciled(w):
+	case w.Part == change.Metadata && d.reconciled(w):
 		d.placeMetadata(w)
-	case w.part == metadata:
+	case w.Part == change.Metadata:
 		d.placeData(w)
 	default:
 		d.placeNote(w)
 	}
-	if w.verb != removed {
+	if w.Verb != history.Removed {
 		d.lose(w)
 	}
 }
 
-// reconciled reports whether somebody acts on the object that w wrote.
-func (d *derivation) reconciled(w *write) bool {
-	if w.verb == deleted && (w.v != nil || len(d.engine.dependantsOf(w.t.ref.UID)) > 0) {
-		return true // it goes in steps, or takes others with it
+// reconciled reports whether a component acts on the object of w.
+func (d *derivation) reconciled(w *change.Write) bool {
+	if w.Verb == history.Deleted && (w.Version != nil || len(d.engine.dependantsOf(w.Timeline.Ref.UID)) > 0) {
+		return true // a deletion has steps, or removes other objects
 	}
-	if last := w.t.last(); last != nil {
+	if last := w.Timeline.Last(); last != nil {
 		return last.Reconciled
 	}
-	return w.req != nil
+	return w.Request != nil
 }
 
-func (d *derivation) placeDesired(w *write) {
-	c := d.cause(w)
-	now := d.current(w.t.ref.UID)
-	if same := d.inLine(w, c.line); same != nil {
-		same.wrote(w)
-		same.took |= w.parts()
-		same.parts |= w.parts()
-		same.links = append(same.links, c.links...)
+func (d *derivation) placeDesired(w *change.Write) {
+	c := d.Cause(w)
+	now := d.Current(w.Timeline.Ref.UID)
+	if same := d.inLine(w, c.Line); same != nil {
+		same.Wrote(w)
+		same.Took |= w.Parts()
+		same.Parts |= w.Parts()
+		same.Links = append(same.Links, c.Links...)
 		d.takeOver(w, same)
 		d.stir(same, w)
 		return
 	}
-	r := &reconciliation{
-		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote,
-		evidence: c.evidence, links: c.links, heals: c.heals, verb: w.verb,
-		spanID: c.span, admitted: c.span.IsValid(), took: w.parts(), parts: w.parts(),
+	r := &change.Reconciliation{
+		Timeline: w.Timeline, Lineage: c.Line, Parent: c.Parent, Above: c.Above, Remote: c.Remote,
+		Evidence: c.Evidence, Links: c.Links, Heals: c.Heals, Verb: w.Verb,
+		SpanID: c.Span, Admitted: c.Span.IsValid(), Took: w.Parts(), Parts: w.Parts(),
 	}
-	r.wrote(w)
+	r.Wrote(w)
 	if now != nil {
-		now.next = w
-		before := now.superseded == nil && now.line != r.line
-		if beside := d.takeOver(w, r); before && !slices.Contains(beside, now) {
-			r.links = append(r.links, now.link("previous"))
+		now.Next = w
+		before := now.Superseded == nil && now.Lineage != r.Lineage
+		if others := d.takeOver(w, r); before && !slices.Contains(others, now) {
+			r.Links = append(r.Links, now.Link("previous"))
 		}
 	}
-	if len(r.line.recs) == 0 {
-		r.line.first = w.rv
+	if len(r.Lineage.Reconciliations) == 0 {
+		r.Lineage.First = w.RV
 	}
-	r.line.recs = append(r.line.recs, r)
-	if r.parent != nil {
-		r.parent.children = append(r.parent.children, r)
+	r.Lineage.Reconciliations = append(r.Lineage.Reconciliations, r)
+	if r.Parent != nil {
+		r.Parent.Children = append(r.Parent.Children, r)
 	}
-	for p := r.parent; p != nil; p = p.parent {
-		if first := p.first(); first.rv < w.rv {
-			first.at = first.at.before(w.at.hi) // a cause comes first, whatever arrived first (rule T)
+	for p := r.Parent; p != nil; p = p.Parent {
+		if first := p.First(); first.RV < w.RV {
+			first.At = first.At.Before(w.At.Hi) // a cause is earlier than its effects, in any order of arrival (rule T)
 		}
 	}
-	d.recs[w.t.ref.UID] = append(d.history(w.t.ref.UID), r)
-	d.relate(r)
+	d.recs[w.Timeline.Ref.UID] = append(d.History(w.Timeline.Ref.UID), r)
+	d.Relate(r)
 	d.stir(r, w)
 }
 
-// inLine returns the reconciliation of the trace l that an update or creation continues, or nil.
-func (d *derivation) inLine(w *write, l *lineage) *reconciliation {
-	if w.verb == deleted {
+// takeOver removes the parts changed by w, a write of by, from the object's other reconciliations.
+// A reconciliation without remaining parts is superseded (rule D2). The others continue beside by.
+// With the first write of by, takeOver links them with by and returns them.
+func (d *derivation) takeOver(w *change.Write, by *change.Reconciliation) []*change.Reconciliation {
+	var others []*change.Reconciliation
+	whole := kind.Of(w.Timeline.Ref.Group, w.Timeline.Ref.Kind.Kind).Whole()
+	for _, r := range d.History(w.Timeline.Ref.UID) {
+		if r == by || r.Superseded != nil || r.Verb == history.Deleted || r.ConvergedBy(w.RV) != nil {
+			continue
+		}
+		if left := r.Parts &^ r.Loses(w) & whole; left != 0 {
+			r.Parts = left
+			others = append(others, r)
+			continue
+		}
+		r.Superseded = w
+		r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
+	}
+	if w != by.First() {
 		return nil
 	}
-	for _, r := range slices.Backward(d.history(w.t.ref.UID)) {
-		if r.line == l && r.verb != deleted && r.superseded == nil {
+	for _, r := range others {
+		change.Beside(r, by)
+	}
+	return others
+}
+
+// inLine returns the reconciliation of the trace l that w continues, or nil. Only an update or a
+// creation continues one.
+func (d *derivation) inLine(w *change.Write, l *change.Lineage) *change.Reconciliation {
+	if w.Verb == history.Deleted {
+		return nil
+	}
+	for _, r := range slices.Backward(d.History(w.Timeline.Ref.UID)) {
+		if r.Lineage == l && r.Verb != history.Deleted && r.Superseded == nil {
 			return r
 		}
-		if r.verb == deleted {
+		if r.Verb == history.Deleted {
 			break
 		}
 	}
 	return nil
 }
 
-// placeMetadata places a change of labels or annotations alone. It is a change of its own beside the
-// object's reconciliation, which goes on (rule D2). A controller's is a step of that (rule N3).
-func (d *derivation) placeMetadata(w *write) {
-	now, run := d.current(w.t.ref.UID), d.lineOfWrite(w)
+// placeMetadata places a change of only labels or annotations. It is a separate change, and the
+// object's reconciliation continues beside it (rule D2). A change by a controller is a step of that
+// reconciliation (rule N3).
+func (d *derivation) placeMetadata(w *change.Write) {
+	now, run := d.Current(w.Timeline.Ref.UID), d.LineOf(w)
 	switch {
 	case run == nil && d.metadataStep(w):
-		w.part = bookkeeping
+		w.Part = change.Bookkeeping
 		if from := d.copied(w); from != nil {
-			from.note(w)
+			from.Note(w)
 			return
 		}
 		d.placeNote(w)
 		return
-	case run != nil && (now == nil || now.line != run):
+	case run != nil && (now == nil || now.Lineage != run):
 		d.placeRequest(w)
 		return
 	}
 	if d.inSeries(w) {
-		w.fate = repeated
+		w.Fate = change.Repeated
 		return
 	}
-	c := d.cause(w)
-	if now != nil && now.line == c.line && now.verb != deleted && now.superseded == nil {
-		now.wrote(w)
-		now.links = append(now.links, c.links...)
+	c := d.Cause(w)
+	if now != nil && now.Lineage == c.Line && now.Verb != history.Deleted && now.Superseded == nil {
+		now.Wrote(w)
+		now.Links = append(now.Links, c.Links...)
 		d.stir(now, w)
 		return
 	}
 	d.beginInstant(w, c)
 }
 
-// beginInstant begins the reconciliation of a change that holds as soon as it is stored.
-func (d *derivation) beginInstant(w *write, c cause) {
-	r := &reconciliation{
-		t: w.t, line: c.line, parent: c.parent, above: c.above, remote: c.remote, evidence: c.evidence,
-		links: c.links, heals: c.heals, verb: w.verb, spanID: c.span,
-		admitted: c.span.IsValid(), instant: true,
+// beginInstant begins the reconciliation of a change that is complete as soon as it is stored.
+func (d *derivation) beginInstant(w *change.Write, c cause.Cause) {
+	r := &change.Reconciliation{
+		Timeline: w.Timeline, Lineage: c.Line, Parent: c.Parent, Above: c.Above, Remote: c.Remote, Evidence: c.Evidence,
+		Links: c.Links, Heals: c.Heals, Verb: w.Verb, SpanID: c.Span,
+		Admitted: c.Span.IsValid(), Instant: true,
 	}
-	r.wrote(w)
-	if len(r.line.recs) == 0 {
-		r.line.first = w.rv
+	r.Wrote(w)
+	if len(r.Lineage.Reconciliations) == 0 {
+		r.Lineage.First = w.RV
 	}
-	r.line.recs = append(r.line.recs, r)
-	if r.parent != nil {
-		r.parent.children = append(r.parent.children, r)
+	r.Lineage.Reconciliations = append(r.Lineage.Reconciliations, r)
+	if r.Parent != nil {
+		r.Parent.Children = append(r.Parent.Children, r)
 	}
-	r.line.latest = later(r.line.latest, w.heard())
-	d.instants[w.t.ref.UID] = r
+	r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
+	d.instants[w.Timeline.Ref.UID] = r
 	d.beginSeries(r)
 }
 
-// copied returns the change of the owner's labels or annotations that its controller copied with w, or
-// nil.
-func (d *derivation) copied(w *write) *reconciliation {
-	o := d.engine.controllerOf(w.t)
+// copied returns the change of the owner's labels or annotations that the owner's controller copied
+// with w, or nil.
+func (d *derivation) copied(w *change.Write) *change.Reconciliation {
+	o := d.engine.controllerOf(w.Timeline)
 	if o == nil {
 		return nil
 	}
 	from := d.instants[o.UID]
-	if from == nil || !d.alive(from.line, w) || !slices.ContainsFunc(w.changed.paths, func(path string) bool {
-		return slices.Contains(from.first().changed.paths, path)
+	if from == nil || !d.Alive(from.Lineage, w) || !slices.ContainsFunc(w.Changed.Paths, func(path string) bool {
+		return slices.Contains(from.First().Changed.Paths, path)
 	}) {
 		return nil
 	}
 	return from
 }
 
-// lineOfWrite returns the run whose request made the write, or nil.
-func (d *derivation) lineOfWrite(w *write) *lineage {
-	if w.req == nil {
+// LineOf returns the lineage of the run with the request of w, or nil.
+func (d *derivation) LineOf(w *change.Write) *change.Lineage {
+	if w.Request == nil {
 		return nil
 	}
-	return d.lineOf(w.req)
+	return d.lineOf(w.Request)
 }
 
-// metadataStep reports whether a component of the control plane, the kubelet, the owner's controller
-// or the object's own changed the metadata.
-func (d *derivation) metadataStep(w *write) bool {
-	if kind.IsComponent(w.manager) || ownController(w) {
+// metadataStep reports whether a controller changed the metadata: a component of the control plane,
+// the kubelet, the owner's controller, or the object's own controller.
+func (d *derivation) metadataStep(w *change.Write) bool {
+	if kind.IsComponent(w.Manager) || cause.OwnController(w) {
 		return true
 	}
-	return w.manager != "" && d.engine.controllerOf(w.t) != nil && d.byController(w)
+	return w.Manager != "" && d.engine.controllerOf(w.Timeline) != nil && d.ByController(w)
 }
 
-// placeData places a write to an object that nobody reconciles. It is a step of the reconciliation
-// that made it, if there is one. Otherwise it is a change, unless a component of Kubernetes made it.
-func (d *derivation) placeData(w *write) {
-	if w.req != nil && d.placeRequest(w) {
+// placeData places a write to an object without a controller. The write is a step of the
+// reconciliation that made it, if there is one. Otherwise it is a change, unless a component of
+// Kubernetes made it.
+func (d *derivation) placeData(w *change.Write) {
+	if w.Request != nil && d.placeRequest(w) {
 		return
 	}
 	if up := d.dataCause(w); up != nil {
-		up.note(w)
+		up.Note(w)
 		return
 	}
 	switch {
-	case kind.IsComponent(w.manager), w.isDefault(), d.surplusHistory(w):
+	case kind.IsComponent(w.Manager), w.IsDefault(), d.surplusHistory(w):
 	case d.inSeries(w):
-		w.fate = repeated
+		w.Fate = change.Repeated
 	default:
-		d.beginInstant(w, d.cause(w))
+		d.beginInstant(w, d.Cause(w))
 	}
 }
 
-// dataCause returns the reconciliation of another object that made a write to an object that nobody
-// reconciles, or nil.
-func (d *derivation) dataCause(w *write) *reconciliation {
-	if up := d.openOwner(w); up != nil && (up.verb != deleted || w.verb != updated) && d.byController(w) {
+// dataCause returns the cause of a write to an object without a controller: the reconciliation of
+// another object, or nil.
+func (d *derivation) dataCause(w *change.Write) *change.Reconciliation {
+	if up := d.OpenOwner(
+		w,
+	); up != nil && (up.Verb != history.Deleted || w.Verb != history.Updated) &&
+		d.ByController(w) {
 		return up
 	}
 	if d.surplusHistory(w) {
-		return d.current(d.engine.controllerOf(w.t).UID)
+		return d.Current(d.engine.controllerOf(w.Timeline).UID)
 	}
-	if w.verb == deleted {
-		c, _ := d.byOwnersEnd(w)
-		return c.parent
+	if w.Verb == history.Deleted {
+		c, _ := d.ByOwnersEnd(w)
+		return c.Parent
 	}
-	return d.namespaceDefault(w)
+	return d.NamespaceDefault(w)
 }
 
-// surplusHistory reports whether w removes a revision that its owner keeps no longer.
-func (d *derivation) surplusHistory(w *write) bool {
-	return w.verb == deleted && kind.ControllerRevision.Is(w.t.ref.Kind) && d.engine.controllerOf(w.t) != nil &&
-		d.byController(w)
+// surplusHistory reports whether the owner's controller removes a surplus ControllerRevision with
+// w.
+func (d *derivation) surplusHistory(w *change.Write) bool {
+	return w.Verb == history.Deleted && kind.ControllerRevision.Is(w.Timeline.Ref.Kind) &&
+		d.engine.controllerOf(w.Timeline) != nil &&
+		d.ByController(w)
 }
 
-// placeRequest makes a write whose request was seen a span of its own, in the
-// trace that the request names; false if it names none.
-func (d *derivation) placeRequest(w *write) bool {
-	l := d.lineOf(w.req)
+// placeRequest gives a write with an observed request a separate span, in the trace of the request.
+// It returns false for a request without a trace.
+func (d *derivation) placeRequest(w *change.Write) bool {
+	l := d.lineOf(w.Request)
 	if l == nil {
 		return false
 	}
-	w.fate = traced
-	l.loose = append(l.loose, w.req)
-	l.latest = later(l.latest, w.req.End)
+	w.Fate = change.Traced
+	l.Loose = append(l.Loose, w.Request)
+	l.Latest = history.Later(l.Latest, w.Request.End)
 	return true
 }
 
-// placeNote places a write to status or bookkeeping: it belongs to the
-// reconciliation it is part of, or, once that has converged, to the one below
-// that made the owner speak up.
-func (d *derivation) placeNote(w *write) {
-	if w.req != nil && d.placeRequest(w) {
+// placeNote places a write to status or bookkeeping. The write belongs to the reconciliation that
+// is under way. After the convergence of that reconciliation, it belongs to the one below that
+// caused the owner's write.
+func (d *derivation) placeNote(w *change.Write) {
+	if w.Request != nil && d.placeRequest(w) {
 		return
 	}
-	r := d.underWay(w)
-	if w.part == ownership {
-		if up := d.ownershipCause(w); up != nil {
-			up.note(w)
+	r := d.UnderWay(w)
+	if w.Part == change.Ownership {
+		if up := d.OwnershipCause(w); up != nil {
+			up.Note(w)
 			d.stir(up, w)
 			return
 		}
 	}
-	var arrived *version
-	if r != nil && r.verb != deleted {
-		arrived = r.convergedBy(w.rv)
+	var arrived *history.Version
+	if r != nil && r.Verb != history.Deleted {
+		arrived = r.ConvergedBy(w.RV)
 	}
 	if r == nil || arrived != nil {
-		if up := d.openOwner(w); up != nil && w.part == bookkeeping && d.byController(w) {
-			// Its owner's controller prepares it: a revision, a hash.
-			up.note(w)
+		if up := d.OpenOwner(w); up != nil && w.Part == change.Bookkeeping && d.ByController(w) {
+			// The owner's controller prepares the object, for example with a revision or a hash.
+			up.Note(w)
 			d.stir(up, w)
 			return
 		}
-		if below := d.stirred[w.t.ref.UID]; below.rec != nil && (arrived == nil || below.rv > arrived.ResourceVersion) {
+		if below := d.stirred[w.Timeline.Ref.UID]; below.rec != nil &&
+			(arrived == nil || below.rv > arrived.ResourceVersion) {
 			r = below.rec
 		}
 	}
 	if r == nil {
 		return
 	}
-	r.note(w)
-	if r.t != w.t || opaque(w.t) && w.v != nil && converged(w.v) {
-		// A status that says nothing new keeps nobody busy.
-		r.line.latest = later(r.line.latest, w.heard())
+	r.Note(w)
+	if r.Timeline != w.Timeline || judge.Opaque(w.Timeline.Last()) && w.Version != nil && judge.Converged(w.Version) {
+		// A status without news does not extend the activity of the reconciliation.
+		r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
 		return
 	}
 	d.stir(r, w)
 }
 
-// underWay returns the newest reconciliation of the object that had not ended before w, else the newest.
-func (d *derivation) underWay(w *write) *reconciliation {
-	recs := d.history(w.t.ref.UID)
+// UnderWay returns the newest reconciliation of the object that had not ended before w. Without
+// one, it returns the newest.
+func (d *derivation) UnderWay(w *change.Write) *change.Reconciliation {
+	recs := d.History(w.Timeline.Ref.UID)
 	for _, r := range slices.Backward(recs) {
-		if r.openAt(w, d.opts.Quiet) {
+		if r.OpenAt(w, d.opts.Quiet) {
 			return r
 		}
 	}
-	return d.current(w.t.ref.UID)
+	return d.Current(w.Timeline.Ref.UID)
 }
 
-// stir notes that r wrote: its ancestors are alive, and what its owners say
-// next may be about it.
-func (d *derivation) stir(r *reconciliation, w *write) {
-	at := w.at.at().Time
-	r.line.latest = later(r.line.latest, w.heard())
+// stir records w as a write of r. All ancestors of r are then active. The next writes of the owners
+// may be a consequence of r.
+func (d *derivation) stir(r *change.Reconciliation, w *change.Write) {
+	at := w.At.At().Time
+	r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
 	progress := d.progresses(r, w)
-	for p := r; p != nil; p = p.parent {
-		p.activity = later(p.activity, at)
+	for p := r; p != nil; p = p.Parent {
+		p.Activity = history.Later(p.Activity, at)
 		if progress {
-			p.progressed = later(p.progressed, w.heard())
+			p.Progressed = history.Later(p.Progressed, w.Heard())
 		}
 	}
-	t := w.t
+	t := w.Timeline
 	for range 16 {
 		o := d.engine.controllerOf(t)
 		if o == nil {
 			return
 		}
-		d.stirred[o.UID] = stirring{r, w.rv}
+		d.stirred[o.UID] = stirring{r, w.RV}
 		if t = d.engine.objects[o.UID]; t == nil {
 			return
 		}
 	}
 }
 
-// lose remembers a dependant that went, or failed for good, without its
-// controller's doing: its replacement will be healing (rule C3).
-func (d *derivation) lose(w *write) {
-	o := d.engine.controllerOf(w.t)
+// lose records a dependant that was removed, or failed permanently, without an action of its
+// controller. Its replacement is healing (rule C3).
+func (d *derivation) lose(w *change.Write) {
+	o := d.engine.controllerOf(w.Timeline)
 	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
 		return
 	}
-	failed := w.part == observed && w.v != nil && w.prev != nil && failure(w.v) != "" && failure(w.prev) == ""
-	if w.verb != deleted && !failed {
+	failed := w.Part == change.Observed && w.Version != nil && w.Previous != nil && judge.Failure(w.Version) != "" &&
+		judge.Failure(w.Previous) == ""
+	if w.Verb != history.Deleted && !failed {
 		return
 	}
-	r := d.current(w.t.ref.UID)
-	if w.verb == deleted && r != nil && r.verb == deleted && r.parent != nil && r.parent.t.ref.UID == o.UID {
-		return // its controller took it away
+	r := d.Current(w.Timeline.Ref.UID)
+	if w.Verb == history.Deleted && r != nil && r.Verb == history.Deleted && r.Parent != nil &&
+		r.Parent.Timeline.Ref.UID == o.UID {
+		return // removed by its controller
 	}
-	for _, known := range d.departed[o.UID] {
-		if known.t == w.t {
+	for _, known := range d.Departed[o.UID] {
+		if known.T == w.Timeline {
 			return
 		}
 	}
-	d.departed[o.UID] = append(d.departed[o.UID], &departure{
-		t: w.t, rv: w.rv, rec: r, replaced: w.t.past != nil && w.t.past.replaced,
+	d.Departed[o.UID] = append(d.Departed[o.UID], &cause.Departure{
+		T: w.Timeline, RV: w.RV, Rec: r, Replaced: w.Timeline.Past != nil && w.Timeline.Past.Replaced,
 	})
 }

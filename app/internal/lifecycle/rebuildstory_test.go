@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -17,8 +19,8 @@ func made(at, status int) func(*observation.State) {
 	return func(s *observation.State) {
 		s.Created = second(at)
 		s.Managers = []observation.Manager{
-			{Name: manager, Operation: "Update", Time: second(at), Fields: 1},
-			{Name: manager, Operation: "Update", Subresource: "status", Time: second(status), Fields: 2},
+			{Name: change.Manager, Operation: "Update", Time: second(at), Fields: 1},
+			{Name: change.Manager, Operation: "Update", Subresource: "status", Time: second(status), Fields: 2},
 		}
 		for i := range s.Conditions {
 			s.Conditions[i].Since = second(status)
@@ -116,8 +118,8 @@ trace 0 converged
 				s.write("a", pod(""), bind, ready, func(st *observation.State) {
 					st.Conditions = append(
 						st.Conditions,
-						observation.Condition{Type: podScheduled, Status: "True"},
-						observation.Condition{Type: podSandboxReady, Status: "True"},
+						observation.Condition{Type: judge.PodScheduled, Status: "True"},
+						observation.Condition{Type: judge.PodSandboxReady, Status: "True"},
 					)
 				}, made(0, 3), func(st *observation.State) {
 					st.Conditions[0].Since = second(9000)

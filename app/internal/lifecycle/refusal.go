@@ -9,12 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Bounds of the refused writes that are kept: objects, kinds of refusal of one
-// object, and requests of one kind. Whatever comes beyond the last is counted.
+// Bounds of the stored refused writes: the objects, the kinds of refusal per object, and the
+// requests per kind. Further requests of a kind are only counted.
 const (
 	maxRefused  = 1 << 12
 	maxRefusals = 16
@@ -27,23 +30,24 @@ type refusals struct {
 	last  time.Time
 }
 
-// refusal is what was refused to one user for one reason: the first requests,
-// in order, and how many more there were. A loop of conflicts is one.
+// refusal holds the refused requests of one user for one reason: the first requests, in order, and
+// the number of further ones. A loop of conflicts is one refusal.
 type refusal struct {
 	writes  []*observation.Write
 	repeats int
 	last    time.Time
-	// told: it was handed out as a trace of its own; what repeats it is not.
+	// told means that the refusal was handed out as a separate trace. Its repeats are not handed
+	// out.
 	told bool
 }
 
-// sameRefusal reports whether two refused requests are of one kind.
+// sameRefusal reports whether two refused requests are of the same kind.
 func sameRefusal(a, b *observation.Write) bool {
 	return a.Verb == b.Verb && a.Subresource == b.Subresource && a.Code == b.Code && a.Reason == b.Reason &&
 		a.User == b.User && a.Manager == b.Manager
 }
 
-// refuse takes in a refused request that was not seen before.
+// refuse adds a refused request that was not observed before.
 func (e *Engine) refuse(w *observation.Write) {
 	id := identify(w)
 	if t := e.objects[id.uid]; id.uid != "" && t != nil && e.lateRefusal(t, w) {
@@ -58,7 +62,7 @@ func (e *Engine) refuse(w *observation.Write) {
 		e.trail.refusals[id] = of
 	}
 	e.changedRefusal(id)
-	of.last = later(of.last, w.End)
+	of.last = history.Later(of.last, w.End)
 	i := slices.IndexFunc(of.kinds, func(r *refusal) bool { return sameRefusal(r.writes[0], w) })
 	if i < 0 {
 		if len(of.kinds) >= maxRefusals {
@@ -72,7 +76,7 @@ func (e *Engine) refuse(w *observation.Write) {
 		return
 	}
 	r := of.kinds[i]
-	r.last = later(r.last, w.End)
+	r.last = history.Later(r.last, w.End)
 	if r.told {
 		r.repeats++
 		e.tally.Repeated++
@@ -86,8 +90,7 @@ func (e *Engine) refuse(w *observation.Write) {
 	}
 }
 
-// dropRefusals makes room: what was refused longest ago goes, an eighth at a
-// time.
+// dropRefusals makes room. It drops one eighth of the refusals, the oldest ones.
 func (e *Engine) dropRefusals() {
 	all := slices.SortedFunc(maps.Keys(e.trail.refusals), func(a, b subject) int {
 		return cmp.Or(e.trail.refusals[a].last.Compare(e.trail.refusals[b].last), compareSubjects(a, b))
@@ -99,18 +102,11 @@ func (e *Engine) dropRefusals() {
 	e.groups.changeAll()
 }
 
-// refused is a refused write on the reconciliation that it belongs to.
-type refused struct {
-	*observation.Write
-	// repeats is how many more there were like it.
-	repeats int
-}
+func compareRefused(a, b change.Refused) int { return compareWrites(a.Write, b.Write) }
 
-func compareRefused(a, b refused) int { return compareWrites(a.Write, b.Write) }
-
-// placeRefusals finds the reconciliation that each refused write belongs to: the
-// one of its object, or of the owner of what was not created, that was open. A
-// change that somebody asked for in vain is a trace of its own.
+// placeRefusals adds each refused write to an open reconciliation: that of its object, or that of
+// the owner for a refused creation. Any other change that was requested in vain becomes a separate
+// trace.
 func (d *derivation) placeRefusals() {
 	e := d.engine
 	if len(d.group.refusals) == 0 {
@@ -132,8 +128,8 @@ func (d *derivation) placeRefusals() {
 					repeats = kind.repeats
 				}
 				if r := d.openAt(id, w); r != nil {
-					r.refused = append(r.refused, refused{w, repeats})
-					d.refusals[kind] = append(d.refusals[kind], r.line)
+					r.Refused = append(r.Refused, change.Refused{Write: w, Repeats: repeats})
+					d.refusals[kind] = append(d.refusals[kind], r.Lineage)
 				} else if !looksAgain(w) {
 					d.standAlone(kind, w, repeats)
 				}
@@ -142,14 +138,14 @@ func (d *derivation) placeRefusals() {
 	}
 }
 
-// requested are the audit IDs of the requests that were seen on their way.
+// requested returns the audit IDs of the requests that were observed outside the audit log.
 func (d *derivation) requested() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range d.engine.refused {
 		out[w.AuditID] = true
 	}
 	for t := range d.group.members {
-		for _, w := range t.requests {
+		for _, w := range t.Requests {
 			out[w.AuditID] = true
 		}
 	}
@@ -157,10 +153,10 @@ func (d *derivation) requested() map[string]bool {
 	return out
 }
 
-// openAt is the reconciliation that was open when the request was refused, nil
-// if there is none: the last that had begun by then, unless it had ended.
-func (d *derivation) openAt(id subject, w *observation.Write) *reconciliation {
-	var timelines []*timeline
+// openAt returns the open reconciliation at the time of the refused request, or nil. It is the last
+// that had begun by then and had not ended.
+func (d *derivation) openAt(id subject, w *observation.Write) *change.Reconciliation {
+	var timelines []*change.Timeline
 	switch {
 	case id.uid != "":
 		timelines = append(timelines, d.engine.objects[id.uid])
@@ -169,24 +165,24 @@ func (d *derivation) openAt(id subject, w *observation.Write) *reconciliation {
 	default:
 		timelines = d.engine.named(id)
 	}
-	var found *reconciliation
+	var found *change.Reconciliation
 	for _, t := range timelines {
 		if t == nil {
 			continue
 		}
-		for _, r := range d.history(t.ref.UID) {
-			if r.t.past != nil && r.first().v == nil && r.arrivedFrom == nil && r.done {
-				continue // remembered, and told
+		for _, r := range d.History(t.Ref.UID) {
+			if r.Timeline.Past != nil && r.First().Version == nil && r.ArrivedFrom == nil && r.Done {
+				continue // remembered, and already handed out
 			}
-			if d.start(r).at().After(w.End.Add(skew)) {
+			if d.Start(r).At().After(w.End.Add(audit.Skew)) {
 				continue
 			}
-			d.conclude(r)
-			if r.done && r.ended.at.at().Before(w.Start.Add(-skew)) {
+			d.Conclude(r)
+			if r.Done && r.Ended.At.At().Before(w.Start.Add(-audit.Skew)) {
 				continue
 			}
-			if found != nil && found.t != t {
-				return nil // either may be meant
+			if found != nil && found.Timeline != t {
+				return nil // ambiguous: both objects are possible
 			}
 			found = r
 		}
@@ -194,15 +190,14 @@ func (d *derivation) openAt(id subject, w *observation.Write) *reconciliation {
 	return found
 }
 
-// looksAgain reports whether a refused request is one of those by which
-// controllers find out that they must look again: it is no change that
-// somebody wanted.
+// looksAgain reports whether a refused request only makes a controller read the object again. Such
+// a request is not an intended change.
 func looksAgain(w *observation.Write) bool {
 	switch {
 	case w.Controller != "", w.Subresource == "status", w.Subresource == "finalize":
 		return true
-	case w.Code == 404 && requestVerb(w) == deleted:
-		return true // it is gone, as was wanted
+	case w.Code == 404 && history.RequestVerb(w) == history.Deleted:
+		return true // the object is already gone, as requested
 	case strings.HasPrefix(w.User, "system:node:"), strings.HasPrefix(w.User, "system:kube-"),
 		strings.HasPrefix(w.User, "system:serviceaccount:kube-system:"), w.User == "system:apiserver":
 		return true
@@ -212,22 +207,22 @@ func looksAgain(w *observation.Write) bool {
 	return false
 }
 
-// standAlone makes a refused change a trace of its own. Its ID is derived from
-// the first request of its kind.
+// standAlone makes a refused change a separate trace. The trace ID is derived from the first
+// request of its kind.
 func (d *derivation) standAlone(kind *refusal, w *observation.Write, repeats int) {
 	first := kind.writes[0]
 	id := span.DeriveTraceID(d.opts.Cluster, "refused", first.AuditID, first.Start.UTC().Format(time.RFC3339Nano))
-	l := d.lines[id]
+	l := d.Lines[id]
 	if l == nil {
-		l = &lineage{id: id, first: ^uint64(0), vain: true}
-		d.lines[id] = l
+		l = &change.Lineage{ID: id, First: ^uint64(0), Vain: true}
+		d.Lines[id] = l
 	}
-	l.refused = append(l.refused, refused{w, repeats})
-	l.latest = later(l.latest, kind.last)
+	l.Refused = append(l.Refused, change.Refused{Write: w, Repeats: repeats})
+	l.Latest = history.Later(l.Latest, kind.last)
 	d.refusals[kind] = append(d.refusals[kind], l)
 }
 
-// refusalText is why a write was refused; a webhook need not give a reason.
+// refusalText returns the reason of a refused write. A webhook may omit the reason.
 func refusalText(w *observation.Write) string {
 	switch {
 	case w.Reason == "":
@@ -238,17 +233,18 @@ func refusalText(w *observation.Write) string {
 	return w.Reason + ": " + w.Message
 }
 
-// span is that of a refused write.
-func (r refused) span(l *lineage) *span.Span {
+// refusedSpan returns the span of a refused write.
+func refusedSpan(r change.Refused, l *change.Lineage) *span.Span {
 	s := auditSpan(l, r.Write)
 	s.Status, s.Outcome = span.StatusError, span.Failed
-	if r.repeats > 0 {
-		s.Attributes = append(s.Attributes, span.KeyRepeats.Int(r.repeats))
+	if r.Repeats > 0 {
+		s.Attributes = append(s.Attributes, span.KeyRepeats.Int(r.Repeats))
 	}
 	return s
 }
 
-// forgetRefusals forgets what was told, and what nobody will tell. It reports whether there was any.
+// forgetRefusals forgets the refusals that were handed out, and the old ones without a trace. It
+// reports whether anything changed.
 func (e *Engine) forgetRefusals(d *derivation, now time.Time) bool {
 	changed := false
 	for id := range d.group.refusals {
@@ -262,9 +258,9 @@ func (e *Engine) forgetRefusals(d *derivation, now time.Time) bool {
 		of.kinds = slices.DeleteFunc(of.kinds, func(kind *refusal) bool {
 			lines, told, was := d.refusals[kind], 0, kind.told
 			for _, l := range lines {
-				if _, taken := e.taken[l.id]; taken {
+				if _, taken := e.taken[l.ID]; taken {
 					told++
-					kind.told = kind.told || l.vain
+					kind.told = kind.told || l.Vain
 				}
 			}
 			changed = changed || kind.told != was

@@ -12,28 +12,29 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// ErrFormat is what Restore's error wraps when what it reads is damaged, ends
-// early, or was saved in another version of the format or for another cluster:
-// whoever has nothing else begins with a new Engine.
+// ErrFormat is the error of Restore for damaged or incomplete input, and for a state of another
+// format version or another cluster. The error of Restore wraps it. A caller without another copy
+// begins with a new Engine.
 var ErrFormat = errors.New("not an engine's state that can be read")
 
-// savedVersion is the version of the format. Any change to what the describe
-// functions carry, or to its order, is a new one: a test notices.
+// savedVersion is the version of the format. Any change to the saved fields, or to their order,
+// needs a new version. A test detects such a change.
 const savedVersion = 10
 
-// restoredVersion is the oldest version that Restore reads: that of the previous release. It had no
+// restoredVersion is the oldest version that Restore reads, that of the previous release. It has no
 // tables of fields.
 const restoredVersion = 9
 
-// savedMagic begins every saved engine; the version follows in one byte.
+// savedMagic is the beginning of every saved engine. The version follows in one byte.
 const savedMagic = "lifeline engine\n"
 
-// Save writes everything that the engine knows, so that Restore gives an Engine
-// that goes on exactly like this one; saved again, that gives the same bytes. It
-// writes as it goes and changes nothing. An error is one of w's.
+// Save writes the complete state of the engine. Restore returns an Engine that behaves exactly like
+// this one. Another Save of that Engine gives the same bytes. Save streams its output, and does not
+// change the engine. All errors are errors of w.
 func (e *Engine) Save(w io.Writer) error {
 	if _, err := w.Write(append([]byte(savedMagic), savedVersion)); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
@@ -46,10 +47,9 @@ func (e *Engine) Save(w io.Writer) error {
 	return nil
 }
 
-// Restore reads what Save has written, and no byte more of r. The options are
-// those of New; they are not saved, and the cluster must be the one that was
-// saved. An error wraps ErrFormat, or else is one of r's; then there is no
-// Engine. Memory is bounded by a multiple of what r gives.
+// Restore reads the output of Save, and not one byte more of r. The options are those of New. They
+// are not saved, but the cluster must be the saved one. An error wraps ErrFormat or is an error of
+// r. Restore then returns a nil Engine. The use of memory is at most a multiple of the input.
 func Restore(opts Options, r io.Reader) (*Engine, error) {
 	head := make([]byte, len(savedMagic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -79,8 +79,8 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 
 func cannotRestore(err error) error { return fmt.Errorf("cannot restore the engine: %w", err) }
 
-// engine describes the whole state. What is not in it follows from what is:
-// the derivation, the index, and the pools of what is alike.
+// engine describes the complete state. The rest follows from it: the derivation, the index, and the
+// pools of shared values.
 func (c *coder) engine(e *Engine) {
 	cluster := e.opts.Cluster
 	text(c, &cluster)
@@ -94,7 +94,7 @@ func (c *coder) engine(e *Engine) {
 		e.objects,
 		cmp.Compare[types.UID],
 		text[types.UID],
-		func(c *coder, t **timeline) { sole(c, t, (*coder).timeline) },
+		func(c *coder, t **change.Timeline) { sole(c, t, (*coder).timeline) },
 	)
 	dict(c, e.runs, compareIDs, (*coder).traceID, func(c *coder, r **observation.Run) { sole(c, r, (*coder).run) })
 	dict(

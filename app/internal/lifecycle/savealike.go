@@ -3,29 +3,30 @@
 package lifecycle
 
 import (
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// alike is what many point at and what is therefore saved once, so that a
-// restored engine shares what the saved one did.
+// alike holds the values with several references. Each value is saved once. A restored engine then
+// shares the same values as the saved one.
 type alike struct {
 	strings        known[string, string]
-	leaves         known[*leave, *leave]
-	origins        known[*origin, *origin]
-	fields         known[*fields, *fields]
-	intents        known[*intent, *intent] // of one timeline
-	statuses       known[*status, *status]
-	progresses     known[*progress, *progress]
-	pods           known[*podState, *podState]
-	specs          known[*podSpec, *podSpec]
-	phases         known[*podPhase, *podPhase]
+	leaves         known[*history.Leave, *history.Leave]
+	origins        known[*history.Origin, *history.Origin]
+	fields         known[*history.Fields, *history.Fields]
+	intents        known[*history.Intent, *history.Intent] // of one timeline
+	statuses       known[*history.Status, *history.Status]
+	progresses     known[*history.Verdict, *history.Verdict]
+	pods           known[*history.PodState, *history.PodState]
+	specs          known[*history.PodSpec, *history.PodSpec]
+	phases         known[*history.PodPhase, *history.PodPhase]
 	workloads      known[*observation.Workload, *observation.Workload]
 	conditions     known[*observation.Condition, *observation.Condition]
 	managers       known[*observation.Manager, *observation.Manager]
 	containers     known[*observation.Container, *observation.Container]
 	states         known[*observation.ContainerState, *observation.ContainerState]
-	notices        known[*notice, *notice]
+	notices        known[*history.Notice, *history.Notice]
 	audits         known[*observation.Write, *observation.Write]
 	owners         lists[object.Owner]
 	finalizers     lists[string]
@@ -34,7 +35,7 @@ type alike struct {
 	containerLists lists[*observation.Container]
 }
 
-// known are values that have been carried, numbered in that order.
+// known holds the values that were already written or read, numbered in that order.
 type known[K comparable, V any] struct {
 	numbers map[K]uint64 // when writing
 	values  []V          // when reading
@@ -42,14 +43,14 @@ type known[K comparable, V any] struct {
 
 type lists[T any] = known[stretch[T], []T]
 
-// stretch tells which slice it is.
+// stretch identifies a slice by its first element and its length.
 type stretch[T any] struct {
 	first *T
 	n     int
 }
 
-// carry carries which value it is: none, one that is known, or, and then it
-// returns true, one that is new and follows.
+// carry writes or reads a reference to a value: none, a known value, or a new value. It returns
+// true for a new value, which then follows.
 func (k *known[K, V]) carry(c *coder, key K, none bool, v *V) bool {
 	var which uint64
 	if !c.reading() {
@@ -75,7 +76,7 @@ func (k *known[K, V]) carry(c *coder, key K, none bool, v *V) bool {
 	return false
 }
 
-// add makes a value known that has been carried.
+// add adds a written or read value to the known values.
 func (k *known[K, V]) add(c *coder, key K, v V) {
 	if c.reading() {
 		k.values = append(k.values, v)
@@ -87,7 +88,7 @@ func (k *known[K, V]) add(c *coder, key K, v V) {
 	k.numbers[key] = uint64(len(k.numbers))
 }
 
-// maybe carries a pointer that others may share, or nil.
+// maybe writes or reads a pointer that may be shared, or nil.
 func maybe[T any](c *coder, k *known[*T, *T], p **T, each func(*coder, *T)) {
 	if k.carry(c, *p, *p == nil, p) {
 		sole(c, p, each)
@@ -95,7 +96,7 @@ func maybe[T any](c *coder, k *known[*T, *T], p **T, each func(*coder, *T)) {
 	}
 }
 
-// one carries a pointer that others may share and that is never nil.
+// one writes or reads a pointer that may be shared, and is never nil.
 func one[T any](c *coder, k *known[*T, *T], p **T, each func(*coder, *T)) {
 	maybe(c, k, p, each)
 	if *p == nil {
@@ -103,7 +104,7 @@ func one[T any](c *coder, k *known[*T, *T], p **T, each func(*coder, *T)) {
 	}
 }
 
-// alikes carries a slice that others may share.
+// alikes writes or reads a slice that may be shared.
 func alikes[T any](c *coder, k *lists[T], s *[]T, each func(*coder, *T)) {
 	var key stretch[T]
 	if len(*s) > 0 {

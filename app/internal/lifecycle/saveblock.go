@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// A saved engine is a sequence of blocks: length and CRC-32C in four bytes each,
-// then so many bytes. A block of no length ends it. So what is damaged or cut
-// off is known before it is read as anything.
+// A saved engine is a sequence of blocks. Each block consists of its length and its CRC-32C, in
+// four bytes each, and its content. A block of length zero is the last one. So damaged or missing
+// data is detected before it is decoded.
 const (
 	blockSize = 64 << 10
 	blockHead = 8
@@ -20,14 +20,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// blockWriter collects what is appended to buf and writes it in blocks.
+// blockWriter collects the bytes in buf and writes them in blocks.
 type blockWriter struct {
 	out io.Writer
 	buf []byte
 	err error
 }
 
-// flush writes what is there, if it is enough for a block.
+// flush writes the full blocks.
 func (b *blockWriter) flush() {
 	for len(b.buf) >= blockSize {
 		b.block(b.buf[:blockSize])
@@ -47,7 +47,7 @@ func (b *blockWriter) block(p []byte) {
 	}
 }
 
-// close writes the rest and the block that ends all.
+// close writes the rest and the final block.
 func (b *blockWriter) close() error {
 	b.flush()
 	if len(b.buf) > 0 {
@@ -57,7 +57,7 @@ func (b *blockWriter) close() error {
 	return b.err
 }
 
-// blockReader reads what blockWriter wrote. Its first error stays.
+// blockReader reads the output of blockWriter. It keeps its first error.
 type blockReader struct {
 	in    io.Reader
 	buf   []byte
@@ -76,8 +76,7 @@ func (b *blockReader) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// next returns up to n bytes, and none after an error. They are valid until the
-// next call.
+// next returns at most n bytes, and none after an error. They are valid until the next call.
 func (b *blockReader) next(n int) []byte {
 	if !b.more() {
 		return nil
@@ -88,7 +87,7 @@ func (b *blockReader) next(n int) []byte {
 	return p
 }
 
-// more makes sure that something is left, or that there is an error.
+// more ensures that some bytes are left. It returns false if there is an error.
 func (b *blockReader) more() bool {
 	if len(b.left) == 0 && b.err == nil {
 		b.block()
@@ -125,7 +124,7 @@ func (b *blockReader) block() {
 	b.ended = n == 0
 }
 
-// close makes sure that everything was read.
+// close returns an error if some data was not read.
 func (b *blockReader) close() error {
 	if b.err == nil && len(b.left) == 0 && !b.ended {
 		b.block()
@@ -136,7 +135,7 @@ func (b *blockReader) close() error {
 	return b.err
 }
 
-// early makes the end of the input an error of format.
+// early turns the end of the input into an error of format.
 func early(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends early", ErrFormat)

@@ -10,24 +10,25 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
 
-// coder carries values into a saved engine or out of it: each struct is
-// described once, by a method that names its fields in order, for both
-// directions. So what is saved and what is restored cannot differ. The first
-// error stays; after it nothing is carried.
+// coder writes values to a saved engine, or reads them from one. Each struct has one method for
+// both directions. It names the fields of the struct in order. So the saved and the restored fields
+// cannot differ. The coder keeps the first error, and then writes or reads nothing more.
 type coder struct {
 	w   *blockWriter // nil when reading
 	r   *blockReader // nil when writing
 	err error
 	// format is the version of the format.
 	format byte
-	// sec is the last time carried: most are close to each other.
+	// sec is the previous time, in seconds. Most times are close to each other.
 	sec int64
-	// alike is what is kept once however many point at it.
+	// alike holds the shared values.
 	alike
-	// of is the timeline that is being carried.
-	of *timeline
+	// of is the current timeline.
+	of *change.Timeline
 }
 
 func (c *coder) reading() bool { return c.r != nil }
@@ -98,15 +99,14 @@ func (c *coder) bool(v *bool) {
 	}
 }
 
-// The forms of a time. Times of objects are compared as values: where they are
-// is part of them.
+// The forms of a time. Times of objects are compared as values, including their location.
 const (
 	timeNone = iota
 	timeUTC
 	timeLocal
 )
 
-// time carries a moment: in UTC or, whatever its zone, local.
+// time writes or reads a time. A time in UTC stays in UTC, any other becomes local.
 func (c *coder) time(v *time.Time) {
 	form := uint64(timeLocal)
 	switch {
@@ -141,7 +141,7 @@ func (c *coder) time(v *time.Time) {
 func (c *coder) traceID(v *trace.TraceID) { c.fixed(v[:]) }
 func (c *coder) spanID(v *trace.SpanID)   { c.fixed(v[:]) }
 
-// fixed carries so many bytes.
+// fixed writes or reads len(p) bytes.
 func (c *coder) fixed(p []byte) {
 	if !c.reading() {
 		c.w.buf = append(c.w.buf, p...)
@@ -154,7 +154,7 @@ func (c *coder) fixed(p []byte) {
 	}
 }
 
-// text carries a string, each value once.
+// text writes or reads a string. Each value is saved once.
 func text[S ~string](c *coder, s *S) {
 	v := string(*s)
 	if c.strings.carry(c, v, v == "", &v) {
@@ -172,7 +172,7 @@ func text[S ~string](c *coder, s *S) {
 	}
 }
 
-// read reads so many bytes of text; it keeps no more than there are.
+// read reads n bytes of text. It never keeps more bytes than the input contains.
 func (c *coder) read(n uint64) string {
 	var p []byte
 	for c.err == nil && uint64(len(p)) < n {
@@ -182,7 +182,7 @@ func (c *coder) read(n uint64) string {
 	return string(p)
 }
 
-// sole carries what exactly one points at.
+// sole writes or reads the value of a pointer that is neither shared nor nil.
 func sole[T any](c *coder, p **T, each func(*coder, *T)) {
 	if c.reading() {
 		*p = new(T)
@@ -190,7 +190,7 @@ func sole[T any](c *coder, p **T, each func(*coder, *T)) {
 	each(c, *p)
 }
 
-// optional carries what one points at, or nil.
+// optional writes or reads the value of a pointer that is not shared, or nil.
 func optional[T any](c *coder, p **T, each func(*coder, *T)) {
 	is := *p != nil
 	c.bool(&is)
@@ -199,7 +199,7 @@ func optional[T any](c *coder, p **T, each func(*coder, *T)) {
 	}
 }
 
-// list carries a slice.
+// list writes or reads a slice.
 func list[T any](c *coder, s *[]T, each func(*coder, *T)) {
 	n := uint64(len(*s))
 	c.uint(&n)
@@ -209,7 +209,8 @@ func list[T any](c *coder, s *[]T, each func(*coder, *T)) {
 		}
 		return
 	}
-	// What n says is not believed: each element needs a byte at least.
+	// A damaged n may be too large. So memory grows only with the elements, of at least one byte
+	// each.
 	*s = nil
 	if n > 0 {
 		*s = make([]T, 0, min(n, 64))
@@ -224,7 +225,7 @@ func list[T any](c *coder, s *[]T, each func(*coder, *T)) {
 	}
 }
 
-// dict carries a map, in the order of its keys.
+// dict writes or reads a map, in the order of its keys.
 func dict[K comparable, V any](
 	c *coder,
 	m map[K]V,

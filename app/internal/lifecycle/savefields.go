@@ -5,23 +5,26 @@ package lifecycle
 import (
 	"cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// The methods of this file and of saveobserved.go name every field of every
-// struct that is saved. A change here needs a new savedVersion.
+// The methods of this file and of saveobserved.go name every field of every saved struct. A change
+// here needs a new savedVersion.
 
-func (c *coder) timeline(t *timeline) {
-	c.of, c.intents = t, known[*intent, *intent]{}
-	c.ref(&t.ref)
-	list(c, &t.versions, func(c *coder, v **version) { sole(c, v, (*coder).version) })
-	optional(c, &t.removal, (*coder).removal)
-	list(c, &t.events, func(c *coder, e **event) { sole(c, e, (*coder).event) })
-	list(c, &t.requests, (*coder).requestPointer)
-	optional(c, &t.audits, (*coder).auditLists)
-	optional(c, &t.past, (*coder).past)
-	c.bool(&t.folded)
+func (c *coder) timeline(t *change.Timeline) {
+	c.of, c.intents = t, known[*history.Intent, *history.Intent]{}
+	c.ref(&t.Ref)
+	list(c, &t.Versions, func(c *coder, v **history.Version) { sole(c, v, (*coder).version) })
+	optional(c, &t.Removal, (*coder).removal)
+	list(c, &t.Events, func(c *coder, e **history.Event) { sole(c, e, (*coder).event) })
+	list(c, &t.Requests, (*coder).requestPointer)
+	optional(c, &t.Audits, (*coder).auditLists)
+	optional(c, &t.Past, (*coder).past)
+	c.bool(&t.Folded)
 }
 
 func (c *coder) seriesList(l *seriesList) {
@@ -54,35 +57,35 @@ func (c *coder) kind(k *object.Kind) {
 	text(c, &k.Kind)
 }
 
-func (c *coder) removal(r *removal) {
-	c.uint(&r.rv)
-	c.time(&r.seen)
-	c.bool(&r.listed)
+func (c *coder) removal(r *history.Removal) {
+	c.uint(&r.RV)
+	c.time(&r.Seen)
+	c.bool(&r.Listed)
 	if c.format > 9 {
-		c.bool(&r.told)
+		c.bool(&r.Told)
 	}
 }
 
-func (c *coder) version(v *version) {
-	one(c, &c.intents, &v.intent, (*coder).intent)
-	one(c, &c.statuses, &v.status, (*coder).status)
+func (c *coder) version(v *history.Version) {
+	one(c, &c.intents, &v.Intent, (*coder).intent)
+	one(c, &c.statuses, &v.Status, (*coder).status)
 	c.uint(&v.ResourceVersion)
 	alikes(c, &c.managerLists, &v.Managers, (*coder).managerPointer)
-	c.time(&v.seen)
-	c.bool(&v.listed)
-	c.bool(&v.late)
-	c.bool(&v.baseline)
+	c.time(&v.Seen)
+	c.bool(&v.Listed)
+	c.bool(&v.Late)
+	c.bool(&v.Baseline)
 	if c.format > 9 {
-		c.bool(&v.told)
+		c.bool(&v.Told)
 	}
 }
 
-func (c *coder) intent(i *intent) {
+func (c *coder) intent(i *history.Intent) {
 	if c.reading() {
-		i.Ref = &c.of.ref
+		i.Ref = &c.of.Ref
 	}
-	one(c, &c.leaves, &i.leave, (*coder).leave)
-	one(c, &c.origins, &i.origin, (*coder).origin)
+	one(c, &c.leaves, &i.Leave, (*coder).leave)
+	one(c, &c.origins, &i.Origin, (*coder).origin)
 	c.time(&i.Created)
 	alikes(c, &c.owners, &i.Owners, (*coder).owner)
 	alikes(c, &c.finalizers, &i.Finalizers, text[string])
@@ -90,11 +93,11 @@ func (c *coder) intent(i *intent) {
 	c.uint(&i.Desired)
 	c.bool(&i.Reconciled)
 	if c.format > 9 {
-		maybe(c, &c.alike.fields, &i.fields, (*coder).fieldTable)
+		maybe(c, &c.alike.fields, &i.Fields, (*coder).fieldTable)
 	}
 }
 
-func (c *coder) fieldTable(f *fields) { list(c, &f.leaves, (*coder).leaf) }
+func (c *coder) fieldTable(f *history.Fields) { list(c, &f.Leaves, (*coder).leaf) }
 
 func (c *coder) leaf(l *observation.Leaf) {
 	text(c, &l.Path)
@@ -102,12 +105,12 @@ func (c *coder) leaf(l *observation.Leaf) {
 	c.uint(&l.Managers)
 }
 
-func (c *coder) leave(l *leave) {
+func (c *coder) leave(l *history.Leave) {
 	c.time(&l.Deleting)
 	c.int64(&l.GraceSeconds)
 }
 
-func (c *coder) origin(o *origin) {
+func (c *coder) origin(o *history.Origin) {
 	text(c, &o.TraceParent)
 	text(c, &o.TraceState)
 	text(c, &o.TraceConvention)
@@ -121,28 +124,28 @@ func (c *coder) owner(o *object.Owner) {
 	c.bool(&o.Controller)
 }
 
-func (c *coder) status(s *status) {
-	one(c, &c.progresses, &s.progress, (*coder).progress)
+func (c *coder) status(s *history.Status) {
+	one(c, &c.progresses, &s.Verdict, (*coder).progress)
 	c.int64(&s.ObservedGeneration)
 	alikes(c, &c.conditionLists, &s.Conditions, (*coder).conditionPointer)
 	maybe(c, &c.pods, &s.Pod, (*coder).pod)
 	maybe(c, &c.workloads, &s.Workload, (*coder).workload)
 }
 
-func (c *coder) progress(p *progress) {
+func (c *coder) progress(p *history.Verdict) {
 	text(c, &p.Progress)
 	text(c, &p.ProgressMessage)
 }
 
-func (c *coder) pod(p *podState) {
-	one(c, &c.specs, &p.podSpec, (*coder).podSpec)
-	one(c, &c.phases, &p.podPhase, (*coder).podPhase)
+func (c *coder) pod(p *history.PodState) {
+	one(c, &c.specs, &p.PodSpec, (*coder).podSpec)
+	one(c, &c.phases, &p.PodPhase, (*coder).podPhase)
 	alikes(c, &c.containerLists, &p.Init, (*coder).containerPointer)
 	alikes(c, &c.containerLists, &p.Containers, (*coder).containerPointer)
 	c.int64(&p.Scheduled)
 }
 
-func (c *coder) podSpec(s *podSpec) {
+func (c *coder) podSpec(s *history.PodSpec) {
 	text(c, &s.Node)
 	text(c, &s.Scheduler)
 	list(c, &s.ReadinessGates, text[string])
@@ -150,58 +153,58 @@ func (c *coder) podSpec(s *podSpec) {
 	c.int(&s.Volumes)
 }
 
-func (c *coder) podPhase(p *podPhase) {
+func (c *coder) podPhase(p *history.PodPhase) {
 	text(c, &p.Phase)
 	text(c, &p.Reason)
 	text(c, &p.Message)
 }
 
-func (c *coder) event(e *event) {
-	one(c, &c.notices, &e.notice, (*coder).notice)
+func (c *coder) event(e *history.Event) {
+	one(c, &c.notices, &e.Notice, (*coder).notice)
 	c.uint(&e.ResourceVersion)
 	c.int32(&e.Count)
-	c.bool(&e.exact)
-	c.bool(&e.listed)
-	c.bool(&e.told)
-	c.time(&e.stamp)
-	c.time(&e.seen)
+	c.bool(&e.Exact)
+	c.bool(&e.Listed)
+	c.bool(&e.Told)
+	c.time(&e.Stamp)
+	c.time(&e.Seen)
 }
 
-func (c *coder) notice(n *notice) {
+func (c *coder) notice(n *history.Notice) {
 	text(c, &n.Type)
 	text(c, &n.Reason)
 	text(c, &n.FieldPath)
 	text(c, &n.Note)
 }
 
-func (c *coder) past(p *past) {
-	c.traceID(&p.line)
-	c.spanID(&p.span)
-	text(c, &p.verb)
-	c.uint(&p.rv)
-	c.time(&p.activity)
-	c.bool(&p.gone)
-	c.bool(&p.lost)
-	c.bool(&p.replaced)
-	c.int64(&p.began)
-	optional(c, &p.before, (*coder).before)
+func (c *coder) past(p *change.Past) {
+	c.traceID(&p.TraceID)
+	c.spanID(&p.SpanID)
+	text(c, &p.Verb)
+	c.uint(&p.RV)
+	c.time(&p.Activity)
+	c.bool(&p.Gone)
+	c.bool(&p.Lost)
+	c.bool(&p.Replaced)
+	c.int64(&p.Began)
+	optional(c, &p.Before, (*coder).before)
 }
 
-func (c *coder) before(b *before) { list(c, &b.recs, (*coder).earlier) }
+func (c *coder) before(b *change.Before) { list(c, &b.Recs, (*coder).earlier) }
 
-func (c *coder) earlier(e *earlier) {
-	c.traceID(&e.line)
-	c.spanID(&e.span)
-	c.uint(&e.rv)
-	c.int64(&e.began)
-	c.time(&e.activity)
+func (c *coder) earlier(e *change.Earlier) {
+	c.traceID(&e.TraceID)
+	c.spanID(&e.SpanID)
+	c.uint(&e.RV)
+	c.int64(&e.Began)
+	c.time(&e.Activity)
 }
 
-func (c *coder) taken(t *taken) {
-	c.time(&t.at)
-	c.time(&t.latest)
-	c.bool(&t.outside)
-	list(c, &t.originations, (*coder).uint)
+func (c *coder) taken(t *cause.Taken) {
+	c.time(&t.At)
+	c.time(&t.Latest)
+	c.bool(&t.Outside)
+	list(c, &t.Originations, (*coder).uint)
 }
 
 func (c *coder) amendment(a *amendment) {
@@ -218,7 +221,7 @@ func (c *coder) amendment(a *amendment) {
 	}
 }
 
-func (c *coder) auditLists(a *audits) { list(c, &a.list, (*coder).auditPointer) }
+func (c *coder) auditLists(a *change.Audits) { list(c, &a.List, (*coder).auditPointer) }
 
 func (c *coder) trail(t *trail) {
 	dict(c, t.sightings, cmp.Compare[uint64], (*coder).uint, (*coder).sighting)

@@ -70,7 +70,7 @@ func (c *coder) containerState(s *observation.ContainerState) {
 
 func (c *coder) requestPointer(w **observation.Write) { sole(c, w, (*coder).request) }
 
-// auditPointer carries a request that several timelines may have.
+// auditPointer writes or reads a request that several timelines may share.
 func (c *coder) auditPointer(w **observation.Write) { one(c, &c.audits, w, (*coder).request) }
 
 func (c *coder) request(w *observation.Write) {

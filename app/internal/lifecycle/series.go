@@ -6,53 +6,39 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 const (
-	// seriesBegins is the number of alike changes with a trace each. Later ones are counted in the
-	// first one's trace (rule N4).
+	// seriesBegins is the number of similar changes with a trace each. Later changes are counted in
+	// the trace of the first change (rule N4).
 	seriesBegins = 4
-	// seriesGap is the longest time between two changes of a series.
+	// seriesGap is the maximum time between two changes of a series.
 	seriesGap = 10 * time.Minute
-	// seriesReport is how often the count of a series is reported while it goes on.
+	// seriesReport is the interval between the reports of the count of an open series.
 	seriesReport = time.Hour
-	// maxSeries bounds the series of one object at a time.
+	// maxSeries is the maximum number of series of one object at a time.
 	maxSeries = 8
 )
 
-// series are changes of the same fields of one object by one author, such as a heartbeat in an
-// annotation.
+// series is a sequence of changes of the same fields of one object by one author, for example of a
+// heartbeat in an annotation.
 type series struct {
 	author, fields string
-	// line and span are those of the first change.
+	// line and span are the trace ID and the span ID of the first change.
 	line trace.TraceID
 	span trace.SpanID
-	// writes is their number, reported the number that was reported.
+	// writes is the number of changes. reported is the number of reported changes.
 	writes, reported int64
-	// rv is the resourceVersion of the last one, last its time.
+	// rv is the resourceVersion of the last change. last is its time.
 	rv               uint64
 	last, reportedAt time.Time
-}
-
-// seriesKey identifies the series of w among those of its object. It is empty if w can be in none:
-// only labels, annotations and the content of a ConfigMap or Secret are heartbeats. A client's
-// change of content never is.
-func (w *write) seriesKey() (author, fields string) {
-	switch {
-	case w.verb != updated, w.manager == "", len(w.changed.paths) == 0, w.req != nil, w.originates():
-		return "", ""
-	case !w.changed.spec():
-	case isClient(w.manager), len(w.changed.paths) != 1, w.changed.paths[0] != observation.PathData:
-		return "", ""
-	}
-	return w.manager, strings.Join(w.changed.paths, " ")
 }
 
 // beat is a change that may belong to a series.
@@ -78,7 +64,7 @@ func (l *seriesList) find(author, fields string) *series {
 	return &l.all[i]
 }
 
-// add adds a change to the series that it continues, or begins one.
+// add adds a change to the series that it continues, or begins a series.
 func (l *seriesList) add(b *beat) {
 	s := l.find(b.author, b.fields)
 	if s == nil {
@@ -91,23 +77,23 @@ func (l *seriesList) add(b *beat) {
 	if s.writes == 0 || !s.continues(b.at) {
 		*s = series{author: b.author, fields: b.fields, line: b.line, span: b.span}
 	}
-	s.writes, s.rv, s.last = s.writes+1, b.rv, later(s.last, b.at)
+	s.writes, s.rv, s.last = s.writes+1, b.rv, history.Later(s.last, b.at)
 }
 
 func (s *series) continues(at time.Time) bool { return at.Sub(s.last) <= seriesGap }
 
-// heartbeat is what a derivation knows of the series of one object: those of forgotten versions,
-// continued by the changes that are known.
+// heartbeat holds the series of one object in a derivation: the series of forgotten versions,
+// continued by the known changes.
 type heartbeat struct {
 	seriesList
 	beats []beat
 }
 
-func (d *derivation) heartbeatOf(t *timeline) *heartbeat {
+func (d *derivation) heartbeatOf(t *change.Timeline) *heartbeat {
 	h := d.heartbeats[t]
 	if h == nil {
 		h = &heartbeat{}
-		if l := d.engine.series[t.ref.UID]; l != nil {
+		if l := d.engine.series[t.Ref.UID]; l != nil {
 			h.all = slices.Clone(l.all)
 		}
 		d.heartbeats[t] = h
@@ -115,30 +101,31 @@ func (d *derivation) heartbeatOf(t *timeline) *heartbeat {
 	return h
 }
 
-// inSeries reports whether w belongs to a series that has begun, and adds it.
-func (d *derivation) inSeries(w *write) bool {
-	author, fields := w.seriesKey()
+// inSeries reports whether w belongs to a series that has begun. It then adds w to that series.
+func (d *derivation) inSeries(w *change.Write) bool {
+	author, fields := w.SeriesKey()
 	if author == "" {
 		return false
 	}
-	h, at := d.heartbeatOf(w.t), w.at.at().Time
+	h, at := d.heartbeatOf(w.Timeline), w.At.At().Time
 	s := h.find(author, fields)
 	if s == nil || s.writes < seriesBegins || !s.continues(at) {
 		return false
 	}
-	h.beat(beat{author: author, fields: fields, rv: w.rv, at: at})
+	h.beat(beat{author: author, fields: fields, rv: w.RV, at: at})
 	return true
 }
 
-// beginSeries notes the change r. It may be one of the first of a series if nothing caused it.
-func (d *derivation) beginSeries(r *reconciliation) {
-	w := r.first()
-	author, fields := w.seriesKey()
-	if author == "" || r.parent != nil || r.evidence != "" {
+// beginSeries records the change r. Without a cause, it may be one of the first changes of a
+// series.
+func (d *derivation) beginSeries(r *change.Reconciliation) {
+	w := r.First()
+	author, fields := w.SeriesKey()
+	if author == "" || r.Parent != nil || r.Evidence != "" {
 		return
 	}
-	d.heartbeatOf(w.t).beat(beat{
-		author: author, fields: fields, rv: w.rv, at: w.at.at().Time, line: r.line.id, span: r.id(),
+	d.heartbeatOf(w.Timeline).beat(beat{
+		author: author, fields: fields, rv: w.RV, at: w.At.At().Time, line: r.Lineage.ID, span: r.ID(),
 	})
 }
 
@@ -147,9 +134,8 @@ func (h *heartbeat) beat(b beat) {
 	h.add(&b)
 }
 
-// foldSeries adds to the series of t the changes up to the resourceVersion rv, whose versions are
-// forgotten.
-func (e *Engine) foldSeries(d *derivation, t *timeline, rv uint64) {
+// foldSeries adds the forgotten changes of t, up to the resourceVersion rv, to its series.
+func (e *Engine) foldSeries(d *derivation, t *change.Timeline, rv uint64) {
 	h := d.heartbeats[t]
 	if h == nil {
 		return
@@ -158,14 +144,14 @@ func (e *Engine) foldSeries(d *derivation, t *timeline, rv uint64) {
 		if h.beats[i].rv > rv {
 			break
 		}
-		if e.series[t.ref.UID] == nil {
-			e.series[t.ref.UID] = &seriesList{ref: t.ref}
+		if e.series[t.Ref.UID] == nil {
+			e.series[t.Ref.UID] = &seriesList{ref: t.Ref}
 		}
-		e.series[t.ref.UID].add(&h.beats[i])
+		e.series[t.Ref.UID].add(&h.beats[i])
 	}
 }
 
-// reportSeries reports the count of each series at its end, and each hour.
+// reportSeries reports the count of each series every hour and at its end.
 func (e *Engine) reportSeries(now time.Time) {
 	for _, uid := range slices.Sorted(maps.Keys(e.series)) {
 		l := e.series[uid]
@@ -191,10 +177,11 @@ func (e *Engine) reportSeries(now time.Time) {
 	}
 }
 
-// amendment adds n further writes of the series to the trace of its first.
+// amendment returns an amendment with n further writes of the series, for the trace of its first
+// write.
 func (s *series) amendment(ref object.Ref, n int64) amendment {
 	return amendment{
-		ref: ref, service: component(s.author), past: past{line: s.line, span: s.span},
+		ref: ref, service: change.Component(s.author), past: change.Past{TraceID: s.line, SpanID: s.span},
 		key: "series/" + strconv.FormatUint(s.rv, 10), at: s.last, rv: s.rv, repeats: n,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -147,7 +148,7 @@ func replicaSet(owner string, replicas int32) func(*observation.State) {
 				Controller: true,
 			},
 		}
-		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
+		s.Managers = []observation.Manager{{Name: change.Manager, Operation: "Update", Fields: 1}}
 	}
 }
 
@@ -166,7 +167,7 @@ func pod(owner string) func(*observation.State) {
 				},
 			}
 		}
-		s.Managers = []observation.Manager{{Name: manager, Operation: "Update", Fields: 1}}
+		s.Managers = []observation.Manager{{Name: change.Manager, Operation: "Update", Fields: 1}}
 	}
 }
 

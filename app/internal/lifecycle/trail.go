@@ -11,39 +11,39 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Bounds of what is kept of the audit log beside the timelines. What lies there
-// waits for its object to be seen; at the bound the older half goes.
+// Bounds of the audit log data outside the timelines. The data waits for the first observation of
+// its object. At the bound, the older half is dropped.
 const (
 	maxAdrift    = 1 << 14
 	maxSightings = 1 << 17
 )
 
-// trail is what the API server's audit log told that no timeline has: the writes
-// to objects that are not known, or only by a name, the refused ones, and which
-// requests there were. Each is a set, in two generations: the older one goes
-// when the younger is full or old.
+// trail holds the audit log data outside the timelines: writes to objects that are unknown or known
+// only by name, refused writes, and digests of all requests. Writes and digests have two
+// generations. The older generation is dropped when the younger one is full or old.
 type trail struct {
 	sightings, earlier map[uint64]sighting
 	adrift, longAdrift map[subject][]*observation.Write
 	refusals           map[subject]*refusals
-	// turned is when the generations last changed.
+	// turned is the time of the last change of generations.
 	turned time.Time
 }
 
-// sighting is a request that was seen, under a digest of its audit ID.
+// sighting is an observed request, stored under a digest of its audit ID.
 type sighting struct {
-	// content is a digest of what it was; twice says that another request had
-	// the same ID, which clients may choose: it names none then (rule X1).
+	// content is a digest of the request. twice means that another request had the same audit ID.
+	// Clients may choose that ID, so it then identifies neither request (rule X1).
 	content uint64
 	twice   bool
 }
 
-// subject is how a request names its object: by UID, or by kind and name; or,
-// where it was to be created and was not, by the UID of the owner.
+// subject identifies the object of a request: by UID, or by kind and name. For a refused creation
+// it is the UID of the owner.
 type subject struct {
 	uid, owner                   types.UID
 	group, kind, namespace, name string
@@ -68,7 +68,7 @@ func newTrail() trail {
 	}
 }
 
-// identify says by what the request names its object.
+// identify returns the subject of the request.
 func identify(w *observation.Write) subject {
 	switch {
 	case w.UID != "":
@@ -83,27 +83,26 @@ func nameOf(w *observation.Write) subject {
 	return subject{group: w.Group, kind: w.Kind.Kind, namespace: w.Namespace, name: w.Name}
 }
 
-// AuditStats says what became of the writes that the audit log told of. It is
-// not saved.
+// AuditStats counts the writes of the audit log by their results. It is not saved.
 type AuditStats struct {
-	// Joined counts those found to be one stored write, as their objects were
-	// forgotten; Ambiguous those that could have been several, or several one;
-	// Unmatched those that are none that was seen.
+	// Joined counts the writes that were joined to one stored write before they were forgotten.
+	// Ambiguous counts the writes with several possible stored writes, or in competition for one.
+	// Unmatched counts the writes without an observed stored write.
 	Joined, Ambiguous, Unmatched uint64
-	// Refused counts what the API server refused; Repeated is how many of them
-	// only add to a count, and Passed those that belong to nothing that is told.
+	// Refused counts the writes that the API server refused. Repeated counts the refused writes
+	// that only add to a count. Passed counts the refused writes without a trace.
 	Refused, Repeated, Passed uint64
-	// Contradicted counts audit IDs that came with two different requests.
+	// Contradicted counts audit IDs with two different requests.
 	Contradicted uint64
-	// Late counts what came after its trace had been taken and is not told, and
-	// Dropped what was given up for want of room.
+	// Late counts the writes that arrived after the handout of their trace and are not part of any
+	// trace. Dropped counts the writes that were dropped for lack of room.
 	Late, Dropped uint64
 }
 
-// AuditStats returns what was counted since the Engine was made or restored.
+// AuditStats returns the counts since the Engine was created or restored.
 func (e *Engine) AuditStats() AuditStats { return e.tally }
 
-// observeAudit takes in a write that the audit log tells of.
+// observeAudit adds a write from the audit log.
 func (e *Engine) observeAudit(w *observation.Write) {
 	again := e.sight(w)
 	if w.Failed() {
@@ -129,7 +128,7 @@ func (e *Engine) observeAudit(w *observation.Write) {
 	e.trail.adrift[id] = addWrite(e.trail.adrift[id], w)
 }
 
-// sight notes that a request was seen, and reports whether it was before.
+// sight records a request. It reports whether the request was observed before.
 func (e *Engine) sight(w *observation.Write) bool {
 	key, content := sightingKey(w), contentOf(w)
 	if w.AuditID == "" {
@@ -150,14 +149,14 @@ func (e *Engine) sight(w *observation.Write) bool {
 		known.twice = true
 		e.trail.sightings[key] = known
 		e.tally.Contradicted++
-		e.doubts++ // whatever was joined by it is not
+		e.doubts++ // the joins by this audit ID are now invalid
 		e.groups.changeAll()
 	}
 	return known.content == content
 }
 
-// sightingKey is the digest of the audit ID. An event of a source that lets anyone send contradicts
-// only its like.
+// sightingKey returns a digest of the audit ID. Events from a source without authentication have
+// separate keys, so they contradict only each other.
 func sightingKey(w *observation.Write) uint64 {
 	key := xxhash.Sum64String(w.AuditID)
 	if w.Unauthenticated {
@@ -166,7 +165,7 @@ func sightingKey(w *observation.Write) uint64 {
 	return key
 }
 
-// contentOf digests what of a request every level of the log tells.
+// contentOf returns a digest of the request fields that every level of the audit log contains.
 func contentOf(w *observation.Write) uint64 {
 	h := xxhash.New()
 	for _, s := range []string{
@@ -190,7 +189,7 @@ func contentOf(w *observation.Write) uint64 {
 	return h.Sum64()
 }
 
-// contradicted reports whether the request's audit ID was another's, too.
+// contradicted reports whether another request had the same audit ID.
 func (e *Engine) contradicted(w *observation.Write) bool {
 	key := sightingKey(w)
 	known, ok := e.trail.sightings[key]
@@ -204,7 +203,7 @@ func (e *Engine) turnSightings() {
 	e.trail.earlier, e.trail.sightings = e.trail.sightings, map[uint64]sighting{}
 }
 
-// turnAdrift gives up the writes that have waited longest.
+// turnAdrift drops the writes that have waited longest.
 func (e *Engine) turnAdrift() {
 	for _, list := range e.trail.longAdrift {
 		e.tally.Unmatched += uint64(len(list))
@@ -212,7 +211,7 @@ func (e *Engine) turnAdrift() {
 	e.trail.longAdrift, e.trail.adrift = e.trail.adrift, map[subject][]*observation.Write{}
 }
 
-// ageTrail forgets what nobody has come for.
+// ageTrail drops the old entries that are still unused.
 func (e *Engine) ageTrail(now time.Time) {
 	if now.Sub(e.trail.turned) < retention {
 		return
@@ -222,7 +221,7 @@ func (e *Engine) ageTrail(now time.Time) {
 	e.turnAdrift()
 }
 
-// forget forgets what is about the objects that drop names.
+// forget drops the entries of the objects that the function drop selects.
 func (t *trail) forget(drop func(object.Ref) bool) {
 	for _, drift := range []map[subject][]*observation.Write{t.adrift, t.longAdrift} {
 		for id, list := range drift {
@@ -238,56 +237,56 @@ func (t *trail) forget(drop func(object.Ref) bool) {
 	}
 }
 
-// attach gives a timeline a write that names its object.
-func (e *Engine) attach(t *timeline, w *observation.Write, again bool) {
+// attach adds a write to the timeline of its object.
+func (e *Engine) attach(t *change.Timeline, w *observation.Write, again bool) {
 	if e.lateAudit(t, w, again) {
 		return
 	}
-	if t.audits == nil {
-		t.audits = &audits{}
+	if t.Audits == nil {
+		t.Audits = &change.Audits{}
 	}
 	e.doubt(t)
-	t.audits.list = addWrite(t.audits.list, w)
-	if len(t.audits.list) > maxLoose+len(t.versions) {
-		t.audits.list = t.audits.list[1:]
+	t.Audits.List = addWrite(t.Audits.List, w)
+	if len(t.Audits.List) > maxLoose+len(t.Versions) {
+		t.Audits.List = t.Audits.List[1:]
 		e.tally.Dropped++
 	}
 	e.changed(t)
 	e.context(t, w.TraceParent)
 }
 
-// adopt gives a timeline the writes that came before its object was seen.
-func (e *Engine) adopt(t *timeline) {
+// adopt adds to a timeline the writes that arrived before the first observation of its object.
+func (e *Engine) adopt(t *change.Timeline) {
 	if len(e.trail.adrift)+len(e.trail.longAdrift) == 0 {
 		return
 	}
-	name := t.subject()
+	name := subjectOf(t)
 	for _, drift := range []map[subject][]*observation.Write{e.trail.longAdrift, e.trail.adrift} {
-		for _, id := range []subject{{uid: t.ref.UID}, name} {
+		for _, id := range []subject{{uid: t.Ref.UID}, name} {
 			for _, w := range drift[id] {
 				e.attach(t, w, true)
 			}
 		}
-		delete(drift, subject{uid: t.ref.UID})
+		delete(drift, subject{uid: t.Ref.UID})
 	}
 }
 
-// trimAudits forgets the requests that were answered before then, all if that is
-// zero, and counts what became of them.
-func (e *Engine) trimAudits(t *timeline, before time.Time) {
-	if t.audits == nil {
+// trimAudits forgets the requests that ended before the given time, or all requests if it is zero.
+// It counts their results.
+func (e *Engine) trimAudits(t *change.Timeline, before time.Time) {
+	if t.Audits == nil {
 		return
 	}
 	j := e.joins(t)
-	made := map[*observation.Write]bool{j.removal.Write: true}
-	for _, q := range j.version {
+	made := map[*observation.Write]bool{j.Removal.Write: true}
+	for _, q := range j.Version {
 		made[q.Write] = true
 	}
-	for _, q := range j.missed {
+	for _, q := range j.Missed {
 		made[q.Write] = true
 	}
 	unjoined := uint64(0)
-	t.audits.list = slices.DeleteFunc(t.audits.list, func(w *observation.Write) bool {
+	t.Audits.List = slices.DeleteFunc(t.Audits.List, func(w *observation.Write) bool {
 		goes := before.IsZero() || w.End.Before(before)
 		switch {
 		case goes && made[w]:
@@ -297,20 +296,20 @@ func (e *Engine) trimAudits(t *timeline, before time.Time) {
 		}
 		return goes
 	})
-	ambiguous := min(unjoined, uint64(j.ambiguous)) //nolint:gosec // a count
+	ambiguous := min(unjoined, uint64(j.Ambiguous)) //nolint:gosec // a count
 	e.tally.Ambiguous += ambiguous
 	e.tally.Unmatched += unjoined - ambiguous
 	e.doubt(t)
-	if len(t.audits.list) == 0 {
-		t.audits = nil
+	if len(t.Audits.List) == 0 {
+		t.Audits = nil
 	}
 }
 
-// maxLoose is how many writes of one object may wait to be found what they are.
+// maxLoose is the maximum number of requests of one object that wait for their stored writes.
 const maxLoose = 256
 
-// addWrite adds a request to those of an object, in order of time. Of one that
-// came before it keeps what tells more.
+// addWrite adds a request to the requests of an object, in order of time. If the same request is
+// already there, it keeps the more complete of the two.
 func addWrite(list []*observation.Write, w *observation.Write) []*observation.Write {
 	i := len(list)
 	for i > 0 && compareWrites(list[i-1], w) > 0 {
@@ -325,7 +324,7 @@ func addWrite(list []*observation.Write, w *observation.Write) []*observation.Wr
 		return list
 	}
 	if len(list) >= 4*maxLoose && i == 0 {
-		return list // older than all that there is room for
+		return list // older than all stored requests, and there is not enough room
 	}
 	list = append(list, nil)
 	copy(list[i+1:], list[i:])
@@ -337,11 +336,11 @@ func compareWrites(a, b *observation.Write) int {
 	return cmp.Or(a.Start.Compare(b.Start), a.End.Compare(b.End), cmp.Compare(a.AuditID, b.AuditID))
 }
 
-// named are the timelines of objects of that name, of which there may be
-// several: a name is used again.
-func (e *Engine) named(id subject) []*timeline {
+// named returns the timelines of the objects with that name. There may be several, because names
+// are reused.
+func (e *Engine) named(id subject) []*change.Timeline {
 	if e.names == nil {
-		e.names = map[subject][]*timeline{}
+		e.names = map[subject][]*change.Timeline{}
 		for _, t := range e.objects {
 			e.name(t)
 		}
@@ -349,25 +348,25 @@ func (e *Engine) named(id subject) []*timeline {
 	return e.names[id]
 }
 
-// name brings the index of names up to date with t, which may have got one.
-func (e *Engine) name(t *timeline) {
-	if e.names == nil || t.ref.Name == "" {
+// name adds t to the index of names, if t has a name.
+func (e *Engine) name(t *change.Timeline) {
+	if e.names == nil || t.Ref.Name == "" {
 		return
 	}
-	id := t.subject()
+	id := subjectOf(t)
 	for _, other := range e.names[id] {
-		e.doubt(other) // a name may mean either now
+		e.doubt(other) // the name may now mean either object
 	}
 	e.names[id] = append(e.names[id], t)
 }
 
-// unname takes t from the index, before its name changes or it goes.
-func (e *Engine) unname(t *timeline) {
+// unname removes t from the index, before a change of its name or the removal of t.
+func (e *Engine) unname(t *change.Timeline) {
 	if e.names == nil {
 		return
 	}
-	id := t.subject()
-	left := slices.DeleteFunc(e.names[id], func(other *timeline) bool { return other == t })
+	id := subjectOf(t)
+	left := slices.DeleteFunc(e.names[id], func(other *change.Timeline) bool { return other == t })
 	if len(left) == 0 {
 		delete(e.names, id)
 		return
@@ -378,17 +377,18 @@ func (e *Engine) unname(t *timeline) {
 	}
 }
 
-// subject is how a request names the object that does not know its UID.
-func (t *timeline) subject() subject {
-	return subject{group: t.ref.Group, kind: t.ref.Kind.Kind, namespace: t.ref.Namespace, name: t.ref.Name}
+// subjectOf returns the subject of a request that names the object without its UID.
+func subjectOf(t *change.Timeline) subject {
+	return subject{group: t.Ref.Group, kind: t.Ref.Kind.Kind, namespace: t.Ref.Namespace, name: t.Ref.Name}
 }
 
-// doubt makes the requests of the audit log be joined to the writes of t again.
-func (e *Engine) doubt(t *timeline) {
-	if t.audits == nil {
+// doubt discards the joins of the audit log's requests to the writes of t. They are then computed
+// again.
+func (e *Engine) doubt(t *change.Timeline) {
+	if t.Audits == nil {
 		return
 	}
-	t.audits.joined = nil
+	t.Audits.Joined = nil
 	if g := e.groups.of[t]; g != nil {
 		g.change()
 	}

@@ -3,47 +3,50 @@
 package lifecycle
 
 import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// verdict is the outcome of a whole trace and its reason in one line: failed if
-// anything failed for good, unfinished while anything is open.
-func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
-	if l.vain && len(l.refused) > 0 {
-		w := l.refused[0]
+// verdict returns the outcome of a whole trace, and its reason in one line. The outcome is failed
+// if anything failed permanently, and unfinished while anything is open.
+func (d *derivation) verdict(l *change.Lineage) (span.Outcome, string) {
+	if l.Vain && len(l.Refused) > 0 {
+		w := l.Refused[0]
 		return span.Failed, span.Bound(w.Kind.Kind + " " + w.Name + ": " + refusalText(w.Write))
 	}
 	outcome := span.Converged
-	if l.run == nil && len(l.recs) > 0 {
-		outcome = l.recs[0].ended.outcome
+	if l.Run == nil && len(l.Reconciliations) > 0 {
+		outcome = l.Reconciliations[0].Ended.Outcome
 	}
-	var failed, open *reconciliation
-	for _, r := range l.recs {
+	var failed, open *change.Reconciliation
+	for _, r := range l.Reconciliations {
 		switch {
-		case !r.done, r.ended.outcome == span.Unfinished && !r.ended.unseen:
+		case !r.Done, r.Ended.Outcome == span.Unfinished && !r.Ended.Unseen:
 			open = deeper(open, r)
-		case r.ended.outcome == span.Failed && !d.overtaken(r) && !r.attempt():
+		case r.Ended.Outcome == span.Failed && !d.overtaken(r) && !r.Attempt():
 			failed = deeper(failed, r)
 		}
 	}
 	switch {
 	case failed != nil:
-		reason := describe(failed, failed.ended.message)
+		reason := describe(failed, failed.Ended.Message)
 		if below := d.trouble(failed); below != "" {
 			reason += ": " + below
 		}
 		return span.Failed, span.Bound(reason)
 	case open != nil:
 		reason := d.trouble(open)
-		if reason == "" && open.t.last() != nil {
-			reason = describe(open, waitsFor(open.t.last()))
+		if reason == "" && open.Timeline.Last() != nil {
+			reason = describe(open, judge.WaitsFor(open.Timeline.Last()))
 		}
 		return span.Unfinished, span.Bound(reason)
-	case l.run != nil && l.run.End.IsZero():
+	case l.Run != nil && l.Run.End.IsZero():
 		return span.Unfinished, "the command is still running"
-	case l.run != nil:
-		for _, r := range l.recs {
-			if r.superseded != nil && r.parent == nil && r.ended.outcome == span.Superseded {
+	case l.Run != nil:
+		for _, r := range l.Reconciliations {
+			if r.Superseded != nil && r.Parent == nil && r.Ended.Outcome == span.Superseded {
 				return span.Superseded, span.Bound(describe(r, "replaced by a newer change"))
 			}
 		}
@@ -51,77 +54,54 @@ func (d *derivation) verdict(l *lineage) (span.Outcome, string) {
 	return outcome, ""
 }
 
-// overtaken reports whether the object has since been reconciled anew.
-func (d *derivation) overtaken(r *reconciliation) bool {
-	now := d.current(r.t.ref.UID)
-	return now != r && (r.parent != nil || now.line == r.line)
+// overtaken reports whether the object was reconciled again after r.
+func (d *derivation) overtaken(r *change.Reconciliation) bool {
+	now := d.Current(r.Timeline.Ref.UID)
+	return now != r && (r.Parent != nil || now.Lineage == r.Lineage)
 }
 
-// attempt reports whether an object above r converged after r had failed: r was an attempt, and
-// another one succeeded.
-func (r *reconciliation) attempt() bool {
-	failed := r.failedBefore(^uint64(0))
-	if failed == nil {
-		return false
-	}
-	for p := r.parent; p != nil; p = p.parent {
-		if p.done && p.ended.outcome == span.Converged && p.arrived != nil &&
-			p.arrived.ResourceVersion > failed.ResourceVersion {
-			return true
-		}
-	}
-	return false
-}
-
-// deeper prefers the reconciliation further down: it is nearer to the reason.
-func deeper(a, b *reconciliation) *reconciliation {
-	if a == nil || b.depth() > a.depth() {
+// deeper returns the reconciliation further down, because it is nearer to the reason.
+func deeper(a, b *change.Reconciliation) *change.Reconciliation {
+	if a == nil || b.Depth() > a.Depth() {
 		return b
 	}
 	return a
 }
 
-func (r *reconciliation) depth() int {
-	n := 0
-	for p := r.parent; p != nil; p = p.parent {
-		n++
-	}
-	return n
-}
-
-// trouble finds the Pod below r that cannot go on, and says why.
-func (d *derivation) trouble(r *reconciliation) string {
-	for _, below := range r.line.recs {
-		last := below.t.last()
-		if below.done && below.ended.outcome != span.Unfinished || last == nil || last.Pod == nil || !troubled(last) {
+// trouble returns the reason why a Pod below r cannot continue, or an empty string.
+func (d *derivation) trouble(r *change.Reconciliation) string {
+	for _, below := range r.Lineage.Reconciliations {
+		last := below.Timeline.Last()
+		if below.Done && below.Ended.Outcome != span.Unfinished || last == nil || last.Pod == nil ||
+			!judge.Troubled(last) {
 			continue
 		}
-		for p := below; p != nil; p = p.parent {
+		for p := below; p != nil; p = p.Parent {
 			if p == r {
-				return describe(below, podWaitsFor(last))
+				return describe(below, judge.PodWaitsFor(last))
 			}
 		}
 	}
 	return ""
 }
 
-func describe(r *reconciliation, message string) string {
-	return r.t.ref.Kind.Kind + " " + r.t.ref.Name + ": " + message
+func describe(r *change.Reconciliation, message string) string {
+	return r.Timeline.Ref.Kind.Kind + " " + r.Timeline.Ref.Name + ": " + message
 }
 
-// objectEvents are the Kubernetes Events on the object that are no phase of
-// their own (rule L8), as span events: warnings, and what controllers tell.
-func objectEvents(r *reconciliation) []span.Event {
+// objectEvents returns the Kubernetes Events of the object as span events: warnings, and reports of
+// controllers. It leaves out the Events of phases (rule L8).
+func objectEvents(r *change.Reconciliation) []span.Event {
 	var out []span.Event
-	last := r.t.last()
-	for _, e := range r.t.events {
-		if !e.of(r) {
+	last := r.Timeline.Last()
+	for _, e := range r.Timeline.Events {
+		if !r.Has(e) {
 			continue
 		}
 		if last != nil && last.Pod != nil && (e.FieldPath != "" || e.Type != "Warning") {
-			continue // told by the Pod's phases
+			continue // part of the phases of the Pod
 		}
-		out = append(out, occurred(e))
+		out = append(out, phase.Occurred(e))
 	}
 	return out
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// healing returns the cause of a write for the restoration of a converged state: a separate trace,
+// with references to the reasons. owner is nil if the last reconciliation of the owner is unknown.
+func (f *Finder) healing(w *change.Write, owner *change.Reconciliation, o *object.Owner) Cause {
+	c := Cause{Line: f.newLine(w)}
+	f.heal(&c, w, owner, o)
+	return c
+}
+
+// heal adds the references of healing to c: the owner's last trace, and the object replaced by w.
+func (f *Finder) heal(c *Cause, w *change.Write, owner *change.Reconciliation, o *object.Owner) {
+	if owner != nil {
+		c.Links = append(c.Links, owner.Link("owner"))
+	}
+	lost := f.lost(w, o)
+	if w.Verb != history.Created || lost == nil {
+		return
+	}
+	lost.Replaced = true
+	c.Heals = lost.T
+	if lost.Rec != nil {
+		if owner == nil || lost.Rec.Lineage != owner.Lineage {
+			c.Links = append(c.Links, lost.Rec.Link("heals"))
+		}
+		c.Line.Follows = append(c.Line.Follows, lost.Rec.Lineage)
+	}
+}
+
+// refills reports whether w replaces a lost Pod of the owner's open change. Only a StatefulSet and
+// a DaemonSet show this, because each of their Pods has its own place.
+func (f *Finder) refills(w *change.Write, o *object.Owner) bool {
+	if w.Verb != history.Created {
+		return false
+	}
+	switch {
+	case kind.StatefulSet.Is(o.Kind):
+		return f.lost(w, o) != nil
+	case kind.DaemonSet.Is(o.Kind):
+		lost := f.lost(w, o)
+		return lost != nil && sameRevision(lost.T, w.Timeline)
+	}
+	return false
+}
+
+// lost returns the dependant replaced by w, or nil: the first loss in the same place before w
+// without a replacement.
+func (f *Finder) lost(w *change.Write, o *object.Owner) *Departure {
+	at := place(o, w.Timeline)
+	for _, lost := range f.Departed[o.UID] {
+		if !lost.Replaced && lost.RV < w.RV && lost.T != w.Timeline && lost.T.Ref.Kind == w.Timeline.Ref.Kind &&
+			place(o, lost.T) == at {
+			return lost
+		}
+	}
+	return nil
+}
+
+// place returns the place of a dependant among the dependants of its owner o: its name in a
+// StatefulSet, or its Node in a DaemonSet. All dependants of other owners replace each other.
+func place(o *object.Owner, t *change.Timeline) string {
+	switch last := t.Last(); {
+	case kind.StatefulSet.Is(o.Kind):
+		return t.Ref.Name
+	case kind.DaemonSet.Is(o.Kind) && last != nil && last.Pod != nil:
+		return last.Pod.Node
+	}
+	return ""
+}
+
+// sameRevision reports whether two Pods have the same template, by the revision label of their
+// DaemonSet.
+func sameRevision(a, b *change.Timeline) bool {
+	u, v := a.Last(), b.Last()
+	if u == nil || v == nil {
+		return false
+	}
+	x, y := leaf(u, RevisionLabel), leaf(v, RevisionLabel)
+	return x != nil && y != nil && x.Value == y.Value
+}
+
+// RevisionLabel is the path of a Pod's label with the revision of its template.
+const RevisionLabel = "metadata.labels[controller-revision-hash]"
+
+// leaf returns the field of v at path, or nil.
+func leaf(v *history.Version, path string) *observation.Leaf {
+	if v.Fields == nil {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
+	if !found {
+		return nil
+	}
+	return &v.Fields.Leaves[i]
+}
+
+// Departure is the loss of a dependant. Its controller may replace it.
+type Departure struct {
+	// T is the timeline of the lost object. Rv is the resourceVersion of the loss.
+	T  *change.Timeline
+	RV uint64
+	// Rec is the newest reconciliation of the lost object, or nil.
+	Rec *change.Reconciliation
+	// Replaced means that a later object has replaced it.
+	Replaced bool
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// byItself is the rule for the own controller of an object. Such a controller completes the object
+// during an open reconciliation, by a field or a label. The write is a step of the reconciliation
+// and replaces nothing.
+func (f *Finder) byItself(w *change.Write) (Cause, bool) {
+	if !f.itself(w) {
+		return Cause{}, false
+	}
+	r := f.UnderWay(w)
+	return Cause{Line: r.Lineage, Parent: r.Parent, Above: r.Above, Remote: r.Remote, Evidence: r.Evidence}, true
+}
+
+// itself reports whether w is such a step.
+func (f *Finder) itself(w *change.Write) bool {
+	r := f.UnderWay(w)
+	return r != nil && w.Verb == history.Updated && r.Verb != history.Deleted && r.OpenAt(w, f.options.Quiet) &&
+		OwnController(w)
+}
+
+// OwnController reports whether the author of the write also writes the object's status. A scale is
+// excluded, because an autoscaler may have the same name.
+func OwnController(w *change.Write) bool {
+	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil {
+		return false
+	}
+	for _, m := range w.Version.Managers {
+		if m.Name == w.Manager && m.Subresource == "scale" && !slices.ContainsFunc(w.Previous.Managers, history.Is(m)) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
+		return slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
+			return m.Name == w.Manager && m.Subresource == "status"
+		})
+	})
+}

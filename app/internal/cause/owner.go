@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byOwner is rule C3: the write is by the controller of the controller owner.
+func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
+	o := f.Controller(w.Timeline)
+	if o == nil || !f.ByController(w) {
+		return Cause{}, false
+	}
+	r := f.wanting(w, o)
+	if kind.Of(o.Group, o.Kind.Kind).Schedule && (r == nil || r.Verb != history.Deleted) {
+		return f.scheduled(w, o, r)
+	}
+	if r == nil {
+		// The owner had converged before the start of the observer.
+		if w.Verb != history.Created || f.lost(w, o) == nil {
+			return Cause{}, false
+		}
+		return f.healing(w, nil, o), true
+	}
+	open := r.OpenAt(w, f.options.Quiet)
+	switch {
+	case w.Verb == history.Deleted && open && f.surplus(w, r):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
+	case w.Verb == history.Deleted && f.surplusSet(w, o):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
+	case w.Verb == history.Deleted:
+		return Cause{}, false
+	case open && !f.refills(w, o):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true
+	case judge.Opaque(r.Timeline.Last()) && f.lost(w, o) == nil && f.newRole(w, r, o):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
+	}
+	return f.healing(w, r, o), true
+}
+
+// byWindow returns the evidence for the owner's open reconciliation r. It is time if r is open only
+// by the quiet window.
+func (f *Finder) byWindow(w *change.Write, r *change.Reconciliation, o *object.Owner) span.Evidence {
+	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil && !f.newRole(w, r, o) {
+		return span.ByTime
+	}
+	return span.ByOwner
+}
+
+// ByController reports whether the write may be by the owner's controller. Either the audit log
+// names this controller. Or it made the object, and managedFields show no other author of this
+// change.
+func (f *Finder) ByController(w *change.Write) bool {
+	if o := f.Controller(w.Timeline); o != nil {
+		if is, known := f.auditedController(w, o); known {
+			return is
+		}
+	}
+	if w.Verb != history.Updated || w.Manager == "" && !w.Changed.Known || len(w.Timeline.Versions) == 0 {
+		return true
+	}
+	if w.Manager == "" {
+		return false // an unknown author is not the controller (rule A3)
+	}
+	maker := change.Writer(nil, w.Timeline.Versions[0], true)
+	for _, m := range w.Timeline.Versions[0].Managers {
+		if m.Subresource == "" && m.Name == w.Manager {
+			return !change.IsClient(w.Manager)
+		}
+	}
+	return maker == w.Manager
+}
+
+// OpenOwner returns the open reconciliation of the object's controller owner, or nil.
+func (f *Finder) OpenOwner(w *change.Write) *change.Reconciliation {
+	o := f.Controller(w.Timeline)
+	if o == nil {
+		return nil
+	}
+	if r := f.Current(o.UID); r != nil && r.OpenAt(w, f.options.Quiet) {
+		return r
+	}
+	return nil
+}
+
+// OwnershipCause returns the cause of added or removed ownerReferences, or nil: the deletion of an
+// owner, or the reconciliation of the adopting owner.
+func (f *Finder) OwnershipCause(w *change.Write) *change.Reconciliation {
+	for _, o := range w.Previous.Owners {
+		if r := f.Current(o.UID); r != nil && r.Verb == history.Deleted && f.Owns(o, w.Timeline) {
+			return r
+		}
+	}
+	return f.OpenOwner(w)
+}

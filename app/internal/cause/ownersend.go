@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// ByOwnersEnd is rule C3b: the removal of a dependant after its owner.
+func (f *Finder) ByOwnersEnd(w *change.Write) (Cause, bool) {
+	if w.Verb != history.Deleted {
+		return Cause{}, false
+	}
+	for _, o := range w.Timeline.Owners() {
+		if r := f.Current(o.UID); r != nil && r.Verb == history.Deleted && f.Owns(o, w.Timeline) {
+			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
+		}
+	}
+	if r := f.endingNamespace(w); r != nil {
+		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+	}
+	return Cause{}, false
+}

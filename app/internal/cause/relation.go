@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// relative is the key of an object with relations by name.
+type relative struct {
+	kind *kind.Kind
+	name string
+}
+
+// Relate records r if other objects have a relation by name to its object: to a Namespace by its
+// name, or to a CustomResourceDefinition by its API group.
+func (f *Finder) Relate(r *change.Reconciliation) {
+	switch ref := &r.Timeline.Ref; {
+	case kind.Namespace.Is(ref.Kind):
+		f.relatives[relative{&kind.Namespace, ref.Name}] = r
+	case kind.CustomResourceDefinition.Is(ref.Kind):
+		f.relatives[relative{&kind.CustomResourceDefinition, GroupOf(ref.Name)}] = r
+	}
+}
+
+// GroupOf returns the API group in a name like "widgets.example.com" or "v1.example.com".
+func GroupOf(name string) string {
+	_, group, _ := strings.Cut(name, ".")
+	return group
+}
+
+// byRelation is rule C4 for a relation by name: the API server registers the API of a
+// CustomResourceDefinition.
+func (f *Finder) byRelation(w *change.Write) (Cause, bool) {
+	if !RegistersAPI(w) {
+		return Cause{}, false
+	}
+	r := f.relatives[relative{&kind.CustomResourceDefinition, GroupOf(w.Timeline.Ref.Name)}]
+	if r == nil || !f.Alive(r.Lineage, w) {
+		return Cause{}, false
+	}
+	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+}
+
+// RegistersAPI reports whether w may follow from a change of a CustomResourceDefinition.
+func RegistersAPI(w *change.Write) bool {
+	return kind.APIService.Is(w.Timeline.Ref.Kind) && (w.Manager == kind.APIServer || w.Verb == history.Deleted)
+}
+
+// endingNamespace returns the deletion of the object's Namespace, or nil. It removes all contents
+// of the Namespace.
+func (f *Finder) endingNamespace(w *change.Write) *change.Reconciliation {
+	if r := f.namespaceOf(w); r != nil && r.Verb == history.Deleted {
+		return r
+	}
+	return nil
+}
+
+// NamespaceDefault returns the creation of the object's Namespace, for a default object of
+// kube-controller-manager in each Namespace. Otherwise it returns nil.
+func (f *Finder) NamespaceDefault(w *change.Write) *change.Reconciliation {
+	if !w.IsDefault() && (w.Verb != history.Created || w.Manager != change.Manager) {
+		return nil
+	}
+	if r := f.namespaceOf(w); r != nil && r.Verb == history.Created && f.Alive(r.Lineage, w) {
+		return r
+	}
+	return nil
+}
+
+// namespaceOf returns the newest reconciliation of the object's Namespace, or nil.
+func (f *Finder) namespaceOf(w *change.Write) *change.Reconciliation {
+	if w.Timeline.Ref.Namespace == "" {
+		return nil
+	}
+	return f.relatives[relative{&kind.Namespace, w.Timeline.Ref.Namespace}]
+}

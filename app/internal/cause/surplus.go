@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// surplus reports whether the owner's controller removes a dependant because of r, an open
+// reconciliation. An owner of an unknown kind may do so for any reason.
+func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
+	switch of := r.Timeline.Ref.Kind; {
+	case kind.ReplicaSet.Is(of):
+		want := wanted(r.Timeline, w.RV)
+		return want >= 0 && f.Census(r.Timeline.Ref.UID).Before(w.RV) > want
+	case kind.StatefulSet.Is(of):
+		n, ok := ordinal(w.Timeline.Ref.Name)
+		return r.Verb == history.Updated || ok && n >= wanted(r.Timeline, w.RV)
+	case kind.DaemonSet.Is(of):
+		return r.Verb == history.Updated
+	case kind.Job.Is(of):
+		return r.Verb == history.Updated || ended(r.Timeline, w.RV)
+	}
+	return true
+}
+
+// wanted returns the number of replicas of an owner just before rv, or -1 if it is unknown.
+func wanted(t *change.Timeline, rv uint64) int {
+	i, _ := t.Position(rv)
+	for i--; i >= 0; i-- {
+		if w := t.Versions[i].Workload; w != nil {
+			return int(w.Replicas)
+		}
+	}
+	return -1
+}
+
+// ended reports whether, just before rv, a Job's controller had already decided on the end of its
+// Pods.
+func ended(t *change.Timeline, rv uint64) bool {
+	i, _ := t.Position(rv)
+	if i == 0 {
+		return false
+	}
+	v := t.Versions[i-1]
+	return judge.Holds(v, "FailureTarget") || judge.Holds(v, "SuccessCriteriaMet") || judge.Holds(v, "Failed") ||
+		judge.Holds(v, "Complete")
+}
+
+// surplusSet reports whether the owner's controller removed a ReplicaSet that was scaled to
+// nothing. Either the audit log names the controller, or the owner's history limit of such
+// ReplicaSets remains. Without a known limit, each such removal counts.
+func (f *Finder) surplusSet(w *change.Write, o *object.Owner) bool {
+	up := f.Object(o.UID)
+	if !idle(w) || up == nil || up.Last() == nil || up.Last().Workload == nil {
+		return idle(w)
+	}
+	if is, _ := f.auditedController(w, o); is {
+		return true
+	}
+	left := 0
+	for _, t := range f.Dependants(o.UID) {
+		if v := t.Last(); t != w.Timeline && (t.Removal == nil || t.Removal.RV > w.RV) && v != nil && isIdle(v) {
+			left++
+		}
+	}
+	return left >= int(up.Last().Workload.HistoryLimit)
+}
+
+// idle reports whether w removes a ReplicaSet that was scaled to nothing.
+func idle(w *change.Write) bool { return w.Previous != nil && isIdle(w.Previous) }
+
+// isIdle reports whether v is a ReplicaSet with zero replicas and no Pods.
+func isIdle(v *history.Version) bool {
+	return kind.ReplicaSet.Is(v.Kind) && v.Workload != nil && v.Workload.Replicas == 0 && v.Workload.Total == 0
+}

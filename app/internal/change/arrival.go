@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+)
+
+// ConvergedBy returns the first version in which r had converged, from the last write to desired
+// state on and before rv. It is nil if there is none.
+func (r *Reconciliation) ConvergedBy(rv uint64) *history.Version {
+	if from := r.Last(); r.ArrivedFrom != from || r.arrivedParts != r.Parts {
+		r.ArrivedFrom, r.arrivedParts, r.arrived = from, r.Parts, r.arrivedAfter(from)
+	}
+	if r.arrived == nil || r.arrived.ResourceVersion >= rv {
+		return nil
+	}
+	return r.arrived
+}
+
+// arrivedAfter returns the first version in which r had converged, from that of the write from on,
+// or nil. A version without conditions is weak evidence for an opaque kind (judge.Opaque): it
+// counts only if all later versions also lack conditions and have converged. For other kinds, a
+// version from before the controller's first status does not count.
+func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
+	t := r.Timeline
+	i, _ := t.Position(from.RV)
+	var silent *history.Version
+	for n, v := range t.Versions[i:] {
+		switch {
+		case from.Reconstructed && v == from.Version && from.Arrived.IsZero():
+		case !r.convergedIn(v), judge.Unobserved(t.Last(), v):
+			silent = nil
+		case !lasts(v, t.Versions[i+n+1:]):
+		case len(v.Conditions) > 0 || !judge.Opaque(t.Last()):
+			return v
+		case silent == nil:
+			silent = v
+		}
+	}
+	return silent
+}
+
+// convergedIn reports whether v fulfils the desired state of r (rule D6). Later writes of other
+// traces may have raised that of the object.
+func (r *Reconciliation) convergedIn(v *history.Version) bool {
+	w, wrote := v.Workload, r.Last().Version
+	if w == nil || wrote == nil || !v.Deleting.IsZero() || v.ObservedGeneration < wrote.Generation {
+		return judge.Converged(v)
+	}
+	top := r.top(w.Replicas)
+	switch want := min(top, w.Replicas); {
+	case kind.ReplicaSet.Is(v.Kind):
+		return w.Available >= want && (w.Total == w.Replicas || w.Replicas > top && w.Total <= w.Replicas)
+	case kind.StatefulSet.Is(v.Kind):
+		return judge.Converged(v) && w.Available >= want
+	case !kind.Deployment.Is(v.Kind):
+		return judge.Converged(v)
+	case r.Parts == kind.Scale && w.Total > w.Updated: // a rollout goes on at the same time
+		return w.Available >= want
+	case r.Parts == kind.Scale:
+		return w.Available >= want && w.Total <= w.Replicas
+	case w.Paused:
+		return r.Parts&kind.Scale == 0 || w.Total == w.Replicas
+	case want < w.Replicas: // the number was raised since
+		return w.Updated >= want && w.Total <= w.Updated && w.Available >= want
+	}
+	return w.Updated >= w.Replicas && w.Total <= w.Updated && w.Available >= w.Updated
+}
+
+// Steady is the time without a crash after which a ready Pod has converged: a container without a
+// readiness probe is ready as soon as it runs.
+const Steady = 10 * time.Second
+
+// lasts reports whether v is more than a moment before a crash, by the versions after it.
+func lasts(v *history.Version, after []*history.Version) bool {
+	if v.Pod == nil {
+		return true
+	}
+	for _, next := range after {
+		if next.Pod == nil || !next.Deleting.IsZero() || next.Seen.Sub(v.Seen) > Steady {
+			return true
+		}
+		for _, c := range next.Pod.Containers {
+			before := v.Pod.Container(c.Name, false)
+			if before != nil && c.Restarts > before.Restarts || judge.ExitMessage(c.Name, c.State) != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// FailedBefore returns the first version of the failure of r that lasted until the resourceVersion
+// rv. It is nil if there was no failure then.
+func (r *Reconciliation) FailedBefore(rv uint64) *history.Version {
+	var since *history.Version
+	i, _ := r.Timeline.Position(rv)
+	for i--; i >= 0; i-- {
+		v := r.Timeline.Versions[i]
+		if v.ResourceVersion < r.Last().RV || judge.Failure(v) == "" {
+			break
+		}
+		since = v
+	}
+	return since
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+)
+
+// Past is the summary of the last reconciliation of a compacted timeline.
+type Past struct {
+	TraceID trace.TraceID
+	SpanID  trace.SpanID
+	Verb    history.Verb
+	// RV is the resourceVersion of its first write.
+	RV uint64
+	// Activity is the time of the last write by it, or by one below it.
+	Activity time.Time
+	// Gone means that the object was removed, and that a trace with the removal was handed out.
+	Gone bool
+	// Lost means that the object went, and that its controller did not cause this. Replaced means
+	// that the controller has made another one.
+	Lost, Replaced bool
+	// Began is the second of its first write, in Unix seconds; 0 if unknown.
+	Began int64
+	// Before holds the reconciliations shortly before it; nil if there are none, as for most
+	// objects.
+	Before *Before
+}
+
+// Before holds reconciliations that were followed by another one, the oldest first. Late Kubernetes
+// Events may belong to them.
+type Before struct{ Recs []Earlier }
+
+// Earlier is the summary of one of these reconciliations. Its fields are those of Past.
+type Earlier struct {
+	TraceID  trace.TraceID
+	SpanID   trace.SpanID
+	RV       uint64
+	Began    int64
+	Activity time.Time
+}
+
+const (
+	// lateness is the maximum delay of an Event that is still shown, in seconds.
+	lateness = 60
+	// MaxEarlier is the maximum number of remembered earlier reconciliations.
+	MaxEarlier = 4
+)
+
+// Follow remembers the reconciliations shortly before p: those known from was, and all of recs but
+// the last, p itself. was is the Past before p, or nil. The first of recs may be was itself.
+func (p *Past) Follow(was *Past, recs []*Reconciliation) {
+	var all []Earlier
+	if was != nil {
+		if was.Before != nil {
+			all = slices.Clone(was.Before.Recs)
+		}
+		if was.TraceID == p.TraceID && was.SpanID == p.SpanID {
+			p.Began = was.Began
+		} else {
+			all = append(all, Earlier{was.TraceID, was.SpanID, was.RV, was.Began, was.Activity})
+		}
+	}
+	for _, r := range recs[:len(recs)-1] {
+		if was == nil || r.ID() != was.SpanID {
+			all = append(all, Earlier{r.Lineage.ID, r.ID(), r.First().RV, r.First().Second(), r.Activity})
+		}
+	}
+	all = slices.DeleteFunc(all, func(e Earlier) bool { return p.Began-e.Activity.Unix() > lateness })
+	if len(all) > 0 {
+		p.Before = &Before{slices.Clone(all[max(0, len(all)-MaxEarlier):])}
+	}
+}
+
+// Of returns the reconciliation of the Event ev: p, or one before it. It is nil if the Event is
+// older than all of these.
+func (p *Past) Of(ev *history.Event) *Past {
+	var recs []Earlier
+	if p.Before != nil {
+		recs = p.Before.Recs
+	}
+	second, found := ev.Stamp.Unix(), p
+	for i := len(recs); ; i-- {
+		switch {
+		case found.Began == 0, second > found.Began, second == found.Began && ev.ResourceVersion > found.RV:
+			return found
+		case i == 0 && second == found.Began:
+			return found // Events may have a storage of their own
+		case i == 0:
+			return nil
+		}
+		e := &recs[i-1]
+		found = &Past{TraceID: e.TraceID, SpanID: e.SpanID, RV: e.RV, Began: e.Began, Activity: e.Activity}
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Moment is the known time of something (rule T): the interval from Lo to Hi. A zero bound is
+// unknown. Live means that Hi is a live arrival, usually close to the truth. Exact is the
+// source of an exact time; Lo and Hi are then equal. It is empty for any other time.
+type Moment struct {
+	Lo, Hi time.Time
+	Live   bool
+	Exact  span.TimeSource
+}
+
+// Arrival returns the time of the write of v, by the observation of v. The upper bound is v.Seen.
+// If only a list or a late watch showed v, the lower bound is the newest time in its managedFields
+// up to v.Seen.
+func Arrival(v *Version) Moment {
+	m := Moment{Hi: v.Seen, Live: !v.Listed}
+	if !v.Listed {
+		return m
+	}
+	for _, entry := range v.Managers {
+		if entry.Time.After(m.Lo) && !entry.Time.After(m.Hi) {
+			m.Lo = entry.Time
+		}
+	}
+	return m
+}
+
+// Whole returns the second that starts at t, because object timestamps have whole seconds. For a
+// zero t it returns the zero Moment.
+func Whole(t time.Time) Moment {
+	if t.IsZero() {
+		return Moment{}
+	}
+	return Moment{Lo: t, Hi: t.Add(time.Second)}
+}
+
+// late is the maximum useful delay of a live arrival: an Event of the last milliseconds of a second
+// arrives in the next second.
+const late = 500 * time.Millisecond
+
+// Within intersects m with the second that starts at t. An upper bound shortly after that second
+// becomes its end. If the two do not meet otherwise, the clocks differ or the arrival was late.
+// Within then returns the second itself. An exact m and a zero t change nothing.
+func (m Moment) Within(t time.Time) Moment {
+	if t.IsZero() || m.Exact != "" {
+		return m
+	}
+	w := Whole(t)
+	switch {
+	case m.Hi.IsZero(), m.Hi.Before(w.Lo), m.Hi.Sub(w.Hi) > late:
+		return w
+	case m.Hi.After(w.Hi):
+		m.Hi = w.Hi
+	}
+	m.Lo = w.Lo
+	return m
+}
+
+// Before returns m without its part after t. It changes nothing if m is exact or t is outside m.
+func (m Moment) Before(t time.Time) Moment {
+	if !t.IsZero() && m.Exact == "" && t.After(m.Lo) && t.Before(m.Hi) {
+		m.Hi = t
+	}
+	return m
+}
+
+// Exactly returns the time of the reception of the request. Without a request it returns m.
+func (m Moment) Exactly(req *observation.Write) Moment {
+	if req == nil {
+		return m
+	}
+	return Moment{Lo: req.Start, Hi: req.Start, Exact: span.TimeRequest}
+}
+
+// Over reports whether m is certainly before t.
+func (m Moment) Over(t time.Time) bool { return m.Hi.Before(t) && m.Lo.Before(t) }
+
+// Known reports whether m has a bound.
+func (m Moment) Known() bool { return !m.Hi.IsZero() || !m.Lo.IsZero() }
+
+// At returns the best single time of m, with its source: an exact time, a live arrival, the lower
+// bound, or the upper bound, in this order. It is zero if nothing is known.
+func (m Moment) At() span.Time {
+	switch {
+	case m.Exact != "":
+		return span.Time{Time: m.Lo, Source: m.Exact}
+	case m.Live:
+		return span.Time{Time: m.Hi, Source: span.TimeWatch}
+	case !m.Lo.IsZero():
+		return span.Time{Time: m.Lo, Source: span.TimeObject}
+	case !m.Hi.IsZero():
+		return span.Time{Time: m.Hi, Source: span.TimeWatch}
+	}
+	return span.Time{}
+}
+
+// ExactlyEnd returns the time of the response to the request. Without a request it returns m.
+func (m Moment) ExactlyEnd(req *observation.Write) Moment {
+	if req == nil {
+		return m
+	}
+	return Moment{Lo: req.End, Hi: req.End, Exact: span.TimeRequest}
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Event is one occurrence of a Kubernetes Event. Its resourceVersion identifies it.
+type Event struct {
+	*Notice
+	ResourceVersion uint64
+	Count           int32
+	// Exact means that Stamp has microseconds. Otherwise it has whole seconds.
+	Exact bool
+	// Listed means that only a list showed the occurrence.
+	Listed bool
+	// Told means that Take has handed out the occurrence, or that Amendments will.
+	Told bool
+	// Stamp is the timestamp in the Event.
+	Stamp time.Time
+	// Seen is the time of the observation.
+	Seen time.Time
+}
+
+// Notice is the content of an Event. Events of many objects have the same content.
+type Notice struct {
+	Type      string
+	Reason    string
+	FieldPath string
+	Note      string
+}
+
+// Occurrence returns the kept part of the Event in o.
+func (s *Shared) Occurrence(o *observation.Observation) *Event {
+	e := o.Event
+	kept := &Event{
+		Notice: s.notices.share(
+			Notice{Type: e.Type, Reason: e.Reason, FieldPath: e.FieldPath, Note: e.Note},
+			nil,
+		),
+		ResourceVersion: e.ResourceVersion,
+		Count:           e.Count,
+		Seen:            o.Seen,
+		Listed:          o.Listed,
+	}
+	switch {
+	case !e.Time.IsZero() && e.Count <= 1:
+		kept.Exact, kept.Stamp = true, e.Time
+	case !e.Last.IsZero():
+		kept.Stamp = e.Last
+	default:
+		kept.Stamp = e.First
+	}
+	return kept
+}
+
+// At returns the time of the occurrence.
+func (e *Event) At() Moment {
+	if e.Exact {
+		return Moment{Lo: e.Stamp, Hi: e.Stamp, Exact: span.TimeEvent}
+	}
+	return Moment{Hi: e.Seen, Live: !e.Listed}.Within(e.Stamp)
+}
+
+// Key identifies the occurrence among the amendments of its object. A resourceVersion belongs to
+// one Event only.
+func (e *Event) Key() string { return "event/" + strconv.FormatUint(e.ResourceVersion, 10) }

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// poolSize bounds each pool. Equal values mostly occur at the same time, such as the conditions of
+// Pods from the same second.
+const poolSize = 1 << 8
+
+// pool keeps one copy of each recurring value. A full pool is emptied, and recurring values come
+// back. So separate copies may be equal.
+type pool[T comparable] map[T]*T
+
+// share returns the kept copy of v: before, if that is equal.
+func (p pool[T]) share(v T, before *T) *T {
+	if before != nil && *before == v {
+		return before
+	}
+	if known, ok := p[v]; ok {
+		return known
+	}
+	if len(p) >= poolSize {
+		clear(p)
+	}
+	kept := v
+	p[v] = &kept
+	return &kept
+}
+
+// Shared makes versions of observations. The objects of a cluster are alike, and most writes change
+// little. So it keeps one copy of the data common to neighbouring versions or to several objects.
+type Shared struct {
+	strings    pool[string]
+	leaves     pool[Leave]
+	origins    pool[Origin]
+	progresses pool[Verdict]
+	phases     pool[PodPhase]
+	conditions pool[observation.Condition]
+	managers   pool[observation.Manager]
+	containers pool[observation.Container]
+	states     pool[observation.ContainerState]
+	notices    pool[Notice]
+	// owners are the owners of an object, by the UID of the first. specs are specs of Pods, by
+	// Node.
+	owners map[types.UID][]object.Owner
+	specs  map[string]*PodSpec
+	// fields are tables of fields, by their digest.
+	fields map[uint64]*Fields
+}
+
+// NewShared returns a Shared without data.
+func NewShared() *Shared {
+	return &Shared{
+		strings:    pool[string]{},
+		leaves:     pool[Leave]{},
+		origins:    pool[Origin]{},
+		progresses: pool[Verdict]{},
+		phases:     pool[PodPhase]{},
+		conditions: pool[observation.Condition]{},
+		managers:   pool[observation.Manager]{},
+		containers: pool[observation.Container]{},
+		states:     pool[observation.ContainerState]{},
+		notices:    pool[Notice]{},
+		owners:     map[types.UID][]object.Owner{},
+		specs:      map[string]*PodSpec{},
+		fields:     map[uint64]*Fields{},
+	}
+}
+
+// nothing takes the place of the version before the first one.
+var nothing = &Version{
+	Intent: &Intent{Ref: &object.Ref{}, Leave: &Leave{}, Origin: &Origin{}},
+	Status: &Status{Verdict: &Verdict{}},
+}
+
+// version returns the kept part of o, an observation of the object ref. before is the version
+// stored before it, or nil.
+func (s *Shared) version(ref *object.Ref, o *observation.Observation, before *Version) *Version {
+	if before == nil {
+		before = nothing
+	}
+	return &Version{
+		Intent: s.intent(ref, o.State, before.Intent), Status: s.status(o.State, before.Status),
+		ResourceVersion: o.State.ResourceVersion,
+		Managers:        shareList(s.managers, o.State.Managers, before.Managers, s.manager),
+		Seen:            o.Seen, Listed: o.Listed, Late: o.Late, Baseline: o.Baseline,
+	}
+}
+
+// origin returns the trace context in o and the prefix of the generated name. Most objects have
+// neither.
+func (s *Shared) origin(o *observation.State, before *Origin) *Origin {
+	made := Origin{GenerateName: s.str(o.GenerateName)}
+	if o.TraceParent != "" {
+		made.TraceParent, made.TraceState = o.TraceParent, o.TraceState
+		made.TraceConvention = s.str(o.TraceConvention)
+	}
+	return s.origins.share(made, before)
+}
+
+func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *Intent {
+	i := Intent{
+		Ref:     ref,
+		Leave:   s.leaves.share(Leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.Leave),
+		Origin:  s.origin(o, before.Origin),
+		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
+		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
+		Fields: s.fieldsOf(o.Leaves, before.Fields),
+	}
+	if slices.Equal(i.Finalizers, before.Finalizers) {
+		i.Finalizers = before.Finalizers
+	}
+	if i.Ref == before.Ref && i.Leave == before.Leave && i.Origin == before.Origin && i.Created.Equal(before.Created) &&
+		i.Generation == before.Generation && i.Desired == before.Desired && i.Reconciled == before.Reconciled &&
+		i.Fields == before.Fields &&
+		slices.Equal(i.Owners, before.Owners) && slices.Equal(i.Finalizers, before.Finalizers) {
+		return before
+	}
+	return &i
+}
+
+func (s *Shared) fieldsOf(leaves []observation.Leaf, before *Fields) *Fields {
+	if len(leaves) == 0 {
+		return nil
+	}
+	if before != nil && slices.Equal(before.Leaves, leaves) {
+		return before
+	}
+	h := fnv.New64a()
+	for i := range leaves {
+		l := &leaves[i]
+		_, _ = h.Write([]byte(l.Path))
+		var b [16]byte
+		binary.LittleEndian.PutUint64(b[:], l.Value)
+		binary.LittleEndian.PutUint64(b[8:], l.Managers)
+		_, _ = h.Write(b[:])
+	}
+	key := h.Sum64()
+	if known := s.fields[key]; known != nil && slices.Equal(known.Leaves, leaves) {
+		return known
+	}
+	if len(s.fields) >= poolSize {
+		clear(s.fields)
+	}
+	s.fields[key] = &Fields{leaves}
+	return s.fields[key]
+}
+
+func (s *Shared) ownersOf(owners []object.Owner) []object.Owner {
+	if len(owners) == 0 {
+		return nil
+	}
+	if known := s.owners[owners[0].UID]; slices.Equal(known, owners) {
+		return known
+	}
+	if len(s.owners) >= poolSize {
+		clear(s.owners)
+	}
+	s.owners[owners[0].UID] = owners
+	return owners
+}
+
+func (s *Shared) status(o *observation.State, before *Status) *Status {
+	st := Status{
+		Verdict: s.progresses.share(
+			Verdict{Progress: o.Progress, ProgressMessage: o.ProgressMessage},
+			before.Verdict,
+		),
+		ObservedGeneration: o.ObservedGeneration,
+		Conditions:         shareList(s.conditions, o.Conditions, before.Conditions, s.condition),
+	}
+	if o.Workload != nil {
+		st.Workload = before.Workload
+		if !Equal(o.Workload, before.Workload) {
+			w := *o.Workload
+			st.Workload = &w
+		}
+	}
+	if o.Pod != nil {
+		st.Pod = s.pod(o.Pod, before.Pod)
+	}
+	if st.Verdict == before.Verdict && st.ObservedGeneration == before.ObservedGeneration &&
+		same(st.Conditions, before.Conditions) &&
+		st.Workload == before.Workload &&
+		st.Pod == before.Pod {
+		return before
+	}
+	return &st
+}
+
+func (s *Shared) pod(o *observation.Pod, before *PodState) *PodState {
+	if before == nil {
+		before = &PodState{PodSpec: &PodSpec{}, PodPhase: &PodPhase{}}
+	}
+	p := PodState{
+		PodSpec:    s.podSpec(o),
+		PodPhase:   s.phases.share(PodPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}, before.PodPhase),
+		Init:       shareList(s.containers, o.Init, before.Init, s.container),
+		Containers: shareList(s.containers, o.Containers, before.Containers, s.container),
+	}
+	if !o.Scheduled.IsZero() {
+		p.Scheduled = o.Scheduled.UnixNano()
+	}
+	if p.PodSpec == before.PodSpec && p.PodPhase == before.PodPhase && same(p.Init, before.Init) &&
+		same(p.Containers, before.Containers) &&
+		p.Scheduled == before.Scheduled {
+		return before
+	}
+	return &p
+}
+
+func (s *Shared) podSpec(o *observation.Pod) *PodSpec {
+	known := s.specs[o.Node]
+	if known != nil && known.Scheduler == o.Scheduler && known.Volumes == o.Volumes &&
+		slices.Equal(known.ReadinessGates, o.ReadinessGates) && slices.Equal(known.SchedulingGates, o.SchedulingGates) {
+		return known
+	}
+	if len(s.specs) >= poolSize {
+		clear(s.specs)
+	}
+	spec := &PodSpec{
+		Node: s.str(o.Node), Scheduler: s.str(o.Scheduler), Volumes: o.Volumes,
+		ReadinessGates: o.ReadinessGates, SchedulingGates: o.SchedulingGates,
+	}
+	s.specs[spec.Node] = spec
+	return spec
+}
+
+// Ref returns r with shared copies of its recurring strings.
+func (s *Shared) Ref(r object.Ref) object.Ref {
+	r.Group, r.Version, r.Kind.Kind, r.Namespace = s.str(r.Group), s.str(r.Version), s.str(r.Kind.Kind), s.str(
+		r.Namespace,
+	)
+	return r
+}
+
+func (s *Shared) str(v string) string { return *s.strings.share(v, nil) }
+
+func (s *Shared) condition(c observation.Condition) observation.Condition {
+	c.Type, c.Status, c.Reason, c.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
+	return c
+}
+
+func (s *Shared) manager(m observation.Manager) observation.Manager {
+	m.Name, m.Operation, m.Subresource = s.str(m.Name), s.str(m.Operation), s.str(m.Subresource)
+	return m
+}
+
+// container omits the ID, because no rule reads it, and shares the states. So equal containers are
+// equal values.
+func (s *Shared) container(c observation.Container) observation.Container {
+	c.Name, c.Image, c.ID = s.str(c.Name), s.str(c.Image), ""
+	if c.State != nil {
+		c.State = s.states.share(*c.State, nil)
+	}
+	if c.Last != nil {
+		c.Last = s.states.share(*c.Last, nil)
+	}
+	return c
+}
+
+// shareList returns the list of the shared values. It is before itself if nothing changed. own
+// prepares a value for the pool.
+func shareList[T comparable](p pool[T], values []T, before []*T, own func(T) T) []*T {
+	var changed []*T
+	for i, v := range values {
+		var kept *T
+		if i < len(before) && *before[i] == v {
+			kept = before[i]
+		} else {
+			kept = p.share(own(v), nil)
+		}
+		if changed == nil && (i >= len(before) || kept != before[i]) {
+			changed = make([]*T, len(values))
+			copy(changed, before[:i])
+		}
+		if changed != nil {
+			changed[i] = kept
+		}
+	}
+	if changed == nil {
+		return before[:len(values):len(values)]
+	}
+	return changed
+}
+
+// same reports whether two shared lists are the same list.
+func same[T any](a, b []*T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// Equal reports whether two shared values are equal. A nil value equals nothing, not even nil.
+func Equal[T comparable](a, b *T) bool {
+	return a == b && a != nil || a != nil && b != nil && *a == *b
+}
+
+// Is returns a test for equality with the shared value v.
+func Is[T comparable](v *T) func(*T) bool {
+	return func(other *T) bool { return Equal(other, v) }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// Condition types and a reason of Pods.
+const (
+	// PodScheduled is the condition of a bound Pod.
+	PodScheduled = "PodScheduled"
+	// PodSandboxReady is the condition of a Pod with a sandbox.
+	PodSandboxReady = "PodReadyToStartContainers"
+	// PodReady is the condition of a Pod whose containers and readiness gates are ready.
+	PodReady = "Ready"
+	// ReasonUnscheduled is the reason of PodScheduled if no Node fits.
+	ReasonUnscheduled = "Unschedulable"
+)
+
+// podConverged reports whether the Pod is ready, or has completed its work. A Pod of a Job must
+// have completed it.
+func podConverged(s *history.Version) bool {
+	if s.Pod.Phase == "Succeeded" {
+		return true
+	}
+	if o := object.ControllerOf(s.Owners); o != nil && kind.Job.Is(o.Kind) {
+		return false
+	}
+	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && resizing(s) == nil
+}
+
+// resizing returns the condition of a resize in place that the kubelet has not finished, or nil.
+func resizing(s *history.Version) *observation.Condition {
+	for _, typ := range []string{"PodResizePending", "PodResizeInProgress"} {
+		if Holds(s, typ) {
+			return s.Condition(typ)
+		}
+	}
+	return nil
+}
+
+// Holds reports whether the condition of the type typ is True.
+func Holds(s *history.Version, typ string) bool {
+	c := s.Condition(typ)
+	return c != nil && c.Status == "True"
+}
+
+// podFailure returns the reason for the phase Failed of a Pod.
+func podFailure(p *history.PodState) string {
+	for _, c := range p.Init {
+		if msg := ExitMessage(c.Name, c.State); msg != "" {
+			return msg
+		}
+	}
+	for _, c := range p.Containers {
+		if msg := ExitMessage(c.Name, c.State); msg != "" {
+			return msg
+		}
+	}
+	return strings.TrimSuffix(strings.TrimSpace(p.Reason+": "+p.Message), ":")
+}
+
+// ExitMessage describes the failed end of a container. It is "" for any other state.
+func ExitMessage(name string, s *observation.ContainerState) string {
+	switch {
+	case !s.Terminated():
+		return ""
+	case s.Reason == "OOMKilled":
+		return fmt.Sprintf("container %s was killed: out of memory", name)
+	case s.Signal != 0:
+		return fmt.Sprintf("container %s ended by signal %d", name, s.Signal)
+	case s.ExitCode != 0:
+		return fmt.Sprintf("container %s exited with code %d", name, s.ExitCode)
+	}
+	return ""
+}
+
+// PodWaitsFor describes the first obstacle between a Pod and Ready.
+func PodWaitsFor(s *history.Version) string {
+	p := s.Pod
+	if p.Node == "" {
+		if len(p.SchedulingGates) > 0 {
+			return "waiting for scheduling gates " + strings.Join(p.SchedulingGates, ", ")
+		}
+		if c := s.Condition(PodScheduled); c != nil && c.Status == "False" {
+			return "unschedulable: " + c.Message
+		}
+		return "waiting to be scheduled"
+	}
+	for _, cs := range [][]*observation.Container{p.Init, p.Containers} {
+		for i := range cs {
+			if msg := ContainerWaitsFor(cs[i]); msg != "" {
+				return msg
+			}
+		}
+	}
+	if c := resizing(s); c != nil {
+		return "resize: " + ConditionText(c)
+	}
+	if c := s.Condition(PodReady); c != nil && c.Reason == "ReadinessGatesNotReady" {
+		return c.Message
+	}
+	for _, c := range p.Containers {
+		if !c.Ready {
+			return "waiting for container " + c.Name + " to be ready"
+		}
+	}
+	return "waiting to be ready"
+}
+
+// ContainerWaitsFor describes the problem of a container, such as a failed pull. It is "" if there
+// is none.
+func ContainerWaitsFor(c *observation.Container) string {
+	st := c.State
+	if st == nil || !st.Waiting {
+		return ExitMessage(c.Name, st)
+	}
+	switch st.Reason {
+	case "CrashLoopBackOff":
+		if msg := ExitMessage(c.Name, c.Last); msg != "" {
+			return msg + fmt.Sprintf(" (CrashLoopBackOff, restart count %d)", c.Restarts)
+		}
+		return fmt.Sprintf("container %s in CrashLoopBackOff, restart count %d", c.Name, c.Restarts)
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return fmt.Sprintf("image %s of container %s: %s: %s", c.Image, c.Name, st.Reason, st.Message)
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return fmt.Sprintf("container %s: %s: %s", c.Name, st.Reason, st.Message)
+	}
+	return ""
+}
+
+// Troubled reports whether an open Pod waits for something that is not to be expected soon. Such a
+// Pod is the reason of a failed rollout.
+func Troubled(s *history.Version) bool {
+	if s.Pod.Node == "" {
+		c := s.Condition(PodScheduled)
+		return c != nil && c.Reason == ReasonUnscheduled
+	}
+	for _, cs := range [][]*observation.Container{s.Pod.Init, s.Pod.Containers} {
+		for i := range cs {
+			if ContainerWaitsFor(cs[i]) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// joins returns the joins of the audit log's requests to the writes of t.
+func (e *Engine) joins(t *change.Timeline) *audit.Joins {
+	a := t.Audits
+	if a == nil {
+		return audit.None
+	}
+	if a.Joined == nil || a.Joined.Doubts != e.doubts {
+		a.Joined = e.join(t)
+	}
+	return a.Joined
+}
+
+func (e *Engine) join(t *change.Timeline) *audit.Joins {
+	j := &audit.Joins{Doubts: e.doubts, Version: map[uint64]audit.Joined{}}
+	slots := audit.Slots(&t.Record)
+	// Authenticated requests are joined first. A forged request gets one of the remaining slots.
+	for _, unauthenticated := range []bool{false, true} {
+		e.joinSome(t, j, slots, unauthenticated)
+	}
+	j.Hurried(&t.Record)
+	return j
+}
+
+// joinSome joins either the authenticated or the unauthenticated requests to the free slots.
+func (e *Engine) joinSome(t *change.Timeline, j *audit.Joins, slots []audit.Slot, unauthenticated bool) {
+	var open []*observation.Write
+	for _, q := range t.Audits.List {
+		switch {
+		case q.Unauthenticated != unauthenticated, e.contradicted(q), q.UID == "" && !e.means(t, q):
+		case q.ResourceVersion > 0:
+			j.ByVersion(&t.Record, slots, q)
+		default:
+			open = append(open, q)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	free := slices.DeleteFunc(slices.Clone(slots), func(s audit.Slot) bool {
+		_, taken := j.Version[s.RV]
+		return s.Version != nil && taken || s.Version == nil && j.Removal.Write != nil
+	})
+	j.ByOrder(free, open)
+}
+
+// means reports whether a request without a UID can mean the object of t, and only that object, by
+// its name. The object must have existed at the time of the request.
+func (e *Engine) means(t *change.Timeline, q *observation.Write) bool {
+	if !audit.There(&t.Record, q) {
+		return false
+	}
+	for _, other := range e.named(nameOf(q)) {
+		if other != t && audit.There(&other.Record, q) {
+			return false
+		}
+	}
+	return true
+}

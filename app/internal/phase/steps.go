@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package phase derives the steps of a reconciliation as child spans: scheduling, sandbox, images,
+// containers, readiness and termination of a Pod, the pauses of a Job, and the conditions of other
+// kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
+package phase
+
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// facts is the source of the data outside the reconciliation.
+type facts interface {
+	// Start returns the start of the span of r.
+	Start(r *change.Reconciliation) history.Moment
+	// Began returns the time of the request of w.
+	Began(w *change.Write) history.Moment
+	// Stored returns the time of the storage of v.
+	Stored(t *change.Timeline, v *history.Version) history.Moment
+	// StoredIn is Stored within the second that starts at since, by a timestamp of the object.
+	StoredIn(t *change.Timeline, v *history.Version, since time.Time) history.Moment
+	// Gone returns the time of the removal of the object.
+	Gone(t *change.Timeline) history.Moment
+	// Conclude derives whether r has ended.
+	Conclude(r *change.Reconciliation)
+	// Controller returns the controller owner of the object, or nil.
+	Controller(t *change.Timeline) *object.Owner
+}
+
+// Steps derives the phases of reconciliations.
+type Steps struct {
+	facts facts
+	// pod is reused memory for the phases of one Pod.
+	pod []Step
+}
+
+// New returns Steps with f as the source of facts.
+func New(f facts) Steps { return Steps{facts: f} }
+
+// Of returns the phases of r, by the kind of its object. They are valid until the next call.
+func (s *Steps) Of(r *change.Reconciliation) []Step {
+	last := r.Timeline.Last()
+	switch {
+	case last == nil:
+		return nil
+	case last.Pod != nil && r.Verb == history.Deleted:
+		return s.endPhases(r)
+	case last.Pod != nil && r.Verb == history.Created:
+		return s.podPhases(r)
+	case last.Pod != nil || kind.Deployment.Is(last.Kind) || kind.ReplicaSet.Is(last.Kind):
+		return nil // they wait for their dependants
+	case kind.Job.Is(last.Kind):
+		return append(s.conditionPhases(r), s.retryPauses(r)...)
+	}
+	return s.conditionPhases(r)
+}
