@@ -27,7 +27,7 @@ const (
 // Reconciler returns the component that reconciles objects of t's kind: the known controller, or
 // else the last writer of the status, or else a name made of the kind.
 func Reconciler(t *Timeline) string {
-	if c := kind.Of(t.Ref.Group, t.Ref.Kind.Kind).Controller; c != "" {
+	if c := t.Kind().Controller; c != "" {
 		return c
 	}
 	for i := len(t.Versions) - 1; i >= 0; i-- {

@@ -66,7 +66,7 @@ type Reconciliation struct {
 	// Admitted means that admission gave the SpanID. Otherwise it is derived.
 	Admitted bool
 	Children []*Reconciliation
-	// Folded marks a stand-in for a reconciliation of which only the name is remembered.
+	// Folded marks a stand-in for a reconciliation that has only its name left.
 	Folded bool
 	// Instant means that the change holds as soon as it is stored, such as a change of metadata
 	// alone.

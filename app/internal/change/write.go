@@ -8,7 +8,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
-	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -97,7 +96,7 @@ func (w *Write) Stored() uint64 {
 // IsDefault reports whether w creates a default object of a Namespace. Such a write may have no
 // field manager.
 func (w *Write) IsDefault() bool {
-	name := kind.Of(w.Timeline.Ref.Group, w.Timeline.Ref.Kind.Kind).Default
+	name := w.Timeline.Kind().Default
 	return w.Verb == history.Created && name != "" && name == w.Timeline.Ref.Name &&
 		(w.Manager == "" || w.Manager == Manager)
 }

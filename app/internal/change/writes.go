@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
-	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -72,7 +71,7 @@ func (t *Timeline) between(u, v *history.Version) Write {
 		Previous: u,
 		Request:  t.RequestAt(v.ResourceVersion),
 	}
-	w.Changed = history.Compare(kind.Of(t.Ref.Group, t.Ref.Kind.Kind), u, v)
+	w.Changed = history.Compare(t.Kind(), u, v)
 	switch {
 	case u.Deleting.IsZero() && !v.Deleting.IsZero():
 		w.Verb, w.Part = history.Deleted, Desired

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -41,6 +42,9 @@ type Removal struct {
 	// Told means that Take has handed out a trace with the removal.
 	Told bool
 }
+
+// Kind returns the description of the object's kind.
+func (t *Record) Kind() *kind.Kind { return kind.Of(t.Ref.Group, t.Ref.Kind.Kind) }
 
 // State adds a version. It returns the change in the number of versions, and in the number of
 // baseline versions. The latter is -1 if a known version is no longer a baseline.

@@ -38,12 +38,15 @@ func TestAuthorsDecide(t *testing.T) {
 		log    func(*story)
 		want   string
 	}{
-		"Surplus":   {"the Deployment keeps one old ReplicaSet, and one is left", 1, nil, part},
-		"Kept":      {"the Deployment keeps ten, so its controller took none away", 10, nil, own},
-		"Person":    {"the audit log names a person", 1, removed("jane"), own},
-		"Collector": {"the audit log names another controller", 1, removed(cause.ControllerAccounts + "ttl-controller"), own},
+		"Surplus": {"the Deployment keeps one old ReplicaSet, and one is left", 1, nil, part},
+		"Kept":    {"the Deployment keeps ten, so its controller took none away", 10, nil, own},
+		"Person":  {"the audit log names a person", 1, removed("jane"), own},
+		"Collector": {
+			"the audit log names another controller", 1, removed(cause.ControllerAccounts + "ttl-controller"), own,
+		},
 		"Controller": {
-			"the audit log names the Deployment controller", 10, removed(cause.ControllerAccounts + "deployment-controller"), part,
+			"the audit log names the Deployment controller", 10,
+			removed(cause.ControllerAccounts + "deployment-controller"), part,
 		},
 		"AllInOne": {"all controllers write as one user", 1, removed("system:" + change.Manager), part},
 		"Forged": {

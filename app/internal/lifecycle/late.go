@@ -115,7 +115,7 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 		r = d.Current(t.Ref.UID)
 	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):
 		r = d.Current(t.Ref.UID)
-	case kind.Of(t.Ref.Group, t.Ref.Kind.Kind).Owner:
+	case t.Kind().Owner:
 		r = d.instants[t.Ref.UID]
 	}
 	if r == nil || r.Folded {

@@ -15,7 +15,7 @@ import (
 // place adds w to its reconciliation, or begins one.
 func (d *derivation) place(w *change.Write) {
 	switch {
-	case w.Part == change.Desired && w.Verb == history.Updated && kind.Of(w.Timeline.Ref.Group, w.Timeline.Ref.Kind.Kind).Immediate:
+	case w.Part == change.Desired && w.Verb == history.Updated && w.Timeline.Kind().Immediate:
 		d.placeMetadata(w)
 	case w.Part == change.Desired && d.reconciled(w):
 		d.placeDesired(w)
@@ -91,7 +91,7 @@ func (d *derivation) placeDesired(w *change.Write) {
 // With the first write of by, takeOver links them with by and returns them.
 func (d *derivation) takeOver(w *change.Write, by *change.Reconciliation) []*change.Reconciliation {
 	var others []*change.Reconciliation
-	whole := kind.Of(w.Timeline.Ref.Group, w.Timeline.Ref.Kind.Kind).Whole()
+	whole := w.Timeline.Kind().Whole()
 	for _, r := range d.History(w.Timeline.Ref.UID) {
 		if r == by || r.Superseded != nil || r.Verb == history.Deleted || r.ConvergedBy(w.RV) != nil {
 			continue
