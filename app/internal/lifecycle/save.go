@@ -23,10 +23,10 @@ var ErrFormat = errors.New("not an engine's state that can be read")
 
 // savedVersion is the version of the format. Any change to the saved fields, or to their order,
 // needs a new version. A test detects such a change.
-const savedVersion = 10
+const savedVersion = 11
 
 // restoredVersion is the oldest version that Restore reads, that of the previous release. It has no
-// tables of fields.
+// tables of fields. Version 10 has no time of a complete rollout.
 const restoredVersion = 9
 
 // savedMagic is the beginning of every saved engine. The version follows in one byte.

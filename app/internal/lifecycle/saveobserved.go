@@ -35,7 +35,7 @@ func (c *coder) workload(w *observation.Workload) {
 		c.int32(&w.HistoryLimit)
 	}
 	text(c, &w.Revision)
-	if c.format > 9 {
+	if c.format > 10 {
 		c.time(&w.Complete)
 	}
 }
