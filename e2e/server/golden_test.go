@@ -54,7 +54,8 @@ func TestStory(t *testing.T) {
 	s.shows(t, "trace-rollout-table", "trace", "deployment/web", "-n", s.shop, "-o", "table")
 	s.kubectl(t, s.shop, "scale", "deployment/web", "--replicas=3")
 	s.await(t, 1, 0)
-	pods := s.kubectl(t, s.shop, "get", "pods", "-o", "jsonpath={.items[0].metadata.name}")
+	newest := "jsonpath={.items[-1:].metadata.name}" // the Pod of the scaling
+	pods := s.kubectl(t, s.shop, "get", "pods", "--sort-by=.metadata.creationTimestamp", "-o", newest)
 	s.kubectl(t, s.shop, "delete", "pod", pods)
 	s.await(t, 2, 0)
 	s.shows(t, "trace-healing", "trace", s.newest(t, 0))
