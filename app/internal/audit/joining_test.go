@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// record is an object that was created at resourceVersion 10 and updated at 20, a second later.
+func record() *history.Record {
+	var r history.Record
+	shared := history.NewShared()
+	for i, rv := range []uint64{10, 20} {
+		s := &observation.State{Created: epoch, Generation: int64(i + 1)}
+		s.UID, s.Name, s.ResourceVersion = "uid", "web", rv
+		r.State(
+			&observation.Observation{State: s, Seen: epoch.Add(time.Duration(i)*time.Second + 100*time.Millisecond)},
+			shared,
+		)
+	}
+	return &r
+}
+
+// request is a request of the audit log that took 10 ms, so long after the epoch.
+func request(verb string, code int, rv uint64, after time.Duration) *observation.Write {
+	w := &observation.Write{
+		Verb:  verb,
+		Code:  code,
+		Start: epoch.Add(after),
+		End:   epoch.Add(after + 10*time.Millisecond),
+	}
+	w.UID, w.ResourceVersion, w.AuditID = "uid", rv, verb+after.String()
+	return w
+}
+
+// TestByVersion: a response with a resourceVersion names its write, unless it cannot have made it.
+func TestByVersion(t *testing.T) {
+	r := record()
+	j := &Joins{Version: map[uint64]Joined{}}
+	create, update := request("create", 201, 10, 50*time.Millisecond), request("update", 200, 20, time.Second)
+	late := request("update", 200, 20, time.Hour)
+	for _, q := range []*observation.Write{late, create, update} {
+		j.ByVersion(r, Slots(r), q)
+	}
+	if j.Version[10].Write != create || j.Version[20].Write != update {
+		t.Errorf("got %+v, want the creation at 10 and the update at 20", j.Version)
+	}
+	between := request("patch", 200, 15, 500*time.Millisecond)
+	j.ByVersion(r, Slots(r), between)
+	if len(j.Missed) != 1 || j.Missed[0].Write != between {
+		t.Errorf("missed: got %+v, want the write between two versions", j.Missed)
+	}
+}
+
+// TestByOrder: a request without a resourceVersion belongs to the only write that it can have made. Of
+// several it makes none.
+func TestByOrder(t *testing.T) {
+	r := record()
+	j := &Joins{Version: map[uint64]Joined{}}
+	update := request("update", 200, 0, time.Second)
+	j.ByOrder(Slots(r), []*observation.Write{update})
+	if got := j.Version[20]; got.Write != update || got.How != byUID {
+		t.Errorf("got %+v, want the update by its UID", got)
+	}
+	j = &Joins{Version: map[uint64]Joined{}}
+	j.ByOrder(Slots(r), []*observation.Write{update, request("patch", 200, 0, time.Second)})
+	if len(j.Version) > 0 || j.Ambiguous == 0 {
+		t.Errorf("got %+v and %d ambiguous; two requests can have made one write", j.Version, j.Ambiguous)
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// replicas is a version with that number of replicas, of which total are there.
+func replicas(n, total int32) *history.Version {
+	return &history.Version{
+		Intent: &history.Intent{}, Status: &history.Status{Workload: &observation.Workload{Replicas: n, Total: total}},
+	}
+}
+
+// scaled is the reconciliation of a change of the number of replicas. A negative number before stands for
+// a creation.
+func scaled(rv uint64, from, to int32) *change.Reconciliation {
+	w := &change.Write{RV: rv, Verb: history.Created, Version: replicas(to, 0)}
+	if from >= 0 {
+		w.Verb, w.Previous = history.Updated, replicas(from, from)
+	}
+	return &change.Reconciliation{Verb: w.Verb, Took: kind.Scale, Writes: []*change.Write{w}}
+}
+
+// TestSlots: a Pod belongs to the change that raised the number of replicas to its own (rule D3).
+func TestSlots(t *testing.T) {
+	create, up, down, again := scaled(1, -1, 2), scaled(2, 2, 4), scaled(3, 4, 1), scaled(4, 1, 3)
+	found := scaled(1, -1, 3)
+	found.Writes[0].Reconstructed, found.Verb = true, history.Updated
+	found.Writes[0].Version = replicas(3, 2)
+	for name, tc := range map[string]struct {
+		reason string
+		recs   []*change.Reconciliation
+		n      int
+		want   *change.Reconciliation
+	}{
+		"Created":   {"the creation wants the first two", []*change.Reconciliation{create, up}, 2, create},
+		"Raised":    {"the raise wants the third", []*change.Reconciliation{create, up}, 3, up},
+		"Decreased": {"a decrease leaves the first slot", []*change.Reconciliation{create, up, down, again}, 1, create},
+		"Again":     {"a decrease ends the slots above", []*change.Reconciliation{create, up, down, again}, 2, again},
+		"Surplus":   {"nothing wants it: the newest", []*change.Reconciliation{create, up}, 5, up},
+		"Older":     {"it was wanted before the observer began", []*change.Reconciliation{up, down}, 1, nil},
+		"Found":     {"what was found under way wants the Pod that was missing", []*change.Reconciliation{found}, 3, found},
+		"FoundOlder": {
+			"what was found under way has the older slots, too", []*change.Reconciliation{found, scaled(2, 3, 5)}, 1, found,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ofSlot(tc.recs, tc.n); got != tc.want {
+				t.Errorf("%s: got %+v, want %+v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestFoundScaling: only a change that was found under way, of unknown parts, becomes a scaling.
+func TestFoundScaling(t *testing.T) {
+	unknown := func() *change.Reconciliation {
+		r := scaled(1, 2, 3)
+		r.Writes[0].Reconstructed, r.Took, r.Lineage = true, kind.Everything, &change.Lineage{}
+		r.Timeline = &change.Timeline{}
+		return r
+	}
+	if r := scaled(1, 2, 3); foundScaling([]*change.Reconciliation{r}) != nil {
+		t.Error("a change that was observed is taken for one that was found")
+	}
+	r := unknown()
+	by := scaled(2, 3, 3)
+	by.Lineage, by.Timeline = &change.Lineage{}, r.Timeline
+	by.Writes[0].Reconciliation, r.Superseded = by, by.Writes[0]
+	if got := foundScaling([]*change.Reconciliation{r, by}); got != r || r.Superseded != nil || r.Parts != kind.Scale {
+		t.Errorf("got %+v, want the found change, not superseded, with the replicas alone", got)
+	}
+	if len(r.Links) != 1 || len(by.Links) != 1 {
+		t.Errorf("want one link each way, got %d and %d", len(r.Links), len(by.Links))
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// version returns the version of an object of that kind in its second generation, observed.
+func version(k object.Kind, edit func(*observation.State)) *history.Version {
+	s := &observation.State{Generation: 2, ObservedGeneration: 2, Progress: observation.ProgressInProgress}
+	s.Kind, s.Group, s.UID, s.ResourceVersion = k, k.Group, "uid", 7
+	edit(s)
+	var r history.Record
+	r.State(&observation.Observation{State: s}, history.NewShared())
+	return r.Last()
+}
+
+// TestJudgements: whether an object has converged or failed, and what it waits for.
+func TestJudgements(t *testing.T) {
+	counts := func(replicas, total, updated, available int32) func(*observation.State) {
+		return func(s *observation.State) {
+			s.Workload = &observation.Workload{
+				Replicas: replicas, Total: total, Updated: updated, Ready: available, Available: available,
+			}
+		}
+	}
+	pod := func(phase string, c observation.Container, conditions ...observation.Condition) func(*observation.State) {
+		return func(s *observation.State) {
+			s.Pod = &observation.Pod{Node: "n", Phase: phase, Containers: []observation.Container{c}}
+			s.Conditions = conditions
+		}
+	}
+	app := observation.Container{Name: "app", Image: "web:1"}
+	crashed := app
+	crashed.State = &observation.ContainerState{Reason: "Error", ExitCode: 3, Finished: time.Unix(1, 0)}
+	pulling := app
+	pulling.State = &observation.ContainerState{Waiting: true, Reason: "ErrImagePull", Message: "not found"}
+	ready := observation.Condition{Type: "Ready", Status: "True"}
+	for name, tc := range map[string]struct {
+		kind      object.Kind
+		edit      func(*observation.State)
+		converged bool
+		failure   string
+		waits     string
+	}{
+		"Rolled out": {kind.Deployment.Kind, counts(2, 2, 2, 2), true, "", "2 of 2 replicas available"},
+		"Old Pods": {
+			kind.Deployment.Kind, counts(2, 3, 2, 2), false, "", "2 of 2 replicas available, 1 old still there",
+		},
+		"Not observed": {kind.Deployment.Kind, func(s *observation.State) {
+			counts(2, 2, 2, 2)(s)
+			s.Generation = 3
+		}, false, "", "its controller has not yet seen the change"},
+		"Deadline exceeded": {kind.Deployment.Kind, func(s *observation.State) {
+			counts(2, 2, 1, 1)(s)
+			s.Conditions = []observation.Condition{
+				{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"},
+			}
+		}, false, "progress deadline exceeded", "1 of 2 replicas available, 1 old still there"},
+		"Ready Pod": {kind.Pod.Kind, pod("Running", app, ready), true, "", "waiting for container app to be ready"},
+		"Job's Pod": {kind.Pod.Kind, func(s *observation.State) {
+			pod("Running", app, ready)(s)
+			s.Owners = []object.Owner{{Kind: kind.Job.Kind, Name: "job", UID: "j", Controller: true}}
+		}, false, "", "waiting for container app to be ready"},
+		"Failed Pod": {
+			kind.Pod.Kind, pod("Failed", crashed), false,
+			"container app exited with code 3", "container app exited with code 3",
+		},
+		"Missing image": {
+			kind.Pod.Kind, pod("Pending", pulling), false, "", "image web:1 of container app: ErrImagePull: not found",
+		},
+		"Custom": {object.Kind{Group: "example.com", Kind: "App"}, func(s *observation.State) {
+			s.Progress, s.ProgressMessage = observation.ProgressFailed, "build failed"
+		}, false, "build failed", "build failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := version(tc.kind, tc.edit)
+			if got := Converged(v); got != tc.converged {
+				t.Errorf("converged: got %t, want %t", got, tc.converged)
+			}
+			if got := Failure(v); got != tc.failure {
+				t.Errorf("failure: got %q, want %q", got, tc.failure)
+			}
+			if got := WaitsFor(v); got != tc.waits {
+				t.Errorf("waits for: got %q, want %q", got, tc.waits)
+			}
+		})
+	}
+}
