@@ -65,9 +65,9 @@ type Finder struct {
 	roles map[types.UID]map[string][]*change.Timeline
 	// censuses are the numbers of dependants, by the UID of the owner. They are filled on demand.
 	censuses map[types.UID]Census
-	// Departed are the losses of dependants without an action of their controller, oldest first, by
+	// departed are the losses of dependants without an action of their controller, oldest first, by
 	// the UID of the controller owner. A dependant on its way out counts as well.
-	Departed map[types.UID][]*Departure
+	departed map[types.UID][]*departure
 	// rebuilt are the origins of objects from before the start. It is empty without
 	// Options.Rebuild.
 	rebuilt map[*change.Timeline]*rebuild
@@ -82,7 +82,7 @@ func NewFinder(v View, o Options) *Finder {
 		Lines:     map[trace.TraceID]*change.Lineage{},
 		roles:     map[types.UID]map[string][]*change.Timeline{},
 		censuses:  map[types.UID]Census{},
-		Departed:  map[types.UID][]*Departure{},
+		departed:  map[types.UID][]*departure{},
 		relatives: map[relative]*change.Reconciliation{},
 	}
 }

@@ -29,13 +29,13 @@ func (f *Finder) heal(c *Cause, w *change.Write, owner *change.Reconciliation, o
 	if w.Verb != history.Created || lost == nil {
 		return
 	}
-	lost.Replaced = true
-	c.Heals = lost.T
-	if lost.Rec != nil {
-		if owner == nil || lost.Rec.Lineage != owner.Lineage {
-			c.Links = append(c.Links, lost.Rec.Link("heals"))
+	lost.replaced = true
+	c.Heals = lost.timeline
+	if lost.last != nil {
+		if owner == nil || lost.last.Lineage != owner.Lineage {
+			c.Links = append(c.Links, lost.last.Link("heals"))
 		}
-		c.Line.Follows = append(c.Line.Follows, lost.Rec.Lineage)
+		c.Line.Follows = append(c.Line.Follows, lost.last.Lineage)
 	}
 }
 
@@ -50,18 +50,19 @@ func (f *Finder) refills(w *change.Write, o *object.Owner) bool {
 		return f.lost(w, o) != nil
 	case kind.DaemonSet.Is(o.Kind):
 		lost := f.lost(w, o)
-		return lost != nil && sameRevision(lost.T, w.Timeline)
+		return lost != nil && sameRevision(lost.timeline, w.Timeline)
 	}
 	return false
 }
 
 // lost returns the dependant replaced by w, or nil: the first loss in the same place before w
 // without a replacement.
-func (f *Finder) lost(w *change.Write, o *object.Owner) *Departure {
+func (f *Finder) lost(w *change.Write, o *object.Owner) *departure {
 	at := place(o, w.Timeline)
-	for _, lost := range f.Departed[o.UID] {
-		if !lost.Replaced && lost.RV < w.RV && lost.T != w.Timeline && lost.T.Ref.Kind == w.Timeline.Ref.Kind &&
-			place(o, lost.T) == at {
+	for _, lost := range f.departed[o.UID] {
+		if !lost.replaced && lost.rv < w.RV && lost.timeline != w.Timeline &&
+			lost.timeline.Ref.Kind == w.Timeline.Ref.Kind &&
+			place(o, lost.timeline) == at {
 			return lost
 		}
 	}
@@ -104,15 +105,4 @@ func leaf(v *history.Version, path string) *observation.Leaf {
 		return nil
 	}
 	return &v.Fields.Leaves[i]
-}
-
-// Departure is the loss of a dependant. Its controller may replace it.
-type Departure struct {
-	// T is the timeline of the lost object. Rv is the resourceVersion of the loss.
-	T  *change.Timeline
-	RV uint64
-	// Rec is the newest reconciliation of the lost object, or nil.
-	Rec *change.Reconciliation
-	// Replaced means that a later object has replaced it.
-	Replaced bool
 }

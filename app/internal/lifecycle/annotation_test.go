@@ -163,9 +163,8 @@ func TestContextsAreJudgedOnce(t *testing.T) {
 	}
 }
 
-// TestContextsAnywhere puts contexts on the objects of recordings at random.
-// Whatever they name, each trace is told once, in one piece, and the same in any
-// order and whatever was taken before.
+// TestContextsAnywhere puts random contexts on the objects of recordings. Each trace is handed out once
+// and complete. The order of observations and earlier handing out change no trace.
 func TestContextsAnywhere(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil {

@@ -229,8 +229,8 @@ func TestAuditedWrites(t *testing.T) {
 	}
 }
 
-// TestAuditServer: the API server's own span, of which admission has told, is linked
-// by the request, if it is of another trace.
+// TestAuditServer: the span of a request links to the API server's span in another trace, which
+// admission noted.
 func TestAuditServer(t *testing.T) {
 	const server = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for name, told := range map[string]string{

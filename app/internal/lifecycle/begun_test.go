@@ -23,8 +23,8 @@ import (
 const traffic = "testdata/busy/traffic.kwok.jsonl.gz"
 
 // TestBegunLate: an observer that begins in the middle of something puts no write into the trace of a
-// later change that did not cause it. It puts it into that of
-// what it found under way, or into a trace of its own.
+// later change that did not cause it. The write belongs to the change found under way, or to a separate
+// trace.
 func TestBegunLate(t *testing.T) {
 	all := recordings(t)
 	all["traffic"] = read(t, traffic)

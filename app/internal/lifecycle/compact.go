@@ -3,14 +3,12 @@
 package lifecycle
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -264,9 +262,7 @@ func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *deri
 		Gone: t.Removal != nil, Began: last.First().Second(),
 	}
 	t.Past.Follow(was, recs)
-	if o := d.departedOf(t); o != nil {
-		t.Past.Lost, t.Past.Replaced = true, o.Replaced
-	}
+	t.Past.Lost, t.Past.Replaced = d.Departed(t)
 	if n := len(t.Versions); n > 0 {
 		t.Versions = []*history.Version{t.Versions[n-1]}
 		t.Baseline()
@@ -336,31 +332,4 @@ func (d *derivation) remembered(t *change.Timeline) *change.Reconciliation {
 	}
 	d.folded = append(d.folded, r)
 	return r
-}
-
-// rememberLoss adds the folded timeline of a lost object to Departed. The search for the lost
-// object of a replacement uses Departed.
-func (d *derivation) rememberLoss(t *change.Timeline) {
-	p := t.Past
-	if p == nil || !p.Gone || !p.Lost {
-		return
-	}
-	if o := d.engine.controllerOf(t); o != nil {
-		d.Departed[o.UID] = append(
-			d.Departed[o.UID],
-			&cause.Departure{T: t, RV: p.RV, Rec: d.Current(t.Ref.UID), Replaced: p.Replaced},
-		)
-		slices.SortFunc(d.Departed[o.UID], func(a, b *cause.Departure) int { return cmp.Compare(a.RV, b.RV) })
-	}
-}
-
-func (d *derivation) departedOf(t *change.Timeline) *cause.Departure {
-	for _, list := range d.Departed {
-		for _, dep := range list {
-			if dep.T == t {
-				return dep
-			}
-		}
-	}
-	return nil
 }

@@ -119,8 +119,7 @@ func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
 	}
 }
 
-// TestForget holds the engine to keep no history of what has arrived, and
-// nothing of what is long gone.
+// TestForget: the engine keeps no history of converged objects, and nothing of objects deleted long ago.
 func TestForget(t *testing.T) {
 	s := newStory()
 	s.rollout()

@@ -80,7 +80,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 		d.Lines[id] = &change.Lineage{ID: id, Run: r, Latest: history.Later(r.Start, r.End)}
 	}
 	for t := range g.members {
-		d.rememberLoss(t)
+		d.RememberLoss(t)
 	}
 	d.RebuildAll(maps.Keys(g.members))
 	d.written = d.writes()

@@ -29,7 +29,7 @@ func (d *derivation) place(w *change.Write) {
 		d.placeNote(w)
 	}
 	if w.Verb != history.Removed {
-		d.lose(w)
+		d.Lose(w)
 	}
 }
 
@@ -353,31 +353,4 @@ func (d *derivation) stir(r *change.Reconciliation, w *change.Write) {
 			return
 		}
 	}
-}
-
-// lose records a dependant that was removed, or failed permanently, without an action of its
-// controller. Its replacement is healing (rule C3).
-func (d *derivation) lose(w *change.Write) {
-	o := d.engine.controllerOf(w.Timeline)
-	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
-		return
-	}
-	failed := w.Part == change.Observed && w.Version != nil && w.Previous != nil && judge.Failure(w.Version) != "" &&
-		judge.Failure(w.Previous) == ""
-	if w.Verb != history.Deleted && !failed {
-		return
-	}
-	r := d.Current(w.Timeline.Ref.UID)
-	if w.Verb == history.Deleted && r != nil && r.Verb == history.Deleted && r.Parent != nil &&
-		r.Parent.Timeline.Ref.UID == o.UID {
-		return // removed by its controller
-	}
-	for _, known := range d.Departed[o.UID] {
-		if known.T == w.Timeline {
-			return
-		}
-	}
-	d.Departed[o.UID] = append(d.Departed[o.UID], &cause.Departure{
-		T: w.Timeline, RV: w.RV, Rec: r, Replaced: w.Timeline.Past != nil && w.Timeline.Past.Replaced,
-	})
 }

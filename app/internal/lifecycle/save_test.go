@@ -164,8 +164,7 @@ var sameKnowledge = cmp.Options{
 	cmpopts.EquateEmpty(),
 }
 
-// filled is an engine in which every field of every struct that is saved has a
-// value of its own.
+// filled is an engine with a different value in every saved field.
 func filled() *Engine {
 	e := New(Options{Cluster: "test"})
 	f := filler{}
@@ -253,8 +252,8 @@ func TestSaveKnowsEveryField(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses what is not whole: the caller is told that it must begin
-// anew, or that its reader failed.
+// TestRestoreRefuses: Restore refuses an incomplete state with ErrFormat, and returns an error of its
+// reader as it is.
 func TestRestoreRefuses(t *testing.T) {
 	good := saved(t, observe(read(t, "testdata/create.real.jsonl.gz")))
 	broken := errors.New("disk on fire")

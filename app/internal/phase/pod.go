@@ -17,7 +17,7 @@ import (
 
 // podStory is the course of a Pod in one reconciliation.
 type podStory struct {
-	facts
+	Facts
 	r        *change.Reconciliation
 	versions []*history.Version
 	events   []*history.Event
@@ -27,7 +27,7 @@ type podStory struct {
 
 // podPhases returns the steps from creation to Ready. endPhases returns those of a deletion.
 func (s *Steps) podPhases(r *change.Reconciliation) []Step {
-	story := &podStory{facts: s.facts, r: r, events: r.Timeline.Events}
+	story := &podStory{Facts: s.facts, r: r, events: r.Timeline.Events}
 	until := ^uint64(0)
 	if r.Superseded != nil {
 		until = r.Superseded.RV

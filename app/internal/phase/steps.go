@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// facts is the source of the data outside the reconciliation.
-type facts interface {
+// Facts is the source of the data outside the reconciliation.
+type Facts interface {
 	// Start returns the start of the span of r.
 	Start(r *change.Reconciliation) history.Moment
 	// Began returns the time of the request of w.
@@ -34,13 +34,13 @@ type facts interface {
 
 // Steps derives the phases of reconciliations.
 type Steps struct {
-	facts facts
+	facts Facts
 	// pod is reused memory for the phases of one Pod.
 	pod []Step
 }
 
 // New returns Steps with f as the source of facts.
-func New(f facts) Steps { return Steps{facts: f} }
+func New(f Facts) Steps { return Steps{facts: f} }
 
 // Of returns the phases of r, by the kind of its object. They are valid until the next call.
 func (s *Steps) Of(r *change.Reconciliation) []Step {

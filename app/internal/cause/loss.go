@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+)
+
+// departure is the loss of a dependant. Its controller may replace it.
+type departure struct {
+	timeline *change.Timeline
+	// rv is the resourceVersion of the loss.
+	rv uint64
+	// last is the newest reconciliation of the lost object, or nil.
+	last *change.Reconciliation
+	// replaced means that a later object has replaced it.
+	replaced bool
+}
+
+// Lose records a dependant that was removed, or failed permanently, without an action of its
+// controller. Its replacement is healing (rule C3).
+func (f *Finder) Lose(w *change.Write) {
+	o := f.Controller(w.Timeline)
+	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
+		return
+	}
+	failed := w.Part == change.Observed && w.Version != nil && w.Previous != nil && judge.Failure(w.Version) != "" &&
+		judge.Failure(w.Previous) == ""
+	if w.Verb != history.Deleted && !failed {
+		return
+	}
+	r := f.Current(w.Timeline.Ref.UID)
+	if w.Verb == history.Deleted && r != nil && r.Verb == history.Deleted && r.Parent != nil &&
+		r.Parent.Timeline.Ref.UID == o.UID {
+		return // removed by its controller
+	}
+	for _, known := range f.departed[o.UID] {
+		if known.timeline == w.Timeline {
+			return
+		}
+	}
+	f.departed[o.UID] = append(f.departed[o.UID], &departure{
+		timeline: w.Timeline, rv: w.RV, last: r, replaced: w.Timeline.Past != nil && w.Timeline.Past.Replaced,
+	})
+}
+
+// RememberLoss records the loss of a folded object. Its replacement may still come.
+func (f *Finder) RememberLoss(t *change.Timeline) {
+	p := t.Past
+	if p == nil || !p.Gone || !p.Lost {
+		return
+	}
+	if o := f.Controller(t); o != nil {
+		list := append(
+			f.departed[o.UID],
+			&departure{timeline: t, rv: p.RV, last: f.Current(t.Ref.UID), replaced: p.Replaced},
+		)
+		slices.SortFunc(list, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
+		f.departed[o.UID] = list
+	}
+}
+
+// Departed reports whether the object was lost, and whether a later one has replaced it.
+func (f *Finder) Departed(t *change.Timeline) (lost, replaced bool) {
+	for _, list := range f.departed {
+		for _, known := range list {
+			if known.timeline == t {
+				return true, known.replaced
+			}
+		}
+	}
+	return false, false
+}
