@@ -57,10 +57,8 @@ func (f *Finder) RememberLoss(t *change.Timeline) {
 		return
 	}
 	if o := f.Controller(t); o != nil {
-		list := append(
-			f.departed[o.UID],
-			&departure{timeline: t, rv: p.RV, last: f.Current(t.Ref.UID), replaced: p.Replaced},
-		)
+		list := f.departed[o.UID]
+		list = append(list, &departure{timeline: t, rv: p.RV, last: f.Current(t.Ref.UID), replaced: p.Replaced})
 		slices.SortFunc(list, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
 		f.departed[o.UID] = list
 	}
