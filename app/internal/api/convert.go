@@ -42,6 +42,7 @@ func SummaryOf(s *store.Summary) Summary {
 	out := Summary{
 		TraceID:         s.ID.String(),
 		Open:            s.Open,
+		Stuck:           s.Stuck,
 		Start:           s.Start.UTC(),
 		Duration:        Seconds(s.Duration),
 		Outcome:         s.Outcome,

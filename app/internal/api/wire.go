@@ -49,6 +49,7 @@ type Stats struct {
 type Summary struct {
 	TraceID         string       `json:"traceId"`
 	Open            bool         `json:"open"`
+	Stuck           bool         `json:"stuck,omitempty"`
 	Start           time.Time    `json:"start"`
 	Duration        Seconds      `json:"duration"`
 	Outcome         span.Outcome `json:"outcome,omitempty"`

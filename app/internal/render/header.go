@@ -79,7 +79,7 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 		reason = ": " + reason
 	}
 	switch outcome := cmp.Or(t.Outcome, root.Outcome); {
-	case root.Open() && (outcome == span.Failed || slices.ContainsFunc(t.Spans, stuck)):
+	case root.Open() && (outcome == span.Failed || slices.ContainsFunc(t.Spans, (*span.Span).Stuck)):
 		return piece{"stuck for " + took + reason, red}
 	case outcome == span.Failed:
 		return piece{"failed after " + took + reason, red}

@@ -66,7 +66,7 @@ func manyNamespaces(t *span.Trace) bool {
 // span that waits for a descendant leaves the label to it.
 func mark(s *span.Span, openBelow bool) piece {
 	switch {
-	case stuck(s):
+	case s.Stuck():
 		return piece{"stuck", red}
 	case failed(s):
 		return piece{"failed", red}
@@ -81,9 +81,6 @@ func mark(s *span.Span, openBelow bool) piece {
 	}
 	return piece{}
 }
-
-// stuck reports whether the span waits after an error.
-func stuck(s *span.Span) bool { return failed(s) && s.Open() }
 
 // join is strings.Join without empty words.
 func join(words []string, sep string) string {

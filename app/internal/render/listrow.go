@@ -162,7 +162,7 @@ func healsText(t *store.Summary, o ListOptions) string {
 
 func outcomePiece(t *store.Summary) piece {
 	switch {
-	case t.Outcome == span.Failed && t.Open:
+	case t.Open && (t.Stuck || t.Outcome == span.Failed):
 		return piece{"stuck", red}
 	case t.Outcome == span.Failed:
 		return piece{"failed", red}

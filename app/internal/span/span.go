@@ -77,6 +77,9 @@ type Resource struct {
 // Open reports whether the span has not ended.
 func (s *Span) Open() bool { return s.End.IsZero() }
 
+// Stuck reports whether the span waits after an error.
+func (s *Span) Stuck() bool { return s.Open() && (s.Status == StatusError || s.Outcome == Failed) }
+
 // Duration returns the time from start to end, or to now for an open span.
 func (s *Span) Duration(now time.Time) time.Duration {
 	if s.Open() {

@@ -4,6 +4,7 @@ package store
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -27,6 +28,8 @@ type Summary struct {
 	ID trace.TraceID
 	// Open: more is expected of the trace.
 	Open bool
+	// Stuck means that a span of an open trace waits after an error.
+	Stuck bool
 	// Start is that of the root, and Duration its length; where no span is a
 	// root, all spans count. An open root reaches to AsOf.
 	Start    time.Time
@@ -62,6 +65,7 @@ type Summary struct {
 // Revision are the caller's to set.
 func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
+	out.Stuck = slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
 	out.Start, out.Duration = extent(t, asOf)
 	if shares := insight.Shares(insight.CriticalPath(t, asOf)); len(shares) > 0 && shares[0].Label != insight.Other {
 		out.Slowest, out.SlowestDuration = shares[0].Label, shares[0].Duration

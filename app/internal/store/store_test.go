@@ -76,6 +76,20 @@ func TestSummarize(t *testing.T) {
 				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second, Spans: 1,
 			},
 		},
+		"stuck": {
+			reason: "a Pod waits after an error, and the objects above wait for it",
+			trace: func() *span.Trace {
+				b := spantest.New("stuck")
+				b.ReplicaSet(nil, 1000, -1).Status = span.StatusError
+				b.Trace.Outcome = span.Unfinished
+				return b.Trace
+			}(),
+			want: store.Summary{
+				Stuck: true, Start: spantest.At(1000).Time, Duration: 59 * time.Second, Outcome: span.Unfinished,
+				Name: "reconcile ReplicaSet", Object: spantest.Ref("apps", "ReplicaSet", "web-6cf"),
+				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second, Spans: 1,
+			},
+		},
 		"no root": {
 			reason: "all spans count, as in a part that another observer has seen",
 			trace: func() *span.Trace {

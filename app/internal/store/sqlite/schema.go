@@ -141,6 +141,9 @@ CREATE TABLE origins (
   PRIMARY KEY (trace, num)
 ) STRICT, WITHOUT ROWID;
 ALTER TABLE spans ADD COLUMN origin INTEGER NOT NULL DEFAULT -1;
+`, `
+-- a span of an open trace waits after an error
+ALTER TABLE traces ADD COLUMN stuck INTEGER NOT NULL DEFAULT 0;
 `}
 
 // migrate brings the schema of the writer's database to the newest version, and

@@ -14,7 +14,7 @@ import (
 var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
-	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration",
+	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck",
 }
 
 var (
@@ -65,6 +65,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 		text(sum.Heals),
 		text(sum.Slowest),
 		int64(sum.SlowestDuration),
+		sum.Stuck,
 	)
 	if err != nil {
 		return err
@@ -128,6 +129,7 @@ func summaries(
 		&sum.Heals,
 		&sum.Slowest,
 		(*int64)(&sum.SlowestDuration),
+		&sum.Stuck,
 	}, func() error {
 		sum.ID, sum.Open = traceID(id), p == open
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
