@@ -45,7 +45,7 @@ func TestAccuracy(t *testing.T) {
 		{name: "watch alone", server: serve(t, "")},
 	}
 	ledger := stored.Follow(log)
-	scenarios := slices.Concat(deployments, workloads, records)
+	scenarios := slices.Concat(deployments, workloads, records, relations)
 	all := make([]played, len(scenarios))
 	ok := t.Run("play", func(t *testing.T) {
 		for i := range scenarios {

@@ -110,7 +110,19 @@ func objectOf(w *audit.Write) object {
 	}
 	meta, _ := all["metadata"].(map[string]any)
 	if spec, ok := all["spec"].(map[string]any); ok && w.Resource == "nodes" {
-		delete(spec, "taints") // they follow the rest
+		taints, _ := spec["taints"].([]any)
+		spec["taints"] = slices.DeleteFunc(taints, func(t any) bool { // these follow the conditions
+			m, _ := t.(map[string]any)
+			key, _ := m["key"].(string)
+			return strings.HasPrefix(key, "node.kubernetes.io/")
+		})
+		if reflect.DeepEqual(spec["taints"], []any{}) {
+			delete(spec, "taints")
+		}
+	}
+	if spec, ok := all["spec"].(map[string]any); ok && strings.HasPrefix(w.Resource, "persistentvolume") {
+		delete(spec, "claimRef") // the result of binding
+		delete(spec, "volumeName")
 	}
 	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {
 		delete(all, field)

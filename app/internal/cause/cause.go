@@ -40,10 +40,13 @@ var rules = [...]rule{
 	plain((*Finder).byRebuild),   // L7: rebuild.go
 	(*Finder).byAnnotation,       // C1: annotation.go
 	plain((*Finder).ByOwnersEnd), // C3b: ownersend.go
+	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
 	plain((*Finder).byOwner),     // C3: owner.go
 	plain((*Finder).byItself),    // itself.go
 	(*Finder).byAdmission,        // C2, of the audit log: admitted.go
-	plain((*Finder).byRelation),  // C4: relation.go
+	plain((*Finder).byRelation),  // C4, of an API: relation.go
+	plain((*Finder).byClaim),     // C4, of storage: storage.go
+	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
 }
 
 // plain converts a function without links of its own into a rule.

@@ -27,8 +27,14 @@ type View interface {
 	Owns(o object.Owner, t *change.Timeline) bool
 	// Dependants returns the objects with the owner.
 	Dependants(owner types.UID) []*change.Timeline
+	// Named returns the objects with the name. Kinds with very many objects are left out.
+	Named(name object.Name) []*change.Timeline
+	// Referrers returns the objects with a relation to the name.
+	Referrers(name object.Name) []*change.Timeline
 	// History returns the reconciliations of an object, oldest first.
 	History(uid types.UID) []*change.Reconciliation
+	// Instants returns the instant changes of an object, oldest first.
+	Instants(uid types.UID) []*change.Reconciliation
 	// Current returns the newest reconciliation of an object, or nil.
 	Current(uid types.UID) *change.Reconciliation
 	// UnderWay returns the newest open reconciliation of the object of w. It is the newest one if

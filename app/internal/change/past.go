@@ -45,7 +45,23 @@ type Earlier struct {
 	Activity time.Time
 }
 
+// Instant is the summary of an instant change. Later changes of other objects may follow from it.
+type Instant struct {
+	TraceID trace.TraceID
+	SpanID  trace.SpanID
+	// RV is the resourceVersion of its first write, and At is its time.
+	RV uint64
+	At time.Time
+	// User is the user from an authenticated audit log, and Manager is the field manager. Both may be
+	// empty.
+	User, Manager string
+	// Paths are the changed fields.
+	Paths []string
+}
+
 const (
+	// maxRecent is the maximum number of remembered instant changes of one object.
+	maxRecent = 4
 	// lateness is the maximum delay of an Event that is still shown, in seconds.
 	lateness = 60
 	// MaxEarlier is the maximum number of remembered earlier reconciliations.
@@ -97,4 +113,12 @@ func (p *Past) Of(ev *history.Event) *Past {
 		e := &recs[i-1]
 		found = &Past{TraceID: e.TraceID, SpanID: e.SpanID, RV: e.RV, Began: e.Began, Activity: e.Activity}
 	}
+}
+
+// Remember adds an instant change to the remembered ones. A newer change of the same fields replaces an
+// older one.
+func (t *Timeline) Remember(i Instant) {
+	kept := slices.DeleteFunc(slices.Clone(t.Recent), func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) })
+	kept = append(kept, i)
+	t.Recent = slices.Clone(kept[max(0, len(kept)-maxRecent):])
 }

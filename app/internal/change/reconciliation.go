@@ -3,6 +3,7 @@
 package change
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -107,7 +108,13 @@ func (r *Reconciliation) OpenAt(w *Write, quiet time.Duration) bool {
 	case r.ConvergedBy(w.RV) == nil:
 		return true
 	}
-	return judge.Opaque(r.Timeline.Last()) && w.At.At().Sub(r.Activity) <= quiet
+	return judge.Opaque(r.Timeline.Last()) && w.At.At().Sub(r.Activity) <= r.Quiet(quiet)
+}
+
+// Quiet returns the time for which an opaque object still counts as being reconciled after its last
+// activity. otherwise is that of kinds without one of their own.
+func (r *Reconciliation) Quiet(otherwise time.Duration) time.Duration {
+	return cmp.Or(r.Timeline.Kind().Quiet, otherwise)
 }
 
 // ID returns the ID of the span of r. It derives the ID unless it is set.

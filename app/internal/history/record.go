@@ -28,6 +28,10 @@ type Record struct {
 	Folded bool
 	// Above are the last known owners. The engine's index of dependants uses them.
 	Above []object.Owner
+	// Refers are the last known relations, and Names the names to which others may refer. The
+	// engine's index of relations uses them.
+	Refers []object.Relation
+	Names  []object.Name
 }
 
 // Removal is the removal of an object from storage.

@@ -54,6 +54,8 @@ type Shared struct {
 	// Node.
 	owners map[types.UID][]object.Owner
 	specs  map[string]*PodSpec
+	// relations are the relations of an object, by the first.
+	relations map[object.Relation][]object.Relation
 	// fields are tables of fields, by their digest.
 	fields map[uint64]*Fields
 }
@@ -73,6 +75,7 @@ func NewShared() *Shared {
 		notices:    pool[Notice]{},
 		owners:     map[types.UID][]object.Owner{},
 		specs:      map[string]*PodSpec{},
+		relations:  map[object.Relation][]object.Relation{},
 		fields:     map[uint64]*Fields{},
 	}
 }
@@ -114,6 +117,7 @@ func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *
 		Leave:   s.leaves.share(Leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.Leave),
 		Origin:  s.origin(o, before.Origin),
 		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
+		Relations:  s.relationsOf(o.Relations),
 		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
 		Fields: s.fieldsOf(o.Leaves, before.Fields),
 	}
@@ -123,7 +127,8 @@ func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *
 	if i.Ref == before.Ref && i.Leave == before.Leave && i.Origin == before.Origin && i.Created.Equal(before.Created) &&
 		i.Generation == before.Generation && i.Desired == before.Desired && i.Reconciled == before.Reconciled &&
 		i.Fields == before.Fields &&
-		slices.Equal(i.Owners, before.Owners) && slices.Equal(i.Finalizers, before.Finalizers) {
+		slices.Equal(i.Owners, before.Owners) && slices.Equal(i.Finalizers, before.Finalizers) &&
+		slices.Equal(i.Relations, before.Relations) {
 		return before
 	}
 	return &i
@@ -168,6 +173,20 @@ func (s *Shared) ownersOf(owners []object.Owner) []object.Owner {
 	}
 	s.owners[owners[0].UID] = owners
 	return owners
+}
+
+func (s *Shared) relationsOf(relations []object.Relation) []object.Relation {
+	if len(relations) == 0 {
+		return nil
+	}
+	if known := s.relations[relations[0]]; slices.Equal(known, relations) {
+		return known
+	}
+	if len(s.relations) >= poolSize {
+		clear(s.relations)
+	}
+	s.relations[relations[0]] = relations
+	return relations
 }
 
 func (s *Shared) status(o *observation.State, before *Status) *Status {

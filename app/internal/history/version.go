@@ -41,6 +41,7 @@ type Intent struct {
 	// Created is the creationTimestamp. The other fields are as in observation.State.
 	Created    time.Time
 	Owners     []object.Owner
+	Relations  []object.Relation
 	Finalizers []string
 	Generation int64
 	Desired    uint64

@@ -7,6 +7,7 @@ import "github.com/kube-lifeline/lifeline/app/internal/object"
 // ConfigMap is the kind ConfigMap.
 var ConfigMap = Kind{
 	Kind:         object.Kind{Version: "v1", Kind: "ConfigMap"},
+	Recalled:     true,
 	Resource:     "configmaps",
 	Short:        "cm",
 	MetadataOnly: true,

@@ -14,5 +14,6 @@ var DaemonSet = Kind{
 	Effects:    []*Kind{&Pod, &ControllerRevision},
 	Replicas:   NodeCounts,
 	Progress:   true,
+	Relations:  configRelations("spec.template"),
 	Attributes: "k8s.daemonset.",
 }

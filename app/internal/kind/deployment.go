@@ -15,5 +15,6 @@ var Deployment = Kind{
 	Replicas:   ReplicaCounts,
 	Parts:      podFields,
 	Progress:   true,
+	Relations:  configRelations("spec.template"),
 	Attributes: "k8s.deployment.",
 }

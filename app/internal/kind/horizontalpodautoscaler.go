@@ -2,7 +2,11 @@
 
 package kind
 
-import "github.com/kube-lifeline/lifeline/app/internal/object"
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
 
 // HorizontalPodAutoscaler is the kind HorizontalPodAutoscaler.autoscaling.
 var HorizontalPodAutoscaler = Kind{
@@ -11,5 +15,7 @@ var HorizontalPodAutoscaler = Kind{
 	Short:      "hpa",
 	Controller: "horizontal-pod-autoscaler",
 	Effects:    []*Kind{&Deployment, &ReplicaSet, &Pod},
+	Quiet:      20 * time.Second, // its controller looks every 15 s
+	Relations:  []Relation{{object.Target, "spec.scaleTargetRef", nil}},
 	Attributes: "k8s.hpa.",
 }

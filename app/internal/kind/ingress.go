@@ -10,4 +10,8 @@ var Ingress = Kind{
 	Resource: "ingresses",
 	Short:    "ing",
 	Progress: true,
+	Relations: []Relation{
+		{object.Backend, "spec.defaultBackend.service.name", &Service},
+		{object.Backend, "spec.rules[].http.paths[].backend.service.name", &Service},
+	},
 }

@@ -11,6 +11,7 @@ var Job = Kind{
 	Controller: "job-controller",
 	Owner:      true,
 	Effects:    []*Kind{&Pod},
+	Relations:  configRelations("spec.template"),
 	Progress:   true,
 	Attributes: "k8s.job.",
 }

@@ -5,6 +5,8 @@
 package kind
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -41,13 +43,22 @@ type Kind struct {
 	MetadataOnly bool
 	// Replicas is the place of the replica counts in the status.
 	Replicas Replicas
+	// Quiet is the time after which the controller has surely handled a change, for a kind whose status
+	// does not show this. Zero means the engine's default.
+	Quiet time.Duration
 	// Progress is true if the status shows, without observedGeneration, that the
 	// controller has handled a change.
 	Progress bool
 
+	// Relations are the fields with the names of other objects.
+	Relations []Relation
+
 	// Immediate is true for kinds whose updates hold as soon as they are stored. Only a new object has
 	// something to wait for.
 	Immediate bool
+	// Recalled is true for kinds whose changes may cause later changes of other objects, without
+	// being reconciled themselves.
+	Recalled bool
 	// Default is the name of the object that kube-controller-manager makes in each Namespace.
 	Default string
 	// Schedule is true for kinds whose controller makes an object at set times. Each of these objects is

@@ -36,6 +36,7 @@ var all = []*Kind{
 	&ServiceAccount,
 	&PersistentVolumeClaim,
 	&PersistentVolume,
+	&StorageClass,
 	&ReplicationController,
 	&ResourceQuota,
 	&HorizontalPodAutoscaler,

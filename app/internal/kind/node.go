@@ -8,6 +8,7 @@ import "github.com/kube-lifeline/lifeline/app/internal/object"
 // its provider's ID, and the taints that follow its conditions.
 var Node = Kind{
 	Kind:          object.Kind{Version: "v1", Kind: "Node"},
+	Recalled:      true,
 	Resource:      "nodes",
 	Short:         "no",
 	ClusterScoped: true,

@@ -12,5 +12,6 @@ var PersistentVolume = Kind{
 	ClusterScoped: true,
 	Controller:    "persistentvolume-binder",
 	Filled:        []string{"spec.claimRef"},
+	Relations:     []Relation{{object.Claim, "spec.claimRef", nil}},
 	Attributes:    "k8s.persistentvolume.",
 }

@@ -11,5 +11,9 @@ var PersistentVolumeClaim = Kind{
 	Short:      "pvc",
 	Controller: "persistentvolume-binder",
 	Filled:     []string{"spec.volumeName"},
+	Relations: []Relation{
+		{object.Volume, "spec.volumeName", &PersistentVolume},
+		{object.Class, "spec.storageClassName", &StorageClass},
+	},
 	Attributes: "k8s.persistentvolumeclaim.",
 }

@@ -21,6 +21,10 @@ var Pod = Kind{
 		"spec.initContainers.image", "spec.initContainers.resources",
 		"spec.ephemeralContainers.image",
 	},
+	Relations: []Relation{
+		{object.Claim, "spec.volumes[].persistentVolumeClaim.claimName", &PersistentVolumeClaim},
+		{object.Nominated, "status.nominatedNodeName", &Node},
+	},
 	Progress:   true,
 	Attributes: "k8s.pod.",
 }

@@ -15,5 +15,6 @@ var StatefulSet = Kind{
 	Replicas:   ReplicaCounts,
 	Parts:      append(podFields[:len(podFields):len(podFields)], Field{"spec.updateStrategy", Template}),
 	Progress:   true,
+	Relations:  configRelations("spec.template"),
 	Attributes: "k8s.statefulset.",
 }

@@ -125,6 +125,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)
 		}
 		e.reown(t)
+		e.relate(t)
 		if !t.Idle(e.opts.Rebuild) {
 			left = append(left, t)
 		}
@@ -166,6 +167,7 @@ func (d *derivation) lingering(now time.Time) map[*change.Timeline]bool {
 
 // shorten forgets the handed-out data of t. last is the last handed-out write of t.
 func (e *Engine) shorten(t *change.Timeline, recs []*change.Reconciliation, last *change.Write, d *derivation) {
+	d.recall(t)
 	switch {
 	case len(recs) > 0:
 		e.fold(t, recs, d)

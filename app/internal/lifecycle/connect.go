@@ -52,6 +52,7 @@ func (e *Engine) changedIdle(t *change.Timeline) {
 		g.change()
 		e.tie(g, t)
 	}
+	e.changedReferrers(t)
 }
 
 // one returns the only group.
@@ -68,6 +69,7 @@ func (e *Engine) tie(g *group, t *change.Timeline) {
 	g = e.tiePast(g, t)
 	g = e.tieAbove(g, t)
 	g = e.tieRelatives(g, t)
+	g = e.tieRelations(g, t)
 	if len(e.trail.refusals) > 0 && e.trail.refusals[subjectOf(t)] != nil {
 		e.groups.tieName(g, subjectOf(t))
 	}

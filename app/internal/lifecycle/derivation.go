@@ -38,8 +38,9 @@ type derivation struct {
 	folded []*change.Reconciliation
 	// stirred is the last write below each object, with its reconciliation.
 	stirred map[types.UID]stirring
-	// instants are the newest instant changes, by object (see change.Reconciliation).
-	instants map[types.UID]*change.Reconciliation
+	// instants are each object's instant changes, oldest first (see change.Reconciliation). Instants
+	// completes them on first use.
+	instants map[types.UID][]*change.Reconciliation
 	// heartbeats are the series of changes, by object.
 	heartbeats map[*change.Timeline]*heartbeat
 	// looks are the digests of the observed statuses of each reconciliation.
@@ -64,7 +65,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 		recs:       make(map[types.UID][]*change.Reconciliation, len(g.members)),
 		stirred:    map[types.UID]stirring{},
 		looks:      map[*change.Reconciliation]map[uint64]struct{}{},
-		instants:   map[types.UID]*change.Reconciliation{},
+		instants:   map[types.UID][]*change.Reconciliation{},
 		heartbeats: map[*change.Timeline]*heartbeat{},
 		refusals:   map[*refusal][]*change.Lineage{},
 	}

@@ -167,7 +167,7 @@ func (d *derivation) recovering(v *history.Version) bool {
 // endOfOpaque ends a reconciliation of a kind that does not report convergence. It ends with the
 // last write that it caused, after a quiet time.
 func (d *derivation) endOfOpaque(r *change.Reconciliation, at history.Moment) (change.Ending, bool) {
-	if !d.passed(r.Activity, d.opts.Quiet) {
+	if !d.passed(r.Activity, r.Quiet(d.opts.Quiet)) {
 		return change.Ending{}, false
 	}
 	if r.Activity.After(at.At().Time) {

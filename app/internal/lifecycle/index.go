@@ -21,12 +21,13 @@ type index struct {
 	groups groups
 	// dependants are the objects with an ownerReference, by the owner's UID.
 	dependants map[types.UID][]*change.Timeline
+	relations  relations
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[subject][]*change.Timeline
 }
 
 func newIndex() index {
-	return index{groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}}
+	return index{groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}, relations: newRelations()}
 }
 
 // reown updates the index after a possible change of the owners of t.
@@ -104,6 +105,7 @@ func (e *Engine) disown(t *change.Timeline) {
 // drop removes t from the Engine and its index.
 func (e *Engine) drop(t *change.Timeline) {
 	e.disown(t)
+	e.unrelate(t)
 	e.unname(t)
 	if g := e.groups.of[t]; g != nil {
 		delete(g.members, t)
@@ -118,9 +120,10 @@ func (e *Engine) drop(t *change.Timeline) {
 func (e *Engine) reindex() {
 	e.index = newIndex()
 	for _, t := range e.objects {
-		t.Above = nil
+		t.Above, t.Refers, t.Names = nil, nil, nil
 		e.doubt(t)
 		e.reown(t)
+		e.relate(t)
 	}
 	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
 }

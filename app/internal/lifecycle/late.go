@@ -116,7 +116,7 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):
 		r = d.Current(t.Ref.UID)
 	case t.Kind().Owner:
-		r = d.instants[t.Ref.UID]
+		r = d.instant(t.Ref.UID)
 	}
 	if r == nil || r.Folded {
 		return false

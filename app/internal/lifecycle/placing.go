@@ -178,7 +178,7 @@ func (d *derivation) beginInstant(w *change.Write, c cause.Cause) {
 		r.Parent.Children = append(r.Parent.Children, r)
 	}
 	r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
-	d.instants[w.Timeline.Ref.UID] = r
+	d.instants[w.Timeline.Ref.UID] = append(d.Instants(w.Timeline.Ref.UID), r)
 	d.beginSeries(r)
 }
 
@@ -189,7 +189,7 @@ func (d *derivation) copied(w *change.Write) *change.Reconciliation {
 	if o == nil {
 		return nil
 	}
-	from := d.instants[o.UID]
+	from := d.instant(o.UID)
 	if from == nil || !d.Alive(from.Lineage, w) || !slices.ContainsFunc(w.Changed.Paths, func(path string) bool {
 		return slices.Contains(from.First().Changed.Paths, path)
 	}) {
@@ -283,6 +283,11 @@ func (d *derivation) placeNote(w *change.Write) {
 		return
 	}
 	r := d.UnderWay(w)
+	if claim := d.Binding(w); claim != nil {
+		claim.Note(w)
+		d.stir(claim, w)
+		return
+	}
 	if w.Part == change.Ownership {
 		if up := d.OwnershipCause(w); up != nil {
 			up.Note(w)

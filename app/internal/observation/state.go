@@ -33,6 +33,8 @@ type State struct {
 	Finalizers   []string  `json:"finalizers,omitempty"`
 
 	Owners []object.Owner `json:"owners,omitempty"`
+	// Relations are references to other objects by name, sorted.
+	Relations []object.Relation `json:"relations,omitempty"`
 	// Managers has the entries for the status last. Leaf.Managers counts positions in it.
 	Managers []Manager `json:"managers,omitempty"`
 

@@ -30,6 +30,8 @@ func Converged(s *history.Version) bool {
 	case kind.ReplicaSet.Is(s.Kind) && s.Workload != nil:
 		w := s.Workload
 		return s.ObservedGeneration >= s.Generation && w.Total == w.Replicas && w.Available >= w.Replicas
+	case kind.HorizontalPodAutoscaler.Is(s.Kind):
+		return len(s.Conditions) > 0 // its controller has looked at it
 	}
 	return s.Progress == observation.ProgressCurrent
 }

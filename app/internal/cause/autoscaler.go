@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byAutoscaler is rule C4 for a scaling by an autoscaler. If the autoscaler itself was changed and
+// has not converged, the scaling belongs to that change. Otherwise a metric is the cause: the scaling
+// is a change of its own, with a link to the last change of the autoscaler.
+func (f *Finder) byAutoscaler(w *change.Write) (Cause, bool, []span.Link) {
+	t := f.Autoscaler(w)
+	if t == nil {
+		return Cause{}, false, nil
+	}
+	r := f.Current(t.Ref.UID)
+	switch {
+	case r == nil || r.Verb == history.Deleted:
+		return Cause{}, false, nil
+	case !r.Folded && r.OpenAt(w, f.options.Quiet):
+		c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
+		if r.ConvergedBy(w.RV) != nil {
+			c.Evidence = span.ByTime
+		}
+		return c, true, nil
+	}
+	return Cause{}, false, []span.Link{r.Link(linkAutoscaler)}
+}
+
+// linkAutoscaler is the reason of a link from a scaling to the last change of the autoscaler.
+const linkAutoscaler = "autoscaler"
+
+// Autoscaler returns the HorizontalPodAutoscaler that made w, a change of a number of replicas, or
+// nil.
+func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
+	if w.Verb != history.Updated || w.Request != nil || w.Parts()&^kind.Scale != 0 ||
+		!f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) || f.Controller(w.Timeline) != nil {
+		return nil
+	}
+	for _, t := range f.Referrers(object.NameOf(&w.Timeline.Ref)) {
+		if kind.HorizontalPodAutoscaler.Is(t.Ref.Kind) && (t.Removal == nil || t.Removal.RV > w.RV) &&
+			slices.ContainsFunc(t.Refers, func(r object.Relation) bool { return r.Type == object.Target }) {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byEviction is rule C4 for the deletion of a Pod for the sake of another object. The API server, the
+// scheduler and the controllers mark such a Pod with a reason first.
+func (f *Finder) byEviction(w *change.Write) (Cause, bool) {
+	if w.Verb != history.Deleted {
+		return Cause{}, false
+	}
+	v := w.Version
+	if v == nil {
+		v = w.Timeline.Last()
+	}
+	if v == nil || v.Pod == nil || v.Pod.Node == "" {
+		return Cause{}, false
+	}
+	switch change.Disruption(v) {
+	case change.Evicted:
+		return f.byDrain(w, v.Pod.Node)
+	case change.Tainted:
+		return f.byTaint(w, v.Pod.Node)
+	case change.Preempted:
+		return f.byPreemption(w, v.Pod.Node)
+	}
+	return Cause{}, false
+}
+
+// The fields of a Node that lead to evictions.
+const (
+	pathUnschedulable = "spec.unschedulable"
+	pathTaints        = "spec.taints"
+)
+
+// drainPause is the maximum time between two evictions of one drain by unknown authors.
+const drainPause = time.Minute
+
+// byDrain returns the cordon of the Node as the cause of an eviction by the same user. Without a known
+// user, only the time since the last eviction decides.
+func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
+	cordon := f.nodeChange(w, node, pathUnschedulable)
+	if cordon == nil || !cordoned(cordon.Timeline, w.RV) {
+		return Cause{}, false
+	}
+	c := Cause{Line: cordon.Lineage, Parent: cordon, Evidence: span.ByRelation}
+	by, evicted := f.userOf(cordon.First()), f.userOf(w)
+	switch {
+	case by != "" && evicted != "":
+		return c, by == evicted
+	case w.At.At().Sub(cordon.Lineage.Latest) > drainPause:
+		return Cause{}, false
+	}
+	c.Evidence = span.ByTime
+	return c, true
+}
+
+// userOf returns the user who made w, by an authenticated audit log or an observed request, or "".
+func (f *Finder) userOf(w *change.Write) string {
+	if q := f.Audited(w); q != nil && !q.Unauthenticated {
+		return q.User
+	}
+	return ""
+}
+
+// byTaint returns the change of the Node's taints as the cause of an eviction.
+func (f *Finder) byTaint(w *change.Write, node string) (Cause, bool) {
+	r := f.nodeChange(w, node, pathTaints)
+	if r == nil {
+		return Cause{}, false
+	}
+	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+}
+
+// nodeChange returns the last change of a field of the Node before w, or nil.
+func (f *Finder) nodeChange(w *change.Write, node, path string) *change.Reconciliation {
+	for _, n := range f.Named(change.NodeName(node)) {
+		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
+			if r.First().RV < w.RV && slices.ContainsFunc(r.First().Changed.Paths, func(p string) bool {
+				return strings.HasPrefix(p, path)
+			}) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// cordoned reports whether the Node was unschedulable at the resourceVersion rv.
+func cordoned(node *change.Timeline, rv uint64) bool {
+	i, found := node.Position(rv)
+	if !found {
+		i--
+	}
+	return i >= 0 && leaf(node.Versions[i], pathUnschedulable) != nil
+}
+
+// byPreemption returns the change of the Pod in favour of which the scheduler deletes another Pod of
+// the Node. The scheduler nominates that Pod for the Node.
+func (f *Finder) byPreemption(w *change.Write, node string) (Cause, bool) {
+	var found *change.Reconciliation
+	for _, t := range f.Named(change.Nomination(node)) {
+		r := f.Current(t.Ref.UID)
+		if t == w.Timeline || r == nil || r.Verb != history.Created || r.First().RV > w.RV || !waiting(t, w.RV) {
+			continue
+		}
+		if found != nil {
+			return Cause{}, false // the Event or the log may tell; a guess would not
+		}
+		found = r
+	}
+	if found == nil {
+		return Cause{}, false
+	}
+	return Cause{Line: found.Lineage, Parent: found, Evidence: span.ByRelation}, true
+}
+
+// waiting reports whether the Pod had no Node at the resourceVersion rv.
+func waiting(t *change.Timeline, rv uint64) bool {
+	i, found := t.Position(rv)
+	if !found {
+		i--
+	}
+	return i >= 0 && t.Versions[i].Pod != nil && t.Versions[i].Pod.Node == ""
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// Relations returns the relations of t. A deleted object keeps those of its newest version. A Pod
+// also keeps the Node of its nomination, and an evicted Pod refers to its Node.
+func Relations(t *Timeline) []object.Relation {
+	v := t.Last()
+	if v == nil {
+		return nil
+	}
+	all := v.Relations
+	if v.Pod == nil {
+		return all
+	}
+	if node := v.Pod.Node; node != "" && Disruption(v) != "" {
+		all = append(slices.Clip(all), object.Relation{Type: object.Evicted, To: NodeName(node)})
+		if Disruption(v) == Preempted {
+			all = append(all, object.Relation{Type: object.Evicted, To: Nomination(node)})
+		}
+	}
+	return all
+}
+
+// The reasons for the disruption of a Pod, of its condition DisruptionTarget.
+const (
+	// Evicted is a request to the eviction API, as in a drain.
+	Evicted = "EvictionByEvictionAPI"
+	// Tainted is an eviction by a taint of the Node.
+	Tainted = "DeletionByTaintManager"
+	// Preempted is a preemption in favour of another Pod.
+	Preempted = "PreemptionByScheduler"
+)
+
+// Disruption returns the reason for the disruption of the Pod v, or "".
+func Disruption(v *history.Version) string {
+	if c := v.Condition("DisruptionTarget"); v.Pod != nil && c != nil && c.Status == "True" {
+		return c.Reason
+	}
+	return ""
+}
+
+// Names returns the names by which other objects may refer to t. Kinds with very many objects are
+// left out. A Pod with a nomination has the name of the nomination.
+func Names(t *Timeline) []object.Name {
+	switch {
+	case t.Ref.Name == "":
+		return nil
+	case kind.Pod.Is(t.Ref.Kind):
+		for _, v := range slices.Backward(t.Versions) { // a nomination ends when the Pod is bound
+			if node := Nominated(v); node != "" {
+				return []object.Name{Nomination(node)}
+			}
+		}
+		return nil
+	case len(t.Kind().Fields) > 0:
+		return nil
+	case len(t.Names) > 0:
+		return t.Names
+	}
+	all := []object.Name{object.NameOf(&t.Ref)}
+	if kind.PersistentVolumeClaim.Is(t.Ref.Kind) {
+		if pattern, ok := kind.ClaimPattern(all[0]); ok {
+			all = append(all, pattern)
+		}
+	}
+	return all
+}
+
+// Nominated returns the Node for which the Pod v is nominated, or "".
+func Nominated(v *history.Version) string {
+	for _, r := range v.Relations {
+		if r.Type == object.Nominated {
+			return r.To.Name
+		}
+	}
+	return ""
+}
+
+// NodeName returns the name of a Node.
+func NodeName(name string) object.Name { return object.Name{Kind: kind.Node.Kind.Kind, Name: name} }
+
+// Nomination returns the name of the Pods in favour of which the scheduler preempts Pods of a Node.
+func Nomination(node string) object.Name { return object.Name{Kind: "Nomination", Name: node} }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// relations is the index of the references between objects by name.
+type relations struct {
+	// referrers are the objects with a relation to a name.
+	referrers map[object.Name][]*change.Timeline
+	// named are the objects with a name.
+	named map[object.Name][]*change.Timeline
+}
+
+func newRelations() relations {
+	return relations{
+		referrers: map[object.Name][]*change.Timeline{}, named: map[object.Name][]*change.Timeline{},
+	}
+}
+
+// relate updates the index after a new version of t.
+func (e *Engine) relate(t *change.Timeline) {
+	if names := change.Names(t); !slices.Equal(names, t.Names) {
+		for _, n := range t.Names {
+			remove(e.relations.named, n, t)
+		}
+		for _, n := range names {
+			e.relations.named[n] = append(e.relations.named[n], t)
+		}
+		t.Names = names
+	}
+	refers := change.Relations(t)
+	if slices.Equal(refers, t.Refers) {
+		return
+	}
+	for _, r := range t.Refers {
+		remove(e.relations.referrers, r.To, t)
+	}
+	for _, r := range refers {
+		if all := e.relations.referrers[r.To]; !slices.Contains(all, t) {
+			e.relations.referrers[r.To] = append(all, t)
+		}
+	}
+	t.Refers = refers
+}
+
+// unrelate removes t from the index.
+func (e *Engine) unrelate(t *change.Timeline) {
+	for _, r := range t.Refers {
+		remove(e.relations.referrers, r.To, t)
+	}
+	for _, n := range t.Names {
+		remove(e.relations.named, n, t)
+	}
+	t.Refers, t.Names = nil, nil
+}
+
+// remove removes t from the list of the name.
+func remove(all map[object.Name][]*change.Timeline, name object.Name, t *change.Timeline) {
+	left := slices.DeleteFunc(all[name], func(other *change.Timeline) bool { return other == t })
+	if len(left) == 0 {
+		delete(all, name)
+		return
+	}
+	all[name] = left
+}
+
+// keyOf returns the key of the group with an object of that name.
+func keyOf(n object.Name) subject {
+	return subject{group: n.Group, kind: n.Kind, namespace: n.Namespace, name: n.Name}
+}
+
+// tieRelations connects the group of t with the changing objects related to t, in both directions.
+// An unchanged object connects nothing: many workloads may read one ConfigMap.
+func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
+	for _, r := range t.Refers {
+		if key := keyOf(r.To); e.groups.byName[key] != nil {
+			g = e.groups.tieName(g, key)
+		}
+	}
+	if t.Idle(false) {
+		return g
+	}
+	for _, name := range t.Names {
+		key := keyOf(name)
+		g = e.groups.tieName(g, key)
+		for _, other := range e.relations.referrers[name] {
+			if of := e.groups.of[other]; of != nil && of != g {
+				g = e.groups.tieName(of, key)
+			}
+		}
+	}
+	return g
+}
+
+// changedReferrers marks the groups with a relation to t as changed.
+func (e *Engine) changedReferrers(t *change.Timeline) {
+	for _, name := range t.Names {
+		for _, other := range e.relations.referrers[name] {
+			if g := e.groups.of[other]; g != nil {
+				g.change()
+			}
+		}
+	}
+}
+
+// Named returns the objects with that name.
+func (d *derivation) Named(name object.Name) []*change.Timeline {
+	return d.engine.relations.named[name]
+}
+
+// Referrers returns the objects with a relation to that name.
+func (d *derivation) Referrers(name object.Name) []*change.Timeline {
+	return d.engine.relations.referrers[name]
+}

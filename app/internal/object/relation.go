@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+// Name is the name of an object, in any version of its API. Objects may have it one after another.
+type Name struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// NameOf returns the name of the object r.
+func NameOf(r *Ref) Name { return Name{r.Group, r.Kind.Kind, r.Namespace, r.Name} }
+
+// Relation is a reference of an object to another one, apart from its owners.
+type Relation struct {
+	Type RelationType `json:"type"`
+	To   Name         `json:"to"`
+}
+
+// RelationType is the role of the other object.
+type RelationType string
+
+// The types of relations.
+const (
+	// Target is the workload that an autoscaler scales.
+	Target RelationType = "target"
+	// Claim is a PersistentVolumeClaim: of a Pod, or bound to a PersistentVolume. A StatefulSet
+	// has the claims of its Pods, by a pattern (see ClaimsOf).
+	Claim RelationType = "claim"
+	// Volume is the PersistentVolume bound to a claim.
+	Volume RelationType = "volume"
+	// Class is the StorageClass of a claim.
+	Class RelationType = "class"
+	// Config is a ConfigMap or Secret read by a Pod template.
+	Config RelationType = "config"
+	// Nominated is the Node for which the scheduler preempts others in favour of a Pod.
+	Nominated RelationType = "nominated"
+	// Evicted is the Node of a Pod that is evicted or preempted.
+	Evicted RelationType = "evicted"
+	// Backend is the Service of an Ingress or a route.
+	Backend RelationType = "backend"
+)
