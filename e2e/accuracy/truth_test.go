@@ -111,13 +111,13 @@ func objectOf(w *audit.Write) object {
 	meta, _ := all["metadata"].(map[string]any)
 	if spec, ok := all["spec"].(map[string]any); ok && w.Resource == "nodes" {
 		taints, _ := spec["taints"].([]any)
-		spec["taints"] = slices.DeleteFunc(taints, func(t any) bool { // these follow the conditions
+		taints = slices.DeleteFunc(taints, func(t any) bool { // these follow the conditions
 			m, _ := t.(map[string]any)
 			key, _ := m["key"].(string)
 			return strings.HasPrefix(key, "node.kubernetes.io/")
 		})
-		if reflect.DeepEqual(spec["taints"], []any{}) {
-			delete(spec, "taints")
+		if delete(spec, "taints"); len(taints) > 0 {
+			spec["taints"] = taints
 		}
 	}
 	if spec, ok := all["spec"].(map[string]any); ok && strings.HasPrefix(w.Resource, "persistentvolume") {
