@@ -5,6 +5,7 @@ package accuracy
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // node is the manifest of a fake node of the scenario.
@@ -160,6 +161,35 @@ var relations = []scenario{
 		},
 		want: []string{
 			"user-b update Node NS-a converged: delete Pod ×2",
+			"replicaset-controller create Pod web-A-* converged",
+			"replicaset-controller create Pod web-A-* converged",
+		},
+	},
+	{
+		name: "A disruption budget delays a drain",
+		scenery: func(s *stage) {
+			s.nodes("a")
+			s.apply(userA, here(web(1, 2)))
+			s.rolled("deployment/web")
+			s.as(userA, "create", "poddisruptionbudget", "web", "--selector=app=web", "--min-available=2")
+			s.nodes("b")
+		},
+		play: func(s *stage) {
+			drained := make(chan error)
+			go func() {
+				_, err := bench.RunKubectlAs(s.t.Context(), userB, nil, "drain", s.ns+"-a", "--ignore-daemonsets")
+				drained <- err
+			}()
+			time.Sleep(7 * time.Second) // kubectl tries again every 5 s
+			s.as(userC, "patch", "poddisruptionbudget/web", "-p", `{"spec":{"minAvailable":1}}`)
+			if err := <-drained; err != nil {
+				s.t.Fatal(err)
+			}
+			s.rolled("deployment/web")
+		},
+		want: []string{
+			"user-b update Node NS-a converged: delete Pod ×2",
+			"user-c update PodDisruptionBudget web converged",
 			"replicaset-controller create Pod web-A-* converged",
 			"replicaset-controller create Pod web-A-* converged",
 		},

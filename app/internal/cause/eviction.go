@@ -64,6 +64,26 @@ func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
 	return c, true
 }
 
+// Drain returns the cordon by a user that was in effect on the Node at the time at, or nil.
+func (f *Finder) Drain(node, user string, at time.Time) *change.Reconciliation {
+	if user == "" {
+		return nil
+	}
+	for _, n := range f.Named(change.NodeName(node)) {
+		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
+			w := r.First()
+			if w.At.At().After(at) || !touches(w, pathUnschedulable) {
+				continue
+			}
+			if cordoned(n, w.RV) && f.userOf(w) == user {
+				return r
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // userOf returns the user who made w, by an authenticated audit log or an observed request, or "".
 func (f *Finder) userOf(w *change.Write) string {
 	if q := f.Audited(w); q != nil && !q.Unauthenticated {
@@ -85,9 +105,7 @@ func (f *Finder) byTaint(w *change.Write, node string) (Cause, bool) {
 func (f *Finder) nodeChange(w *change.Write, node, path string) *change.Reconciliation {
 	for _, n := range f.Named(change.NodeName(node)) {
 		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
-			if r.First().RV < w.RV && slices.ContainsFunc(r.First().Changed.Paths, func(p string) bool {
-				return strings.HasPrefix(p, path)
-			}) {
+			if r.First().RV < w.RV && touches(r.First(), path) {
 				return r
 			}
 		}
@@ -95,13 +113,19 @@ func (f *Finder) nodeChange(w *change.Write, node, path string) *change.Reconcil
 	return nil
 }
 
-// cordoned reports whether the Node was unschedulable at the resourceVersion rv.
+// touches reports whether w changed a field at or below the path.
+func touches(w *change.Write, path string) bool {
+	return slices.ContainsFunc(w.Changed.Paths, func(p string) bool { return strings.HasPrefix(p, path) })
+}
+
+// cordoned reports whether the Node was unschedulable at the resourceVersion rv, or else in its oldest
+// known version.
 func cordoned(node *change.Timeline, rv uint64) bool {
 	i, found := node.Position(rv)
 	if !found {
-		i--
+		i = max(0, i-1)
 	}
-	return i >= 0 && leaf(node.Versions[i], pathUnschedulable) != nil
+	return i < len(node.Versions) && leaf(node.Versions[i], pathUnschedulable) != nil
 }
 
 // byPreemption returns the change of the Pod in favour of which the scheduler deletes another Pod of

@@ -224,6 +224,9 @@ func (e *Engine) changedRefusal(id subject) {
 	}
 	g.refusals[id] = struct{}{}
 	g.change()
+	if !e.inOne() {
+		g = e.tieDrain(g, id)
+	}
 	switch {
 	case e.inOne():
 	case id.uid != "":
@@ -238,6 +241,22 @@ func (e *Engine) changedRefusal(id subject) {
 			}
 		}
 	}
+}
+
+// tieDrain connects the group of refused evictions with the change of the Pod's Node.
+func (e *Engine) tieDrain(g *group, id subject) *group {
+	of := e.trail.refusals[id]
+	if of == nil {
+		return g
+	}
+	for _, r := range of.kinds {
+		if node := e.evictedFrom(id, r.writes[0]); node != "" {
+			if key := keyOf(change.NodeName(node)); e.groups.byName[key] != nil {
+				g = e.groups.tieName(g, key)
+			}
+		}
+	}
+	return g
 }
 
 // changedRefusals marks the groups with a refused write that may be the request w as changed.

@@ -61,7 +61,7 @@ func (e *Engine) refuse(w *observation.Write) {
 		of = &refusals{}
 		e.trail.refusals[id] = of
 	}
-	e.changedRefusal(id)
+	defer e.changedRefusal(id)
 	of.last = history.Later(of.last, w.End)
 	i := slices.IndexFunc(of.kinds, func(r *refusal) bool { return sameRefusal(r.writes[0], w) })
 	if i < 0 {
@@ -127,7 +127,11 @@ func (d *derivation) placeRefusals() {
 				if i == len(kind.writes)-1 {
 					repeats = kind.repeats
 				}
-				if r := d.openAt(id, w); r != nil {
+				if r := d.drainOf(id, w); r != nil {
+					r.Refused = append(r.Refused, change.Refused{Write: w, Repeats: repeats})
+					r.Lineage.Latest = history.Later(r.Lineage.Latest, kind.last.Add(evictionRetry))
+					d.refusals[kind] = append(d.refusals[kind], r.Lineage)
+				} else if r := d.openAt(id, w); r != nil {
 					r.Refused = append(r.Refused, change.Refused{Write: w, Repeats: repeats})
 					d.refusals[kind] = append(d.refusals[kind], r.Lineage)
 				} else if !looksAgain(w) {
@@ -188,6 +192,37 @@ func (d *derivation) openAt(id subject, w *observation.Write) *change.Reconcilia
 		}
 	}
 	return found
+}
+
+// evictionRetry is the time after which kubectl drain repeats a refused eviction.
+const evictionRetry = 5 * time.Second
+
+// drainOf returns the cordon of the drain to which a refused eviction belongs, or nil.
+func (d *derivation) drainOf(id subject, w *observation.Write) *change.Reconciliation {
+	if node := d.engine.evictedFrom(id, w); node != "" && !w.Unauthenticated {
+		return d.Drain(node, w.User, w.End)
+	}
+	return nil
+}
+
+// evictedFrom returns the Node of the Pod of a refused eviction, or "".
+func (e *Engine) evictedFrom(id subject, w *observation.Write) string {
+	if w.Subresource != "eviction" || id.owner != "" {
+		return ""
+	}
+	pods := []*change.Timeline{e.objects[id.uid]}
+	if id.uid == "" {
+		pods = e.named(id)
+	}
+	for _, t := range pods {
+		if t == nil {
+			continue
+		}
+		if v := t.Last(); v != nil && v.Pod != nil && v.Pod.Node != "" {
+			return v.Pod.Node
+		}
+	}
+	return ""
 }
 
 // looksAgain reports whether a refused request only makes a controller read the object again. Such
