@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -169,11 +170,17 @@ func filled() *Engine {
 	e := New(Options{Cluster: "test"})
 	f := filler{}
 	f.fill(reflect.ValueOf(e).Elem())
-	for _, t := range e.objects {
+	objects, series := e.objects, e.series
+	e.objects, e.series = map[types.UID]*change.Timeline{}, map[types.UID]*seriesList{}
+	for _, t := range objects {
 		for _, v := range t.Versions {
 			v.Ref = &t.Ref
 		}
 		t.Above = t.NewestOwners()
+		e.objects[t.Ref.UID] = t
+	}
+	for _, l := range series {
+		e.series[l.ref.UID] = l
 	}
 	return e
 }
@@ -232,7 +239,7 @@ func (f *filler) fill(v reflect.Value) {
 }
 
 // savedDigest is that of filled, in the format savedVersion.
-const savedDigest = "0ffd1b26d8d3028f"
+const savedDigest = "00a4efa52cf3d1e1"
 
 // TestSaveKnowsEveryField fails when a field is added to what the engine keeps
 // and Save does not know it, and when the format changes but not its version.
@@ -470,7 +477,7 @@ func TestRestorePreviousFormat(t *testing.T) {
 	seen := read(t, "testdata/rollout.real.jsonl.gz")
 	end := seen[len(seen)-1].Seen.Add(time.Minute)
 	want := outline(observe(seen).Traces(end))
-	for _, path := range []string{"testdata/saved/v9.gz", "testdata/saved/v10.gz"} {
+	for _, path := range []string{"testdata/saved/v9.gz", "testdata/saved/v10.gz", "testdata/saved/v11.gz"} {
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
