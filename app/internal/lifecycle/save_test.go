@@ -3,11 +3,13 @@
 package lifecycle
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,10 +21,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -238,25 +245,118 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// savedDigest is that of filled, in the format savedVersion.
-const savedDigest = "00a4efa52cf3d1e1"
-
-// TestSaveKnowsEveryField fails when a field is added to what the engine keeps
-// and Save does not know it, and when the format changes but not its version.
+// TestSaveKnowsEveryField fails when a field is added to what the engine keeps and Save does not
+// know it.
 func TestSaveKnowsEveryField(t *testing.T) {
 	want := filled()
 	got := restored(t, want)
 	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
 		t.Errorf(
-			"what was saved and restored is not the same: describe the new field in savefields.go, or list it "+
-				"as unsaved: -want +got:\n%s",
+			"the restored engine differs: add the new field to state.proto and to its conversion, or to the list "+
+				"of unsaved fields: -want +got:\n%s",
 			diff,
 		)
 	}
-	sum := sha256.Sum256(saved(t, want))
-	if got := hex.EncodeToString(sum[:8]); got != savedDigest {
-		t.Errorf("the format is no longer what it was: give it a new savedVersion, and this test the digest %q", got)
+}
+
+// parts returns the Parts of a saved state.
+func parts(tb testing.TB, state []byte) []*statepb.Part {
+	tb.Helper()
+	in := bufio.NewReader(bytes.NewReader(payload(tb, state)))
+	var out []*statepb.Part
+	for {
+		p := &statepb.Part{}
+		err := protodelim.UnmarshalFrom(in, p)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, p)
 	}
+}
+
+// payload returns the content of the blocks of a saved state.
+func payload(tb testing.TB, state []byte) []byte {
+	tb.Helper()
+	in := bytes.NewReader(state)
+	if _, err := snapshot.ReadVersion(in); err != nil {
+		tb.Fatal(err)
+	}
+	var out []byte
+	r := snapshot.NewBlockReader(in)
+	for !r.End() {
+		out = append(out, r.Next(1<<20)...)
+	}
+	if err := r.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// state returns the saved state with these Parts.
+func state(tb testing.TB, parts ...*statepb.Part) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	for _, p := range parts {
+		if _, err := protodelim.MarshalTo(&out, p); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return inBlocks(snapshot.Version, out.Bytes())
+}
+
+// inBlocks returns a state of that format version with the given content in its blocks.
+func inBlocks(version byte, content []byte) []byte {
+	out := append([]byte("lifeline engine\n"), version)
+	for len(content) > 0 {
+		block := content[:min(len(content), 1<<16)]
+		content = content[len(block):]
+		out = binary.BigEndian.AppendUint32(out, uint32(len(block)))
+		out = binary.BigEndian.AppendUint32(out, crc32.Checksum(block, crc32.MakeTable(crc32.Castagnoli)))
+		out = append(out, block...)
+	}
+	return append(out, make([]byte, 8)...)
+}
+
+// TestRestoreNewer restores a state with unknown fields in every message, as of a later release.
+func TestRestoreNewer(t *testing.T) {
+	want := filled()
+	good := saved(t, want)
+	all := parts(t, good)
+	for _, p := range all {
+		addUnknown(p.ProtoReflect())
+	}
+	got, err := Restore(want.opts, bytes.NewReader(state(t, all...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
+		t.Errorf("unknown fields changed the restored engine: -want +got:\n%s", diff)
+	}
+	if !bytes.Equal(good, saved(t, got)) {
+		t.Error("the restored engine is saved differently")
+	}
+}
+
+// addUnknown adds unknown fields to m and to all messages in it.
+func addUnknown(m protoreflect.Message) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Message() == nil:
+		case f.IsList():
+			for i := range v.List().Len() {
+				addUnknown(v.List().Get(i).Message())
+			}
+		default:
+			addUnknown(v.Message())
+		}
+		return true
+	})
+	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 7)
+	unknown = protowire.AppendString(protowire.AppendTag(unknown, 1001, protowire.BytesType), "later")
+	m.SetUnknown(unknown)
 }
 
 // TestRestoreRefuses: Restore refuses an incomplete state with ErrFormat, and returns an error of its
@@ -284,7 +384,7 @@ func TestRestoreRefuses(t *testing.T) {
 		},
 		"OtherVersion": {
 			"a format that is not known is not guessed at",
-			bytes.NewReader(flip(len(savedMagic))),
+			bytes.NewReader(flip(len("lifeline engine\n"))),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
@@ -336,35 +436,23 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // not panic, nor take more memory than what it reads is worth, and an engine
 // that it makes must work.
 func FuzzRestore(f *testing.F) {
-	payload := func(e *Engine) []byte {
-		r := &blockReader{in: bytes.NewReader(saved(f, e)[len(savedMagic)+1:])}
-		var out []byte
-		for !r.ended {
-			if r.block(); r.err != nil {
-				f.Fatal(r.err)
-			}
-			out = append(out, r.left...)
-		}
-		return out
-	}
 	s := newStory()
 	s.rollout()
 	e := observe(s.seen)
-	f.Add(payload(e))
+	f.Add(byte(snapshot.Version), payload(f, saved(f, e)))
 	e.Take(s.now().Add(time.Minute))
-	f.Add(payload(e))
-	f.Add(payload(filled()))
-	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var in bytes.Buffer
-		in.WriteString(savedMagic)
-		in.WriteByte(savedVersion)
-		w := &blockWriter{out: &in, buf: bytes.Clone(data)}
-		if err := w.close(); err != nil {
-			t.Fatal(err)
-		}
+	f.Add(byte(snapshot.Version), payload(f, saved(f, e)))
+	f.Add(byte(snapshot.Version), payload(f, saved(f, filled())))
+	f.Add(byte(snapshot.Version), []byte{0xff, 0xff, 0xff, 0xff, 0x7f})
+	for _, path := range savedStates() {
+		old := unzip(f, path)
+		f.Add(old[len("lifeline engine\n")], payload(f, old))
+	}
+	f.Add(byte(newestOldFormat), []byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Fuzz(func(t *testing.T, version byte, data []byte) {
+		in := inBlocks(version, data)
 		for _, cluster := range []string{"", "test"} {
-			e, err := Restore(Options{Cluster: cluster}, bytes.NewReader(in.Bytes()))
+			e, err := Restore(Options{Cluster: cluster}, bytes.NewReader(in))
 			if err != nil {
 				if !errors.Is(err, ErrFormat) {
 					t.Errorf("error %v does not say that it is the format", err)
@@ -477,17 +565,8 @@ func TestRestorePreviousFormat(t *testing.T) {
 	seen := read(t, "testdata/rollout.real.jsonl.gz")
 	end := seen[len(seen)-1].Seen.Add(time.Minute)
 	want := outline(observe(seen).Traces(end))
-	for _, path := range []string{"testdata/saved/v9.gz", "testdata/saved/v10.gz", "testdata/saved/v11.gz"} {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		unzipped, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := Restore(Options{Cluster: "test"}, unzipped)
+	for _, path := range savedStates() {
+		e, err := Restore(Options{Cluster: "test"}, bytes.NewReader(unzip(t, path)))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -498,4 +577,32 @@ func TestRestorePreviousFormat(t *testing.T) {
 			t.Errorf("%s: traces differ from those of an uninterrupted engine: -want +got:\n%s", path, diff)
 		}
 	}
+}
+
+// savedStates returns the paths of a state of each format that Restore reads. Each state has the
+// first two thirds of rollout.real.jsonl.gz.
+func savedStates() []string {
+	var out []string
+	for v := oldestFormat; v <= snapshot.Version; v++ {
+		out = append(out, fmt.Sprintf("testdata/saved/v%d.gz", v))
+	}
+	return out
+}
+
+func unzip(tb testing.TB, path string) []byte {
+	tb.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
 }
