@@ -11,12 +11,14 @@ import (
 
 // Ref returns the saved form of a reference.
 func (w *Writer) Ref(o *object.Ref) *statepb.Ref {
-	return &statepb.Ref{
+	m := w.slabs.refs.next()
+	*m = statepb.Ref{
 		Kind:      w.kind(o.Kind),
 		Namespace: w.Text(o.Namespace),
 		Name:      w.Text(o.Name),
 		Uid:       w.Text(string(o.UID)),
 	}
+	return m
 }
 
 // Ref returns the reference.

@@ -13,7 +13,8 @@ import (
 
 // Past returns the saved form of the summary of a reconciliation.
 func (w *Writer) Past(p *change.Past) *statepb.Past {
-	m := &statepb.Past{
+	m := w.slabs.pasts.next()
+	*m = statepb.Past{
 		TraceId:  w.TraceID(p.TraceID),
 		SpanId:   w.SpanID(p.SpanID),
 		Verb:     w.Text(string(p.Verb)),

@@ -9,13 +9,15 @@ import (
 )
 
 func (w *Writer) status(s *history.Status) *statepb.Status {
-	return &statepb.Status{
+	m := w.slabs.statuses.next()
+	*m = statepb.Status{
 		Verdict:            share(w, &w.verdicts, s.Verdict, &w.Part.Verdicts, (*Writer).verdict),
 		ObservedGeneration: s.ObservedGeneration,
 		Conditions:         shareList(w, &w.conditionLists, s.Conditions, &w.Part.ConditionLists, (*Writer).conditionList),
 		Pod:                share(w, &w.pods, s.Pod, &w.Part.Pods, (*Writer).pod),
 		Workload:           share(w, &w.workloads, s.Workload, &w.Part.Workloads, (*Writer).workload),
 	}
+	return m
 }
 
 func (r *Reader) status(m *statepb.Status) *history.Status {
@@ -94,13 +96,15 @@ func (r *Reader) workload(m *statepb.Workload) *observation.Workload {
 }
 
 func (w *Writer) pod(p *history.PodState) *statepb.Pod {
-	return &statepb.Pod{
+	m := w.slabs.pods.next()
+	*m = statepb.Pod{
 		Spec:       share(w, &w.podSpecs, p.PodSpec, &w.Part.PodSpecs, (*Writer).podSpec),
 		Phase:      share(w, &w.podPhases, p.PodPhase, &w.Part.PodPhases, (*Writer).podPhase),
 		Init:       shareList(w, &w.containerLists, p.Init, &w.Part.ContainerLists, (*Writer).containerList),
 		Containers: shareList(w, &w.containerLists, p.Containers, &w.Part.ContainerLists, (*Writer).containerList),
 		Scheduled:  p.Scheduled,
 	}
+	return m
 }
 
 func (r *Reader) pod(m *statepb.Pod) *history.PodState {

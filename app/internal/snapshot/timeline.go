@@ -12,8 +12,9 @@ import (
 // Timeline returns the saved form of a timeline. Its Above and the Joined of its Audits follow from
 // the rest, and are not saved.
 func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
-	w.intents = table[*history.Intent]{}
-	m := &statepb.Timeline{
+	w.intents.reset()
+	m := w.slabs.timelines.next()
+	*m = statepb.Timeline{
 		Ref:      w.Ref(&t.Ref),
 		Events:   messages(w, t.Events, (*Writer).Event),
 		Requests: messages(w, t.Requests, (*Writer).Request),
@@ -63,7 +64,8 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 }
 
 func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statepb.Version {
-	return &statepb.Version{
+	m := w.slabs.versions.next()
+	*m = statepb.Version{
 		Intent:          share(w, &w.intents, v.Intent, intents, (*Writer).intent),
 		Status:          share(w, &w.statuses, v.Status, &w.Part.Statuses, (*Writer).status),
 		ResourceVersion: v.ResourceVersion,
@@ -74,6 +76,7 @@ func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statep
 		Baseline:        v.Baseline,
 		Told:            v.Told,
 	}
+	return m
 }
 
 func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history.Version {
@@ -100,7 +103,8 @@ func (r *Reader) removal(m *statepb.Removal) *history.Removal {
 
 // intent omits the Ref, which is that of the timeline.
 func (w *Writer) intent(i *history.Intent) *statepb.Intent {
-	return &statepb.Intent{
+	m := w.slabs.intents.next()
+	*m = statepb.Intent{
 		Leave:      share(w, &w.leaves, i.Leave, &w.Part.Leaves, (*Writer).leave),
 		Origin:     share(w, &w.origins, i.Origin, &w.Part.Origins, (*Writer).origin),
 		Created:    w.Time(i.Created),
@@ -111,6 +115,7 @@ func (w *Writer) intent(i *history.Intent) *statepb.Intent {
 		Reconciled: i.Reconciled,
 		Fields:     share(w, &w.fields, i.Fields, &w.Part.Fields, (*Writer).fieldTable),
 	}
+	return m
 }
 
 func (r *Reader) intent(m *statepb.Intent) *history.Intent {

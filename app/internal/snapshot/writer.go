@@ -55,6 +55,18 @@ type Writer struct {
 	statuses       table[*history.Status]
 	notices        table[*history.Notice]
 	audits         table[*observation.Write]
+
+	// The most frequent messages of a Part are used again for the next Part.
+	slabs struct {
+		timelines slab[statepb.Timeline]
+		refs      slab[statepb.Ref]
+		versions  slab[statepb.Version]
+		intents   slab[statepb.Intent]
+		statuses  slab[statepb.Status]
+		pods      slab[statepb.Pod]
+		pasts     slab[statepb.Past]
+		times     slab[statepb.Time]
+	}
 }
 
 // NewWriter returns a Writer to out. epoch is the base of the saved times. It may be any time, and
@@ -105,6 +117,29 @@ func (w *Writer) write() {
 	w.err = w.blocks.err
 	w.values = 0
 	proto.Reset(w.Part)
+	w.slabs.timelines.used = 0
+	w.slabs.refs.used = 0
+	w.slabs.versions.used = 0
+	w.slabs.intents.used = 0
+	w.slabs.statuses.used = 0
+	w.slabs.pods.used = 0
+	w.slabs.pasts.used = 0
+	w.slabs.times.used = 0
+}
+
+// slab supplies messages. Its messages from used on are free.
+type slab[M any] struct {
+	all  []*M
+	used int
+}
+
+// next returns a free message. It may have old content.
+func (s *slab[M]) next() *M {
+	if s.used == len(s.all) {
+		s.all = append(s.all, new(M))
+	}
+	s.used++
+	return s.all[s.used-1]
 }
 
 // table numbers the values of one kind in order of their first use.
@@ -121,6 +156,14 @@ func (t *table[K]) number(key K) (n uint64, added bool) {
 	n = uint64(len(t.numbers)) + 1
 	t.numbers[key] = n
 	return n, true
+}
+
+// reset forgets all values.
+func (t *table[K]) reset() {
+	if len(t.numbers) > 64 {
+		t.numbers = nil // slow to clear
+	}
+	clear(t.numbers)
 }
 
 // share returns the number of the value at p, or 0 if p is nil. It adds a new value to list.
@@ -213,9 +256,11 @@ func (w *Writer) Time(t time.Time) *statepb.Time {
 		return nil
 	}
 	w.values++
-	return &statepb.Time{
+	m := w.slabs.times.next()
+	*m = statepb.Time{
 		Seconds: t.Unix() - w.epoch,
 		Nanos:   uint32(t.Nanosecond()), //nolint:gosec // less than a billion
 		Local:   t.Location() != time.UTC,
 	}
+	return m
 }
