@@ -99,7 +99,7 @@ func (c *oldReader) uint(v *uint64) {
 func (c *oldReader) int64(v *int64) {
 	var u uint64
 	c.uint(&u)
-	*v = int64(u>>1) ^ -int64(u&1) //nolint:gosec // zigzag: small numbers of either sign are short
+	*v = int64(u>>1) ^ -int64(u&1)
 }
 
 func (c *oldReader) int32(v *int32) {
@@ -184,7 +184,7 @@ const maxRead = 64 << 10
 func (c *oldReader) read(n uint64) string {
 	var p []byte
 	for c.err == nil && uint64(len(p)) < n {
-		p = append(p, c.in.Next(int(min(n-uint64(len(p)), maxRead)))...) //nolint:gosec // at most maxRead
+		p = append(p, c.in.Next(int(min(n-uint64(len(p)), maxRead)))...)
 		c.err = c.in.Err()
 	}
 	return string(p)

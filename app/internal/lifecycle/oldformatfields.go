@@ -20,6 +20,9 @@ func (c *oldReader) timeline(t *change.Timeline) {
 	optional(c, &t.Audits, (*oldReader).auditLists)
 	optional(c, &t.Past, (*oldReader).past)
 	c.bool(&t.Folded)
+	if t.Folded && len(t.Versions) == 0 {
+		c.fail("something is missing")
+	}
 }
 
 func (c *oldReader) seriesList(l *seriesList) {

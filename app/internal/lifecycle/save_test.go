@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -257,6 +258,9 @@ func TestSaveKnowsEveryField(t *testing.T) {
 			diff,
 		)
 	}
+	if !bytes.Equal(saved(t, want), saved(t, got)) {
+		t.Error("the restored engine is saved differently")
+	}
 }
 
 // parts returns the Parts of a saved state.
@@ -369,6 +373,13 @@ func TestRestoreRefuses(t *testing.T) {
 		b[i] ^= 0x10
 		return b
 	}
+	changed := func(change func(p *statepb.Part)) io.Reader {
+		all := parts(t, good)
+		for _, p := range all {
+			change(p)
+		}
+		return bytes.NewReader(state(t, all...))
+	}
 	cases := map[string]struct {
 		reason string
 		in     io.Reader
@@ -402,6 +413,54 @@ func TestRestoreRefuses(t *testing.T) {
 		},
 		"HalfBlock": {"half is missing", bytes.NewReader(good[:len(good)/2]), Options{Cluster: "test"}, ErrFormat},
 		"Flipped":   {"a bit is wrong", bytes.NewReader(flip(len(good) / 2)), Options{Cluster: "test"}, ErrFormat},
+		"NoPart": {
+			"a state without a header is not an engine without objects",
+			bytes.NewReader(state(t)),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"Trailing": {
+			"more data follows the last part",
+			bytes.NewReader(inBlocks(snapshot.Version, append(payload(t, good), "more"...))),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"TooManyParts": {
+			"another state follows",
+			bytes.NewReader(inBlocks(snapshot.Version, slices.Concat(payload(t, good), payload(t, good)))),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoStatus": {
+			"a version refers to a status that is not there",
+			changed(func(p *statepb.Part) { p.Statuses = nil }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoAdrift": {
+			"a list of waiting requests is empty",
+			changed(func(p *statepb.Part) { p.Adrift = []*statepb.Adrift{{}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoAudit": {
+			"a waiting request is not there",
+			changed(func(p *statepb.Part) { p.LongAdrift = []*statepb.Adrift{{Requests: []uint64{1}}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoRefusal": {
+			"a list of refusals is empty",
+			changed(func(p *statepb.Part) { p.Refusals = []*statepb.Refusals{{}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoRefused": {
+			"a refusal is of no request",
+			changed(func(p *statepb.Part) { p.Refusals = []*statepb.Refusals{{Kinds: []*statepb.Refusal{{}}}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
 		"Unreadable": {
 			"a reader's error is told as it is",
 			io.MultiReader(bytes.NewReader(good[:99]), failing{broken}),
@@ -471,6 +530,64 @@ func FuzzRestore(f *testing.F) {
 			t.Errorf("bytes without checksums gave %v", err)
 		}
 	})
+}
+
+// TestRestoreEmptyMessages restores a state whose messages lack all that they can lack.
+func TestRestoreEmptyMessages(t *testing.T) {
+	in := state(t, &statepb.Part{Header: &statepb.Header{}}, &statepb.Part{
+		Timelines: []*statepb.Timeline{{}},
+		Runs:      []*statepb.KeyedRun{{}},
+		Refused:   []*statepb.KeyedRequest{{}},
+		Nodes:     []*statepb.KeyedNode{{}},
+		Taken:     []*statepb.Taken{{}},
+		Late:      []*statepb.Amendment{{}},
+		Series:    []*statepb.SeriesList{{}},
+		Sightings: []*statepb.Sighting{{}},
+		Audits:    []*statepb.Request{{}},
+		Adrift:    []*statepb.Adrift{{Requests: []uint64{1}}},
+		Refusals:  []*statepb.Refusals{{Kinds: []*statepb.Refusal{{Requests: []uint64{1}}}}},
+	})
+	e, err := Restore(Options{}, bytes.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStory()
+	s.rollout()
+	for _, o := range s.seen {
+		e.Observe(o)
+	}
+	ask(e, s.now().Add(2*time.Hour))
+	restored(t, e)
+}
+
+// TestRestoreLengths: a damaged length needs no more memory than the bytes that are there.
+func TestRestoreLengths(t *testing.T) {
+	huge := protowire.AppendVarint(nil, 1<<40)
+	cases := map[string]struct {
+		reason  string
+		version byte
+		content []byte
+	}{
+		"Part":  {"the length of a part", snapshot.Version, huge},
+		"Text":  {"the length of a text", snapshot.Version, append([]byte{7, 2<<3 | 2}, huge...)},
+		"Old":   {"the length of the cluster's name", newestOldFormat, append([]byte{1}, huge...)},
+		"Older": {"the number of objects", oldestFormat, append([]byte{0, 0, 0}, huge...)},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := inBlocks(tt.version, tt.content)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Restore(Options{}, bytes.NewReader(in))
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, ErrFormat) {
+				t.Errorf("%s: Restore gave %v, want ErrFormat", tt.reason, err)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+				t.Errorf("%s: Restore took %d bytes of memory for an input of %d", tt.reason, took, len(in))
+			}
+		})
+	}
 }
 
 // TestRestoreMemory holds a restored engine to share what the saved one shared.

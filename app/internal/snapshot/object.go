@@ -51,8 +51,15 @@ func (r *Reader) kind(m *statepb.Kind) object.Kind {
 	return object.Kind{Group: r.Text(m.Group), Version: r.Text(m.Version), Kind: r.Text(m.Kind)}
 }
 
-func (w *Writer) ownerList(owners []object.Owner) *statepb.Owners {
-	return &statepb.Owners{Owners: messages(w, owners, (*Writer).owner)}
+func (w *Writer) ownerList(list []object.Owner) uint64 {
+	if len(list) == 0 {
+		return 0
+	}
+	n, added := w.owners.number(stretch[object.Owner]{&list[0], len(list)})
+	if added {
+		w.Part.Owners = append(w.Part.Owners, &statepb.Owners{Owners: messages(w, list, (*Writer).owner)})
+	}
+	return n
 }
 
 func (r *Reader) ownerList(m *statepb.Owners) []object.Owner {
@@ -75,10 +82,6 @@ func (r *Reader) owner(m *statepb.Owner) object.Owner {
 		UID:        types.UID(r.Text(m.Uid)),
 		Controller: m.Controller,
 	}
-}
-
-func (w *Writer) textList(texts []string) *statepb.List {
-	return &statepb.List{Values: numbers(w, texts, (*Writer).Text)}
 }
 
 func (r *Reader) textList(m *statepb.List) []string { return texts(r, m.Values) }

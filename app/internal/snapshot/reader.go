@@ -108,7 +108,8 @@ func (r *Reader) decode(p *statepb.Part) {
 	n, err := binary.ReadUvarint(r.blocks)
 	r.buf = r.buf[:0]
 	for err == nil && uint64(len(r.buf)) < n {
-		r.buf = append(r.buf, r.blocks.Next(int(min(n-uint64(len(r.buf)), blockSize)))...) //nolint:gosec // at most blockSize
+		more := min(n-uint64(len(r.buf)), blockSize)
+		r.buf = append(r.buf, r.blocks.Next(int(more))...)
 		err = r.blocks.err
 	}
 	switch {

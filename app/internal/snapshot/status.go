@@ -13,7 +13,7 @@ func (w *Writer) status(s *history.Status) *statepb.Status {
 	*m = statepb.Status{
 		Verdict:            share(w, &w.verdicts, s.Verdict, &w.Part.Verdicts, (*Writer).verdict),
 		ObservedGeneration: s.ObservedGeneration,
-		Conditions:         shareList(w, &w.conditionLists, s.Conditions, &w.Part.ConditionLists, (*Writer).conditionList),
+		Conditions:         w.conditionList(s.Conditions),
 		Pod:                share(w, &w.pods, s.Pod, &w.Part.Pods, (*Writer).pod),
 		Workload:           share(w, &w.workloads, s.Workload, &w.Part.Workloads, (*Writer).workload),
 	}
@@ -41,10 +41,16 @@ func (r *Reader) verdict(m *statepb.Verdict) *history.Verdict {
 	}
 }
 
-func (w *Writer) conditionList(conditions []*observation.Condition) *statepb.List {
-	return &statepb.List{Values: numbers(w, conditions, func(w *Writer, c *observation.Condition) uint64 {
-		return share(w, &w.conditions, c, &w.Part.Conditions, (*Writer).condition)
-	})}
+func (w *Writer) conditionList(list []*observation.Condition) uint64 {
+	return shareList(
+		w,
+		&w.conditionLists,
+		list,
+		&w.Part.ConditionLists,
+		func(w *Writer, c *observation.Condition) uint64 {
+			return share(w, &w.conditions, c, &w.Part.Conditions, (*Writer).condition)
+		},
+	)
 }
 
 func (w *Writer) condition(c *observation.Condition) *statepb.Condition {
@@ -100,8 +106,8 @@ func (w *Writer) pod(p *history.PodState) *statepb.Pod {
 	*m = statepb.Pod{
 		Spec:       share(w, &w.podSpecs, p.PodSpec, &w.Part.PodSpecs, (*Writer).podSpec),
 		Phase:      share(w, &w.podPhases, p.PodPhase, &w.Part.PodPhases, (*Writer).podPhase),
-		Init:       shareList(w, &w.containerLists, p.Init, &w.Part.ContainerLists, (*Writer).containerList),
-		Containers: shareList(w, &w.containerLists, p.Containers, &w.Part.ContainerLists, (*Writer).containerList),
+		Init:       w.containerList(p.Init),
+		Containers: w.containerList(p.Containers),
 		Scheduled:  p.Scheduled,
 	}
 	return m
@@ -145,10 +151,16 @@ func (r *Reader) podPhase(m *statepb.PodPhase) *history.PodPhase {
 	return &history.PodPhase{Phase: r.Text(m.Phase), Reason: r.Text(m.Reason), Message: r.Text(m.Message)}
 }
 
-func (w *Writer) containerList(containers []*observation.Container) *statepb.List {
-	return &statepb.List{Values: numbers(w, containers, func(w *Writer, c *observation.Container) uint64 {
-		return share(w, &w.containers, c, &w.Part.Containers, (*Writer).container)
-	})}
+func (w *Writer) containerList(list []*observation.Container) uint64 {
+	return shareList(
+		w,
+		&w.containerLists,
+		list,
+		&w.Part.ContainerLists,
+		func(w *Writer, c *observation.Container) uint64 {
+			return share(w, &w.containers, c, &w.Part.Containers, (*Writer).container)
+		},
+	)
 }
 
 func (w *Writer) container(c *observation.Container) *statepb.Container {

@@ -50,6 +50,9 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 	t.Versions = values(r, m.Versions, func(r *Reader, v *statepb.Version) *history.Version {
 		return r.version(v, intents)
 	})
+	if t.Folded && len(t.Versions) == 0 {
+		r.Fail("something is missing")
+	}
 	if m.Removal != nil {
 		t.Removal = r.removal(m.Removal)
 	}
@@ -69,7 +72,7 @@ func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statep
 		Intent:          share(w, &w.intents, v.Intent, intents, (*Writer).intent),
 		Status:          share(w, &w.statuses, v.Status, &w.Part.Statuses, (*Writer).status),
 		ResourceVersion: v.ResourceVersion,
-		Managers:        shareList(w, &w.managerLists, v.Managers, &w.Part.ManagerLists, (*Writer).managerList),
+		Managers:        w.managerList(v.Managers),
 		Seen:            w.Time(v.Seen),
 		Listed:          v.Listed,
 		Late:            v.Late,
@@ -108,8 +111,8 @@ func (w *Writer) intent(i *history.Intent) *statepb.Intent {
 		Leave:      share(w, &w.leaves, i.Leave, &w.Part.Leaves, (*Writer).leave),
 		Origin:     share(w, &w.origins, i.Origin, &w.Part.Origins, (*Writer).origin),
 		Created:    w.Time(i.Created),
-		Owners:     shareList(w, &w.owners, i.Owners, &w.Part.Owners, (*Writer).ownerList),
-		Finalizers: shareList(w, &w.finalizers, i.Finalizers, &w.Part.Finalizers, (*Writer).textList),
+		Owners:     w.ownerList(i.Owners),
+		Finalizers: shareList(w, &w.finalizers, i.Finalizers, &w.Part.Finalizers, (*Writer).Text),
 		Generation: i.Generation,
 		Desired:    i.Desired,
 		Reconciled: i.Reconciled,
@@ -184,10 +187,10 @@ func (r *Reader) fieldTable(m *statepb.Fields) *history.Fields {
 	return f
 }
 
-func (w *Writer) managerList(managers []*observation.Manager) *statepb.List {
-	return &statepb.List{Values: numbers(w, managers, func(w *Writer, m *observation.Manager) uint64 {
+func (w *Writer) managerList(list []*observation.Manager) uint64 {
+	return shareList(w, &w.managerLists, list, &w.Part.ManagerLists, func(w *Writer, m *observation.Manager) uint64 {
 		return share(w, &w.managers, m, &w.Part.Managers, (*Writer).manager)
-	})}
+	})
 }
 
 func (w *Writer) manager(m *observation.Manager) *statepb.Manager {

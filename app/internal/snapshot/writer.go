@@ -102,19 +102,11 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
+// write writes Part and begins another one. After an error it only begins another one.
 func (w *Writer) write() {
-	if w.err != nil {
-		return
+	if w.err == nil {
+		w.err = w.encode()
 	}
-	n := proto.Size(w.Part)
-	w.blocks.buf = binary.AppendUvarint(w.blocks.buf, uint64(n)) //nolint:gosec // a length
-	w.blocks.buf, w.err = proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(w.blocks.buf, w.Part)
-	if w.err != nil {
-		w.err = fmt.Errorf("cannot encode the state: %w", w.err)
-		return
-	}
-	w.blocks.flush()
-	w.err = w.blocks.err
 	w.values = 0
 	proto.Reset(w.Part)
 	w.slabs.timelines.used = 0
@@ -125,6 +117,18 @@ func (w *Writer) write() {
 	w.slabs.pods.used = 0
 	w.slabs.pasts.used = 0
 	w.slabs.times.used = 0
+}
+
+// encode writes Part after its length.
+func (w *Writer) encode() error {
+	var err error
+	w.blocks.buf = binary.AppendUvarint(w.blocks.buf, uint64(proto.Size(w.Part))) //nolint:gosec // a length
+	w.blocks.buf, err = proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(w.blocks.buf, w.Part)
+	if err != nil {
+		return fmt.Errorf("cannot encode the state: %w", err)
+	}
+	w.blocks.flush()
+	return w.blocks.err
 }
 
 // slab supplies messages. Its messages from used on are free.
@@ -185,15 +189,22 @@ type stretch[T any] struct {
 	n     int
 }
 
-// shareList returns the number of the slice s, or 0 if s is empty. It adds a new slice to list.
-func shareList[T, M any](w *Writer, t *table[stretch[T]], s []T, list *[]*M, message func(*Writer, []T) *M) uint64 {
+// shareList returns the number of the slice s, or 0 if s is empty. It adds a new slice to lists, by
+// the numbers of its values.
+func shareList[T any](
+	w *Writer,
+	t *table[stretch[T]],
+	s []T,
+	lists *[]*statepb.List,
+	number func(*Writer, T) uint64,
+) uint64 {
 	if len(s) == 0 {
 		return 0
 	}
 	n, added := t.number(stretch[T]{&s[0], len(s)})
 	if added {
-		w.values++
-		*list = append(*list, message(w, s))
+		w.values += len(s)
+		*lists = append(*lists, &statepb.List{Values: numbers(w, s, number)})
 	}
 	return n
 }
