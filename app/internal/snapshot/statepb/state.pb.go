@@ -39,43 +39,44 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Part is a part of a state. A value refers only to values of its own Part and of earlier ones.
+// Part is a part of a state. A value refers only to values of its own Part and of earlier ones. The
+// most frequent fields have the numbers up to 15, which take one byte less.
 type Part struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The first Part has the header, and no other Part has one.
-	Header *Header `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The tables. Within a Part, a table refers only to the tables above it, and to itself not at all.
-	Texts           [][]byte          `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
-	Kinds           []*Kind           `protobuf:"bytes,3,rep,name=kinds,proto3" json:"kinds,omitempty"`
-	Leaves          []*Leave          `protobuf:"bytes,4,rep,name=leaves,proto3" json:"leaves,omitempty"`
-	Origins         []*Origin         `protobuf:"bytes,5,rep,name=origins,proto3" json:"origins,omitempty"`
-	Owners          []*Owners         `protobuf:"bytes,6,rep,name=owners,proto3" json:"owners,omitempty"`
-	Finalizers      []*List           `protobuf:"bytes,7,rep,name=finalizers,proto3" json:"finalizers,omitempty"` // lists of texts
-	Fields          []*Fields         `protobuf:"bytes,8,rep,name=fields,proto3" json:"fields,omitempty"`
-	Managers        []*Manager        `protobuf:"bytes,9,rep,name=managers,proto3" json:"managers,omitempty"`
-	ManagerLists    []*List           `protobuf:"bytes,10,rep,name=manager_lists,json=managerLists,proto3" json:"manager_lists,omitempty"`
-	Verdicts        []*Verdict        `protobuf:"bytes,11,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
-	Conditions      []*Condition      `protobuf:"bytes,12,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	ConditionLists  []*List           `protobuf:"bytes,13,rep,name=condition_lists,json=conditionLists,proto3" json:"condition_lists,omitempty"`
-	Workloads       []*Workload       `protobuf:"bytes,14,rep,name=workloads,proto3" json:"workloads,omitempty"`
-	ContainerStates []*ContainerState `protobuf:"bytes,15,rep,name=container_states,json=containerStates,proto3" json:"container_states,omitempty"`
-	Containers      []*Container      `protobuf:"bytes,16,rep,name=containers,proto3" json:"containers,omitempty"`
-	ContainerLists  []*List           `protobuf:"bytes,17,rep,name=container_lists,json=containerLists,proto3" json:"container_lists,omitempty"`
-	PodSpecs        []*PodSpec        `protobuf:"bytes,18,rep,name=pod_specs,json=podSpecs,proto3" json:"pod_specs,omitempty"`
-	PodPhases       []*PodPhase       `protobuf:"bytes,19,rep,name=pod_phases,json=podPhases,proto3" json:"pod_phases,omitempty"`
-	Pods            []*Pod            `protobuf:"bytes,20,rep,name=pods,proto3" json:"pods,omitempty"`
-	Statuses        []*Status         `protobuf:"bytes,21,rep,name=statuses,proto3" json:"statuses,omitempty"`
-	Notices         []*Notice         `protobuf:"bytes,22,rep,name=notices,proto3" json:"notices,omitempty"`
-	Audits          []*Request        `protobuf:"bytes,23,rep,name=audits,proto3" json:"audits,omitempty"` // requests of the audit log
+	Header *Header `protobuf:"bytes,16,opt,name=header,proto3" json:"header,omitempty"`
+	// The tables. A value refers only to values of the tables above its own.
+	Texts           [][]byte          `protobuf:"bytes,1,rep,name=texts,proto3" json:"texts,omitempty"`
+	Kinds           []*Kind           `protobuf:"bytes,17,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	Leaves          []*Leave          `protobuf:"bytes,18,rep,name=leaves,proto3" json:"leaves,omitempty"`
+	Origins         []*Origin         `protobuf:"bytes,19,rep,name=origins,proto3" json:"origins,omitempty"`
+	Owners          []*Owners         `protobuf:"bytes,20,rep,name=owners,proto3" json:"owners,omitempty"`
+	Finalizers      []*List           `protobuf:"bytes,21,rep,name=finalizers,proto3" json:"finalizers,omitempty"` // lists of texts
+	Fields          []*Fields         `protobuf:"bytes,13,rep,name=fields,proto3" json:"fields,omitempty"`
+	Managers        []*Manager        `protobuf:"bytes,4,rep,name=managers,proto3" json:"managers,omitempty"`
+	ManagerLists    []*List           `protobuf:"bytes,5,rep,name=manager_lists,json=managerLists,proto3" json:"manager_lists,omitempty"`
+	Verdicts        []*Verdict        `protobuf:"bytes,22,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
+	Conditions      []*Condition      `protobuf:"bytes,11,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	ConditionLists  []*List           `protobuf:"bytes,7,rep,name=condition_lists,json=conditionLists,proto3" json:"condition_lists,omitempty"`
+	Workloads       []*Workload       `protobuf:"bytes,10,rep,name=workloads,proto3" json:"workloads,omitempty"`
+	ContainerStates []*ContainerState `protobuf:"bytes,23,rep,name=container_states,json=containerStates,proto3" json:"container_states,omitempty"`
+	Containers      []*Container      `protobuf:"bytes,12,rep,name=containers,proto3" json:"containers,omitempty"`
+	ContainerLists  []*List           `protobuf:"bytes,8,rep,name=container_lists,json=containerLists,proto3" json:"container_lists,omitempty"`
+	PodSpecs        []*PodSpec        `protobuf:"bytes,24,rep,name=pod_specs,json=podSpecs,proto3" json:"pod_specs,omitempty"`
+	PodPhases       []*PodPhase       `protobuf:"bytes,25,rep,name=pod_phases,json=podPhases,proto3" json:"pod_phases,omitempty"`
+	Pods            []*Pod            `protobuf:"bytes,6,rep,name=pods,proto3" json:"pods,omitempty"`
+	Statuses        []*Status         `protobuf:"bytes,3,rep,name=statuses,proto3" json:"statuses,omitempty"`
+	Notices         []*Notice         `protobuf:"bytes,9,rep,name=notices,proto3" json:"notices,omitempty"`
+	Audits          []*Request        `protobuf:"bytes,14,rep,name=audits,proto3" json:"audits,omitempty"` // requests of the audit log
 	// The data of the engine.
-	Timelines        []*Timeline     `protobuf:"bytes,24,rep,name=timelines,proto3" json:"timelines,omitempty"`
-	Runs             []*KeyedRun     `protobuf:"bytes,25,rep,name=runs,proto3" json:"runs,omitempty"`
-	Refused          []*KeyedRequest `protobuf:"bytes,26,rep,name=refused,proto3" json:"refused,omitempty"`
-	Nodes            []*KeyedNode    `protobuf:"bytes,27,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	Taken            []*Taken        `protobuf:"bytes,28,rep,name=taken,proto3" json:"taken,omitempty"`
-	Late             []*Amendment    `protobuf:"bytes,29,rep,name=late,proto3" json:"late,omitempty"`
-	Series           []*SeriesList   `protobuf:"bytes,30,rep,name=series,proto3" json:"series,omitempty"`
-	Sightings        []*Sighting     `protobuf:"bytes,31,rep,name=sightings,proto3" json:"sightings,omitempty"`
+	Timelines        []*Timeline     `protobuf:"bytes,2,rep,name=timelines,proto3" json:"timelines,omitempty"`
+	Runs             []*KeyedRun     `protobuf:"bytes,26,rep,name=runs,proto3" json:"runs,omitempty"`
+	Refused          []*KeyedRequest `protobuf:"bytes,27,rep,name=refused,proto3" json:"refused,omitempty"`
+	Nodes            []*KeyedNode    `protobuf:"bytes,28,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Taken            []*Taken        `protobuf:"bytes,29,rep,name=taken,proto3" json:"taken,omitempty"`
+	Late             []*Amendment    `protobuf:"bytes,30,rep,name=late,proto3" json:"late,omitempty"`
+	Series           []*SeriesList   `protobuf:"bytes,31,rep,name=series,proto3" json:"series,omitempty"`
+	Sightings        []*Sighting     `protobuf:"bytes,15,rep,name=sightings,proto3" json:"sightings,omitempty"`
 	EarlierSightings []*Sighting     `protobuf:"bytes,32,rep,name=earlier_sightings,json=earlierSightings,proto3" json:"earlier_sightings,omitempty"`
 	Adrift           []*Adrift       `protobuf:"bytes,33,rep,name=adrift,proto3" json:"adrift,omitempty"`
 	LongAdrift       []*Adrift       `protobuf:"bytes,34,rep,name=long_adrift,json=longAdrift,proto3" json:"long_adrift,omitempty"`
@@ -3798,45 +3799,45 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
 	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xb7\x0e\n" +
 	"\x04Part\x12.\n" +
-	"\x06header\x18\x01 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
-	"\x05texts\x18\x02 \x03(\fR\x05texts\x12*\n" +
-	"\x05kinds\x18\x03 \x03(\v2\x14.lifeline.state.KindR\x05kinds\x12-\n" +
-	"\x06leaves\x18\x04 \x03(\v2\x15.lifeline.state.LeaveR\x06leaves\x120\n" +
-	"\aorigins\x18\x05 \x03(\v2\x16.lifeline.state.OriginR\aorigins\x12.\n" +
-	"\x06owners\x18\x06 \x03(\v2\x16.lifeline.state.OwnersR\x06owners\x124\n" +
+	"\x06header\x18\x10 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
+	"\x05texts\x18\x01 \x03(\fR\x05texts\x12*\n" +
+	"\x05kinds\x18\x11 \x03(\v2\x14.lifeline.state.KindR\x05kinds\x12-\n" +
+	"\x06leaves\x18\x12 \x03(\v2\x15.lifeline.state.LeaveR\x06leaves\x120\n" +
+	"\aorigins\x18\x13 \x03(\v2\x16.lifeline.state.OriginR\aorigins\x12.\n" +
+	"\x06owners\x18\x14 \x03(\v2\x16.lifeline.state.OwnersR\x06owners\x124\n" +
 	"\n" +
-	"finalizers\x18\a \x03(\v2\x14.lifeline.state.ListR\n" +
+	"finalizers\x18\x15 \x03(\v2\x14.lifeline.state.ListR\n" +
 	"finalizers\x12.\n" +
-	"\x06fields\x18\b \x03(\v2\x16.lifeline.state.FieldsR\x06fields\x123\n" +
-	"\bmanagers\x18\t \x03(\v2\x17.lifeline.state.ManagerR\bmanagers\x129\n" +
-	"\rmanager_lists\x18\n" +
-	" \x03(\v2\x14.lifeline.state.ListR\fmanagerLists\x123\n" +
-	"\bverdicts\x18\v \x03(\v2\x17.lifeline.state.VerdictR\bverdicts\x129\n" +
+	"\x06fields\x18\r \x03(\v2\x16.lifeline.state.FieldsR\x06fields\x123\n" +
+	"\bmanagers\x18\x04 \x03(\v2\x17.lifeline.state.ManagerR\bmanagers\x129\n" +
+	"\rmanager_lists\x18\x05 \x03(\v2\x14.lifeline.state.ListR\fmanagerLists\x123\n" +
+	"\bverdicts\x18\x16 \x03(\v2\x17.lifeline.state.VerdictR\bverdicts\x129\n" +
 	"\n" +
-	"conditions\x18\f \x03(\v2\x19.lifeline.state.ConditionR\n" +
+	"conditions\x18\v \x03(\v2\x19.lifeline.state.ConditionR\n" +
 	"conditions\x12=\n" +
-	"\x0fcondition_lists\x18\r \x03(\v2\x14.lifeline.state.ListR\x0econditionLists\x126\n" +
-	"\tworkloads\x18\x0e \x03(\v2\x18.lifeline.state.WorkloadR\tworkloads\x12I\n" +
-	"\x10container_states\x18\x0f \x03(\v2\x1e.lifeline.state.ContainerStateR\x0fcontainerStates\x129\n" +
+	"\x0fcondition_lists\x18\a \x03(\v2\x14.lifeline.state.ListR\x0econditionLists\x126\n" +
+	"\tworkloads\x18\n" +
+	" \x03(\v2\x18.lifeline.state.WorkloadR\tworkloads\x12I\n" +
+	"\x10container_states\x18\x17 \x03(\v2\x1e.lifeline.state.ContainerStateR\x0fcontainerStates\x129\n" +
 	"\n" +
-	"containers\x18\x10 \x03(\v2\x19.lifeline.state.ContainerR\n" +
+	"containers\x18\f \x03(\v2\x19.lifeline.state.ContainerR\n" +
 	"containers\x12=\n" +
-	"\x0fcontainer_lists\x18\x11 \x03(\v2\x14.lifeline.state.ListR\x0econtainerLists\x124\n" +
-	"\tpod_specs\x18\x12 \x03(\v2\x17.lifeline.state.PodSpecR\bpodSpecs\x127\n" +
+	"\x0fcontainer_lists\x18\b \x03(\v2\x14.lifeline.state.ListR\x0econtainerLists\x124\n" +
+	"\tpod_specs\x18\x18 \x03(\v2\x17.lifeline.state.PodSpecR\bpodSpecs\x127\n" +
 	"\n" +
-	"pod_phases\x18\x13 \x03(\v2\x18.lifeline.state.PodPhaseR\tpodPhases\x12'\n" +
-	"\x04pods\x18\x14 \x03(\v2\x13.lifeline.state.PodR\x04pods\x122\n" +
-	"\bstatuses\x18\x15 \x03(\v2\x16.lifeline.state.StatusR\bstatuses\x120\n" +
-	"\anotices\x18\x16 \x03(\v2\x16.lifeline.state.NoticeR\anotices\x12/\n" +
-	"\x06audits\x18\x17 \x03(\v2\x17.lifeline.state.RequestR\x06audits\x126\n" +
-	"\ttimelines\x18\x18 \x03(\v2\x18.lifeline.state.TimelineR\ttimelines\x12,\n" +
-	"\x04runs\x18\x19 \x03(\v2\x18.lifeline.state.KeyedRunR\x04runs\x126\n" +
-	"\arefused\x18\x1a \x03(\v2\x1c.lifeline.state.KeyedRequestR\arefused\x12/\n" +
-	"\x05nodes\x18\x1b \x03(\v2\x19.lifeline.state.KeyedNodeR\x05nodes\x12+\n" +
-	"\x05taken\x18\x1c \x03(\v2\x15.lifeline.state.TakenR\x05taken\x12-\n" +
-	"\x04late\x18\x1d \x03(\v2\x19.lifeline.state.AmendmentR\x04late\x122\n" +
-	"\x06series\x18\x1e \x03(\v2\x1a.lifeline.state.SeriesListR\x06series\x126\n" +
-	"\tsightings\x18\x1f \x03(\v2\x18.lifeline.state.SightingR\tsightings\x12E\n" +
+	"pod_phases\x18\x19 \x03(\v2\x18.lifeline.state.PodPhaseR\tpodPhases\x12'\n" +
+	"\x04pods\x18\x06 \x03(\v2\x13.lifeline.state.PodR\x04pods\x122\n" +
+	"\bstatuses\x18\x03 \x03(\v2\x16.lifeline.state.StatusR\bstatuses\x120\n" +
+	"\anotices\x18\t \x03(\v2\x16.lifeline.state.NoticeR\anotices\x12/\n" +
+	"\x06audits\x18\x0e \x03(\v2\x17.lifeline.state.RequestR\x06audits\x126\n" +
+	"\ttimelines\x18\x02 \x03(\v2\x18.lifeline.state.TimelineR\ttimelines\x12,\n" +
+	"\x04runs\x18\x1a \x03(\v2\x18.lifeline.state.KeyedRunR\x04runs\x126\n" +
+	"\arefused\x18\x1b \x03(\v2\x1c.lifeline.state.KeyedRequestR\arefused\x12/\n" +
+	"\x05nodes\x18\x1c \x03(\v2\x19.lifeline.state.KeyedNodeR\x05nodes\x12+\n" +
+	"\x05taken\x18\x1d \x03(\v2\x15.lifeline.state.TakenR\x05taken\x12-\n" +
+	"\x04late\x18\x1e \x03(\v2\x19.lifeline.state.AmendmentR\x04late\x122\n" +
+	"\x06series\x18\x1f \x03(\v2\x1a.lifeline.state.SeriesListR\x06series\x126\n" +
+	"\tsightings\x18\x0f \x03(\v2\x18.lifeline.state.SightingR\tsightings\x12E\n" +
 	"\x11earlier_sightings\x18  \x03(\v2\x18.lifeline.state.SightingR\x10earlierSightings\x12.\n" +
 	"\x06adrift\x18! \x03(\v2\x16.lifeline.state.AdriftR\x06adrift\x127\n" +
 	"\vlong_adrift\x18\" \x03(\v2\x16.lifeline.state.AdriftR\n" +
