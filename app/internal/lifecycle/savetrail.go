@@ -60,10 +60,10 @@ func (s saver) adrift(id subject, list []*observation.Write) *statepb.Adrift {
 	return &statepb.Adrift{Subject: s.subject(id), Requests: s.Audits(list)}
 }
 
-// some returns the requests with these numbers, of which there must be one.
+// some returns the requests with these numbers. At least one is required.
 func (r restorer) some(numbers []uint64) []*observation.Write {
 	if len(numbers) == 0 {
-		r.Fail("something is missing")
+		r.Fail("a value is missing")
 	}
 	return r.Audits(numbers)
 }
@@ -84,7 +84,7 @@ func (s saver) refusals(id subject, of *refusals) *statepb.Refusals {
 func (r restorer) refusals(m *statepb.Refusals) *refusals {
 	of := &refusals{last: r.Time(m.Last)}
 	if len(m.Kinds) == 0 {
-		r.Fail("something is missing")
+		r.Fail("a value is missing")
 	}
 	for _, k := range m.Kinds {
 		of.kinds = append(of.kinds, &refusal{

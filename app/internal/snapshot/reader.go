@@ -55,7 +55,7 @@ type Reader struct {
 func NewReader(in io.Reader) *Reader { return &Reader{blocks: NewBlockReader(in)} }
 
 // Next returns the next Part, or nil after the last one and after an error. The first Part has a
-// header, and no other Part has one. The tables of the Part are the Reader's.
+// header, and no other Part has one. The values of its tables are already in the Reader.
 func (r *Reader) Next() *statepb.Part {
 	if r.err != nil || r.blocks.End() {
 		r.end()
@@ -67,10 +67,10 @@ func (r *Reader) Next() *statepb.Part {
 	case r.err != nil:
 		return nil
 	case !r.begun && p.Header == nil:
-		r.Fail("it has no header")
+		r.Fail("the header is missing")
 		return nil
 	case r.begun && p.Header != nil:
-		r.Fail("it begins twice")
+		r.Fail("there is a second header")
 		return nil
 	case !r.begun:
 		r.begun, r.epoch = true, p.Header.Epoch
@@ -98,7 +98,7 @@ func (r *Reader) end() {
 		r.err = r.blocks.Close()
 	}
 	if !r.begun {
-		r.Fail("it has no header")
+		r.Fail("the header is missing")
 	}
 }
 
@@ -167,7 +167,7 @@ func listOf[T any](table *[]*T) func(*Reader, *statepb.List) []*T {
 	return func(r *Reader, l *statepb.List) []*T { return all(r, *table, l.GetValues()) }
 }
 
-// all returns the values with these numbers. None is nil.
+// all returns the values with these numbers. No value is nil.
 func all[T any](r *Reader, table []*T, numbers []uint64) []*T {
 	if len(numbers) == 0 {
 		return nil
@@ -198,7 +198,7 @@ func at[T any](r *Reader, table []T, n uint64) (v T) {
 	case n <= uint64(len(table)):
 		v = table[n-1]
 	default:
-		r.Fail("it refers to what is not there")
+		r.Fail("a reference has no value")
 	}
 	return v
 }
@@ -206,7 +206,7 @@ func at[T any](r *Reader, table []T, n uint64) (v T) {
 // must is at for a value that is never nil.
 func must[T any](r *Reader, table []*T, n uint64) *T {
 	if n == 0 {
-		r.Fail("something is missing")
+		r.Fail("a value is missing")
 	}
 	return at(r, table, n)
 }
@@ -219,7 +219,7 @@ func (r *Reader) TraceID(n uint64) (id trace.TraceID) {
 	text := r.Text(n)
 	copy(id[:], text)
 	if n != 0 && len(text) != len(id) {
-		r.Fail("a trace ID is none")
+		r.Fail("a trace ID is invalid")
 	}
 	return id
 }
@@ -236,7 +236,7 @@ func (r *Reader) Time(t *statepb.Time) time.Time {
 		return time.Time{}
 	}
 	if t.Nanos >= uint32(time.Second) {
-		r.Fail("a time is none")
+		r.Fail("a time is invalid")
 	}
 	at := time.Unix(r.epoch+t.Seconds, int64(t.Nanos))
 	if !t.Local {

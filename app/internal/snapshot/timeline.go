@@ -51,7 +51,7 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		return r.version(v, intents)
 	})
 	if t.Folded && len(t.Versions) == 0 {
-		r.Fail("something is missing")
+		r.Fail("a value is missing")
 	}
 	if m.Removal != nil {
 		t.Removal = r.removal(m.Removal)
