@@ -3,15 +3,18 @@
 package lifecycle
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -19,9 +22,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -169,11 +178,17 @@ func filled() *Engine {
 	e := New(Options{Cluster: "test"})
 	f := filler{}
 	f.fill(reflect.ValueOf(e).Elem())
-	for _, t := range e.objects {
+	objects, series := e.objects, e.series
+	e.objects, e.series = map[types.UID]*change.Timeline{}, map[types.UID]*seriesList{}
+	for _, t := range objects {
 		for _, v := range t.Versions {
 			v.Ref = &t.Ref
 		}
 		t.Above = t.NewestOwners()
+		e.objects[t.Ref.UID] = t
+	}
+	for _, l := range series {
+		e.series[l.ref.UID] = l
 	}
 	return e
 }
@@ -231,25 +246,121 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// savedDigest is that of filled, in the format savedVersion.
-const savedDigest = "0ffd1b26d8d3028f"
-
-// TestSaveKnowsEveryField fails when a field is added to what the engine keeps
-// and Save does not know it, and when the format changes but not its version.
+// TestSaveKnowsEveryField fails when a field is added to what the engine keeps and Save does not
+// know it.
 func TestSaveKnowsEveryField(t *testing.T) {
 	want := filled()
 	got := restored(t, want)
 	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
 		t.Errorf(
-			"what was saved and restored is not the same: describe the new field in savefields.go, or list it "+
-				"as unsaved: -want +got:\n%s",
+			"the restored engine differs: add the new field to state.proto and to its conversion, or to the list "+
+				"of unsaved fields: -want +got:\n%s",
 			diff,
 		)
 	}
-	sum := sha256.Sum256(saved(t, want))
-	if got := hex.EncodeToString(sum[:8]); got != savedDigest {
-		t.Errorf("the format is no longer what it was: give it a new savedVersion, and this test the digest %q", got)
+	if !bytes.Equal(saved(t, want), saved(t, got)) {
+		t.Error("the restored engine is saved differently")
 	}
+}
+
+// parts returns the Parts of a saved state.
+func parts(tb testing.TB, state []byte) []*statepb.Part {
+	tb.Helper()
+	in := bufio.NewReader(bytes.NewReader(payload(tb, state)))
+	var out []*statepb.Part
+	for {
+		p := &statepb.Part{}
+		err := protodelim.UnmarshalFrom(in, p)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, p)
+	}
+}
+
+// payload returns the content of the blocks of a saved state.
+func payload(tb testing.TB, state []byte) []byte {
+	tb.Helper()
+	in := bytes.NewReader(state)
+	if _, err := snapshot.ReadVersion(in); err != nil {
+		tb.Fatal(err)
+	}
+	var out []byte
+	r := snapshot.NewBlockReader(in)
+	for !r.End() {
+		out = append(out, r.Next(1<<20)...)
+	}
+	if err := r.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// state returns the saved state with these Parts.
+func state(tb testing.TB, parts ...*statepb.Part) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	for _, p := range parts {
+		if _, err := protodelim.MarshalTo(&out, p); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return inBlocks(snapshot.Version, out.Bytes())
+}
+
+// inBlocks returns a state of that format version with the given content in its blocks.
+func inBlocks(version byte, content []byte) []byte {
+	out := append([]byte("lifeline engine\n"), version)
+	for len(content) > 0 {
+		block := content[:min(len(content), 1<<16)]
+		content = content[len(block):]
+		out = binary.BigEndian.AppendUint32(out, uint32(len(block)))
+		out = binary.BigEndian.AppendUint32(out, crc32.Checksum(block, crc32.MakeTable(crc32.Castagnoli)))
+		out = append(out, block...)
+	}
+	return append(out, make([]byte, 8)...)
+}
+
+// TestRestoreNewer restores a state with unknown fields in every message, as of a later release.
+func TestRestoreNewer(t *testing.T) {
+	want := filled()
+	good := saved(t, want)
+	all := parts(t, good)
+	for _, p := range all {
+		addUnknown(p.ProtoReflect())
+	}
+	got, err := Restore(want.opts, bytes.NewReader(state(t, all...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
+		t.Errorf("unknown fields changed the restored engine: -want +got:\n%s", diff)
+	}
+	if !bytes.Equal(good, saved(t, got)) {
+		t.Error("the restored engine is saved differently")
+	}
+}
+
+// addUnknown adds unknown fields to m and to all messages in it.
+func addUnknown(m protoreflect.Message) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Message() == nil:
+		case f.IsList():
+			for i := range v.List().Len() {
+				addUnknown(v.List().Get(i).Message())
+			}
+		default:
+			addUnknown(v.Message())
+		}
+		return true
+	})
+	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 7)
+	unknown = protowire.AppendString(protowire.AppendTag(unknown, 1001, protowire.BytesType), "later")
+	m.SetUnknown(unknown)
 }
 
 // TestRestoreRefuses: Restore refuses an incomplete state with ErrFormat, and returns an error of its
@@ -261,6 +372,13 @@ func TestRestoreRefuses(t *testing.T) {
 		b := bytes.Clone(good)
 		b[i] ^= 0x10
 		return b
+	}
+	changed := func(change func(p *statepb.Part)) io.Reader {
+		all := parts(t, good)
+		for _, p := range all {
+			change(p)
+		}
+		return bytes.NewReader(state(t, all...))
 	}
 	cases := map[string]struct {
 		reason string
@@ -277,7 +395,7 @@ func TestRestoreRefuses(t *testing.T) {
 		},
 		"OtherVersion": {
 			"a format that is not known is not guessed at",
-			bytes.NewReader(flip(len(savedMagic))),
+			bytes.NewReader(flip(len("lifeline engine\n"))),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
@@ -295,6 +413,54 @@ func TestRestoreRefuses(t *testing.T) {
 		},
 		"HalfBlock": {"half is missing", bytes.NewReader(good[:len(good)/2]), Options{Cluster: "test"}, ErrFormat},
 		"Flipped":   {"a bit is wrong", bytes.NewReader(flip(len(good) / 2)), Options{Cluster: "test"}, ErrFormat},
+		"NoPart": {
+			"a state without a header is not an engine without objects",
+			bytes.NewReader(state(t)),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"Trailing": {
+			"more data follows the last part",
+			bytes.NewReader(inBlocks(snapshot.Version, append(payload(t, good), "more"...))),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"TooManyParts": {
+			"another state follows",
+			bytes.NewReader(inBlocks(snapshot.Version, slices.Concat(payload(t, good), payload(t, good)))),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoStatus": {
+			"a version refers to a status that is not there",
+			changed(func(p *statepb.Part) { p.Statuses = nil }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoAdrift": {
+			"a list of waiting requests is empty",
+			changed(func(p *statepb.Part) { p.Adrift = []*statepb.Adrift{{}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoAudit": {
+			"a waiting request is not there",
+			changed(func(p *statepb.Part) { p.LongAdrift = []*statepb.Adrift{{Requests: []uint64{1}}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoRefusal": {
+			"a list of refusals is empty",
+			changed(func(p *statepb.Part) { p.Refusals = []*statepb.Refusals{{}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoRefused": {
+			"a refusal is of no request",
+			changed(func(p *statepb.Part) { p.Refusals = []*statepb.Refusals{{Kinds: []*statepb.Refusal{{}}}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
 		"Unreadable": {
 			"a reader's error is told as it is",
 			io.MultiReader(bytes.NewReader(good[:99]), failing{broken}),
@@ -329,35 +495,23 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // not panic, nor take more memory than what it reads is worth, and an engine
 // that it makes must work.
 func FuzzRestore(f *testing.F) {
-	payload := func(e *Engine) []byte {
-		r := &blockReader{in: bytes.NewReader(saved(f, e)[len(savedMagic)+1:])}
-		var out []byte
-		for !r.ended {
-			if r.block(); r.err != nil {
-				f.Fatal(r.err)
-			}
-			out = append(out, r.left...)
-		}
-		return out
-	}
 	s := newStory()
 	s.rollout()
 	e := observe(s.seen)
-	f.Add(payload(e))
+	f.Add(byte(snapshot.Version), payload(f, saved(f, e)))
 	e.Take(s.now().Add(time.Minute))
-	f.Add(payload(e))
-	f.Add(payload(filled()))
-	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var in bytes.Buffer
-		in.WriteString(savedMagic)
-		in.WriteByte(savedVersion)
-		w := &blockWriter{out: &in, buf: bytes.Clone(data)}
-		if err := w.close(); err != nil {
-			t.Fatal(err)
-		}
+	f.Add(byte(snapshot.Version), payload(f, saved(f, e)))
+	f.Add(byte(snapshot.Version), payload(f, saved(f, filled())))
+	f.Add(byte(snapshot.Version), []byte{0xff, 0xff, 0xff, 0xff, 0x7f})
+	for _, path := range savedStates() {
+		old := unzip(f, path)
+		f.Add(old[len("lifeline engine\n")], payload(f, old))
+	}
+	f.Add(byte(newestOldFormat), []byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Fuzz(func(t *testing.T, version byte, data []byte) {
+		in := inBlocks(version, data)
 		for _, cluster := range []string{"", "test"} {
-			e, err := Restore(Options{Cluster: cluster}, bytes.NewReader(in.Bytes()))
+			e, err := Restore(Options{Cluster: cluster}, bytes.NewReader(in))
 			if err != nil {
 				if !errors.Is(err, ErrFormat) {
 					t.Errorf("error %v does not say that it is the format", err)
@@ -376,6 +530,64 @@ func FuzzRestore(f *testing.F) {
 			t.Errorf("bytes without checksums gave %v", err)
 		}
 	})
+}
+
+// TestRestoreEmptyMessages restores a state whose messages lack all that they can lack.
+func TestRestoreEmptyMessages(t *testing.T) {
+	in := state(t, &statepb.Part{Header: &statepb.Header{}}, &statepb.Part{
+		Timelines: []*statepb.Timeline{{}},
+		Runs:      []*statepb.KeyedRun{{}},
+		Refused:   []*statepb.KeyedRequest{{}},
+		Nodes:     []*statepb.KeyedNode{{}},
+		Taken:     []*statepb.Taken{{}},
+		Late:      []*statepb.Amendment{{}},
+		Series:    []*statepb.SeriesList{{}},
+		Sightings: []*statepb.Sighting{{}},
+		Audits:    []*statepb.Request{{}},
+		Adrift:    []*statepb.Adrift{{Requests: []uint64{1}}},
+		Refusals:  []*statepb.Refusals{{Kinds: []*statepb.Refusal{{Requests: []uint64{1}}}}},
+	})
+	e, err := Restore(Options{}, bytes.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStory()
+	s.rollout()
+	for _, o := range s.seen {
+		e.Observe(o)
+	}
+	ask(e, s.now().Add(2*time.Hour))
+	restored(t, e)
+}
+
+// TestRestoreLengths: a damaged length needs no more memory than the bytes that are there.
+func TestRestoreLengths(t *testing.T) {
+	huge := protowire.AppendVarint(nil, 1<<40)
+	cases := map[string]struct {
+		reason  string
+		version byte
+		content []byte
+	}{
+		"Part":  {"the length of a part", snapshot.Version, huge},
+		"Text":  {"the length of a text", snapshot.Version, append([]byte{7, 2<<3 | 2}, huge...)},
+		"Old":   {"the length of the cluster's name", newestOldFormat, append([]byte{1}, huge...)},
+		"Older": {"the number of objects", oldestFormat, append([]byte{0, 0, 0}, huge...)},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := inBlocks(tt.version, tt.content)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Restore(Options{}, bytes.NewReader(in))
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, ErrFormat) {
+				t.Errorf("%s: Restore gave %v, want ErrFormat", tt.reason, err)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+				t.Errorf("%s: Restore took %d bytes of memory for an input of %d", tt.reason, took, len(in))
+			}
+		})
+	}
 }
 
 // TestRestoreMemory holds a restored engine to share what the saved one shared.
@@ -470,17 +682,8 @@ func TestRestorePreviousFormat(t *testing.T) {
 	seen := read(t, "testdata/rollout.real.jsonl.gz")
 	end := seen[len(seen)-1].Seen.Add(time.Minute)
 	want := outline(observe(seen).Traces(end))
-	for _, path := range []string{"testdata/saved/v9.gz", "testdata/saved/v10.gz"} {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		unzipped, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := Restore(Options{Cluster: "test"}, unzipped)
+	for _, path := range savedStates() {
+		e, err := Restore(Options{Cluster: "test"}, bytes.NewReader(unzip(t, path)))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -491,4 +694,32 @@ func TestRestorePreviousFormat(t *testing.T) {
 			t.Errorf("%s: traces differ from those of an uninterrupted engine: -want +got:\n%s", path, diff)
 		}
 	}
+}
+
+// savedStates returns the paths of a state of each format that Restore reads. Each state has the
+// first two thirds of rollout.real.jsonl.gz.
+func savedStates() []string {
+	var out []string
+	for v := oldestFormat; v <= snapshot.Version; v++ {
+		out = append(out, fmt.Sprintf("testdata/saved/v%d.gz", v))
+	}
+	return out
+}
+
+func unzip(tb testing.TB, path string) []byte {
+	tb.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
 }

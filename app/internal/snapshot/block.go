@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lifecycle
+package snapshot
 
 import (
 	"encoding/binary"
@@ -57,8 +57,8 @@ func (b *blockWriter) close() error {
 	return b.err
 }
 
-// blockReader reads the output of blockWriter. It keeps its first error.
-type blockReader struct {
+// BlockReader reads the content of blocks. It keeps its first error.
+type BlockReader struct {
 	in    io.Reader
 	buf   []byte
 	left  []byte
@@ -66,8 +66,11 @@ type blockReader struct {
 	err   error
 }
 
+// NewBlockReader returns a BlockReader of in. It reads nothing of in after the last block.
+func NewBlockReader(in io.Reader) *BlockReader { return &BlockReader{in: in} }
+
 // ReadByte implements io.ByteReader.
-func (b *blockReader) ReadByte() (byte, error) {
+func (b *BlockReader) ReadByte() (byte, error) {
 	if !b.more() {
 		return 0, b.err
 	}
@@ -76,8 +79,8 @@ func (b *blockReader) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// next returns at most n bytes, and none after an error. They are valid until the next call.
-func (b *blockReader) next(n int) []byte {
+// Next returns at most n bytes, and none after an error. They are valid until the next call.
+func (b *BlockReader) Next(n int) []byte {
 	if !b.more() {
 		return nil
 	}
@@ -88,17 +91,14 @@ func (b *blockReader) next(n int) []byte {
 }
 
 // more ensures that some bytes are left. It returns false if there is an error.
-func (b *blockReader) more() bool {
-	if len(b.left) == 0 && b.err == nil {
-		b.block()
-		if b.err == nil && b.ended {
-			b.err = fmt.Errorf("%w: it ends early", ErrFormat)
-		}
+func (b *BlockReader) more() bool {
+	if len(b.left) == 0 && b.End() && b.err == nil {
+		b.err = fmt.Errorf("%w: it ends early", ErrFormat)
 	}
 	return b.err == nil
 }
 
-func (b *blockReader) block() {
+func (b *BlockReader) block() {
 	var head [blockHead]byte
 	if _, err := io.ReadFull(b.in, head[:]); err != nil {
 		b.err = early(err)
@@ -124,16 +124,24 @@ func (b *blockReader) block() {
 	b.ended = n == 0
 }
 
-// close returns an error if some data was not read.
-func (b *blockReader) close() error {
+// End reports whether nothing is left to read: after the last block, and after an error.
+func (b *BlockReader) End() bool {
 	if b.err == nil && len(b.left) == 0 && !b.ended {
 		b.block()
 	}
-	if b.err == nil && !b.ended {
+	return b.err != nil || b.ended
+}
+
+// Close returns an error if some data was not read, or the first error.
+func (b *BlockReader) Close() error {
+	if !b.End() {
 		b.err = fmt.Errorf("%w: it goes on after its end", ErrFormat)
 	}
 	return b.err
 }
+
+// Err returns the first error.
+func (b *BlockReader) Err() error { return b.err }
 
 // early turns the end of the input into an error of format.
 func early(err error) error {

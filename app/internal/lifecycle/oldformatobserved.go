@@ -4,8 +4,8 @@ package lifecycle
 
 import "github.com/kube-lifeline/lifeline/app/internal/observation"
 
-func (c *coder) managerPointer(m **observation.Manager) {
-	one(c, &c.managers, m, func(c *coder, m *observation.Manager) {
+func (c *oldReader) managerPointer(m **observation.Manager) {
+	one(c, &c.managers, m, func(c *oldReader, m *observation.Manager) {
 		text(c, &m.Name)
 		text(c, &m.Operation)
 		text(c, &m.Subresource)
@@ -14,8 +14,8 @@ func (c *coder) managerPointer(m **observation.Manager) {
 	})
 }
 
-func (c *coder) conditionPointer(p **observation.Condition) {
-	one(c, &c.conditions, p, func(c *coder, o *observation.Condition) {
+func (c *oldReader) conditionPointer(p **observation.Condition) {
+	one(c, &c.conditions, p, func(c *oldReader, o *observation.Condition) {
 		text(c, &o.Type)
 		text(c, &o.Status)
 		text(c, &o.Reason)
@@ -24,7 +24,7 @@ func (c *coder) conditionPointer(p **observation.Condition) {
 	})
 }
 
-func (c *coder) workload(w *observation.Workload) {
+func (c *oldReader) workload(w *observation.Workload) {
 	c.int32(&w.Replicas)
 	c.bool(&w.Paused)
 	c.int32(&w.Total)
@@ -40,8 +40,8 @@ func (c *coder) workload(w *observation.Workload) {
 	}
 }
 
-func (c *coder) containerPointer(p **observation.Container) {
-	one(c, &c.containers, p, func(c *coder, o *observation.Container) {
+func (c *oldReader) containerPointer(p **observation.Container) {
+	one(c, &c.containers, p, func(c *oldReader, o *observation.Container) {
 		text(c, &o.Name)
 		text(c, &o.Image)
 		c.bool(&o.Sidecar)
@@ -53,12 +53,12 @@ func (c *coder) containerPointer(p **observation.Container) {
 		c.bool(&o.Ready)
 		c.bool(&o.Started)
 		c.int32(&o.Restarts)
-		maybe(c, &c.states, &o.State, (*coder).containerState)
-		maybe(c, &c.states, &o.Last, (*coder).containerState)
+		maybe(c, &c.states, &o.State, (*oldReader).containerState)
+		maybe(c, &c.states, &o.Last, (*oldReader).containerState)
 	})
 }
 
-func (c *coder) containerState(s *observation.ContainerState) {
+func (c *oldReader) containerState(s *observation.ContainerState) {
 	c.bool(&s.Waiting)
 	text(c, &s.Reason)
 	text(c, &s.Message)
@@ -68,12 +68,12 @@ func (c *coder) containerState(s *observation.ContainerState) {
 	c.int32(&s.Signal)
 }
 
-func (c *coder) requestPointer(w **observation.Write) { sole(c, w, (*coder).request) }
+func (c *oldReader) requestPointer(w **observation.Write) { sole(c, w, (*oldReader).request) }
 
-// auditPointer writes or reads a request that several timelines may share.
-func (c *coder) auditPointer(w **observation.Write) { one(c, &c.audits, w, (*coder).request) }
+// auditPointer reads a request that several timelines may share.
+func (c *oldReader) auditPointer(w **observation.Write) { one(c, &c.audits, w, (*oldReader).request) }
 
-func (c *coder) request(w *observation.Write) {
+func (c *oldReader) request(w *observation.Write) {
 	c.ref(&w.Ref)
 	text(c, &w.Resource)
 	text(c, &w.Subresource)
@@ -98,7 +98,7 @@ func (c *coder) request(w *observation.Write) {
 	text(c, &w.Server)
 }
 
-func (c *coder) run(r *observation.Run) {
+func (c *oldReader) run(r *observation.Run) {
 	text(c, &r.TraceParent)
 	text(c, &r.Parent)
 	text(c, &r.Command)
@@ -107,7 +107,7 @@ func (c *coder) run(r *observation.Run) {
 	c.int(&r.ExitCode)
 }
 
-func (c *coder) node(n *observation.Node) {
+func (c *oldReader) node(n *observation.Node) {
 	text(c, &n.Region)
 	text(c, &n.Zone)
 	text(c, &n.InstanceType)

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+)
+
+// Ref returns the saved form of a reference.
+func (w *Writer) Ref(o *object.Ref) *statepb.Ref {
+	m := w.slabs.refs.next()
+	*m = statepb.Ref{
+		Kind:      w.kind(o.Kind),
+		Namespace: w.Text(o.Namespace),
+		Name:      w.Text(o.Name),
+		Uid:       w.Text(string(o.UID)),
+	}
+	return m
+}
+
+// Ref returns the reference.
+func (r *Reader) Ref(m *statepb.Ref) object.Ref {
+	return object.Ref{
+		Kind:      at(r, r.kinds, m.GetKind()),
+		Namespace: r.Text(m.GetNamespace()),
+		Name:      r.Text(m.GetName()),
+		UID:       types.UID(r.Text(m.GetUid())),
+	}
+}
+
+func (w *Writer) kind(k object.Kind) uint64 {
+	if k == (object.Kind{}) {
+		return 0
+	}
+	n, added := w.kinds.number(k)
+	if added {
+		w.values++
+		w.Part.Kinds = append(w.Part.Kinds, &statepb.Kind{
+			Group:   w.Text(k.Group),
+			Version: w.Text(k.Version),
+			Kind:    w.Text(k.Kind),
+		})
+	}
+	return n
+}
+
+func (r *Reader) kind(m *statepb.Kind) object.Kind {
+	return object.Kind{Group: r.Text(m.Group), Version: r.Text(m.Version), Kind: r.Text(m.Kind)}
+}
+
+func (w *Writer) ownerList(list []object.Owner) uint64 {
+	if len(list) == 0 {
+		return 0
+	}
+	n, added := w.owners.number(stretch[object.Owner]{&list[0], len(list)})
+	if added {
+		w.Part.Owners = append(w.Part.Owners, &statepb.Owners{Owners: messages(w, list, (*Writer).owner)})
+	}
+	return n
+}
+
+func (r *Reader) ownerList(m *statepb.Owners) []object.Owner {
+	return values(r, m.Owners, (*Reader).owner)
+}
+
+func (w *Writer) owner(o object.Owner) *statepb.Owner {
+	return &statepb.Owner{
+		Kind:       w.kind(o.Kind),
+		Name:       w.Text(o.Name),
+		Uid:        w.Text(string(o.UID)),
+		Controller: o.Controller,
+	}
+}
+
+func (r *Reader) owner(m *statepb.Owner) object.Owner {
+	return object.Owner{
+		Kind:       at(r, r.kinds, m.Kind),
+		Name:       r.Text(m.Name),
+		UID:        types.UID(r.Text(m.Uid)),
+		Controller: m.Controller,
+	}
+}
+
+func (r *Reader) textList(m *statepb.List) []string { return texts(r, m.Values) }
+
+// texts returns the texts of these numbers.
+func texts(r *Reader, numbers []uint64) []string {
+	if len(numbers) == 0 {
+		return nil
+	}
+	out := make([]string, len(numbers))
+	for i, n := range numbers {
+		out[i] = r.Text(n)
+	}
+	return out
+}

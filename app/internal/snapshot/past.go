@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+)
+
+// Past returns the saved form of the summary of a reconciliation.
+func (w *Writer) Past(p *change.Past) *statepb.Past {
+	m := w.slabs.pasts.next()
+	*m = statepb.Past{
+		TraceId:  w.TraceID(p.TraceID),
+		SpanId:   w.SpanID(p.SpanID),
+		Verb:     w.Text(string(p.Verb)),
+		Rv:       p.RV,
+		Activity: w.Time(p.Activity),
+		Gone:     p.Gone,
+		Lost:     p.Lost,
+		Replaced: p.Replaced,
+		Began:    p.Began,
+	}
+	if p.Before != nil {
+		m.Before = messages(w, p.Before.Recs, (*Writer).earlier)
+	}
+	return m
+}
+
+// Past returns the summary of a reconciliation.
+func (r *Reader) Past(m *statepb.Past) change.Past {
+	if m == nil {
+		return change.Past{}
+	}
+	p := change.Past{
+		TraceID:  r.TraceID(m.TraceId),
+		SpanID:   r.SpanID(m.SpanId),
+		Verb:     history.Verb(r.Text(m.Verb)),
+		RV:       m.Rv,
+		Activity: r.Time(m.Activity),
+		Gone:     m.Gone,
+		Lost:     m.Lost,
+		Replaced: m.Replaced,
+		Began:    m.Began,
+	}
+	if len(m.Before) > 0 {
+		p.Before = &change.Before{Recs: values(r, m.Before, (*Reader).earlier)}
+	}
+	return p
+}
+
+func (w *Writer) earlier(e change.Earlier) *statepb.Earlier {
+	return &statepb.Earlier{
+		TraceId:  w.TraceID(e.TraceID),
+		SpanId:   w.SpanID(e.SpanID),
+		Rv:       e.RV,
+		Began:    e.Began,
+		Activity: w.Time(e.Activity),
+	}
+}
+
+func (r *Reader) earlier(m *statepb.Earlier) change.Earlier {
+	return change.Earlier{
+		TraceID:  r.TraceID(m.TraceId),
+		SpanID:   r.SpanID(m.SpanId),
+		RV:       m.Rv,
+		Began:    m.Began,
+		Activity: r.Time(m.Activity),
+	}
+}
+
+// Taken returns the saved form of a trace that was handed out.
+func (w *Writer) Taken(id trace.TraceID, t cause.Taken) *statepb.Taken {
+	w.values += len(t.Originations)
+	return &statepb.Taken{
+		TraceId:      w.TraceID(id),
+		At:           w.Time(t.At),
+		Latest:       w.Time(t.Latest),
+		Outside:      t.Outside,
+		Originations: t.Originations,
+	}
+}
+
+// Taken returns the trace that was handed out.
+func (r *Reader) Taken(m *statepb.Taken) (trace.TraceID, cause.Taken) {
+	return r.TraceID(m.TraceId), cause.Taken{
+		At:           r.Time(m.At),
+		Latest:       r.Time(m.Latest),
+		Outside:      m.Outside,
+		Originations: m.Originations,
+	}
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+)
+
+func (w *Writer) status(s *history.Status) *statepb.Status {
+	m := w.slabs.statuses.next()
+	*m = statepb.Status{
+		Verdict:            share(w, &w.verdicts, s.Verdict, &w.Part.Verdicts, (*Writer).verdict),
+		ObservedGeneration: s.ObservedGeneration,
+		Conditions:         w.conditionList(s.Conditions),
+		Pod:                share(w, &w.pods, s.Pod, &w.Part.Pods, (*Writer).pod),
+		Workload:           share(w, &w.workloads, s.Workload, &w.Part.Workloads, (*Writer).workload),
+	}
+	return m
+}
+
+func (r *Reader) status(m *statepb.Status) *history.Status {
+	return &history.Status{
+		Verdict:            must(r, r.verdicts, m.Verdict),
+		ObservedGeneration: m.ObservedGeneration,
+		Conditions:         at(r, r.conditionLists, m.Conditions),
+		Pod:                at(r, r.pods, m.Pod),
+		Workload:           at(r, r.workloads, m.Workload),
+	}
+}
+
+func (w *Writer) verdict(v *history.Verdict) *statepb.Verdict {
+	return &statepb.Verdict{Progress: w.Text(string(v.Progress)), ProgressMessage: w.Text(v.ProgressMessage)}
+}
+
+func (r *Reader) verdict(m *statepb.Verdict) *history.Verdict {
+	return &history.Verdict{
+		Progress:        observation.Progress(r.Text(m.Progress)),
+		ProgressMessage: r.Text(m.ProgressMessage),
+	}
+}
+
+func (w *Writer) conditionList(list []*observation.Condition) uint64 {
+	return shareList(
+		w,
+		&w.conditionLists,
+		list,
+		&w.Part.ConditionLists,
+		func(w *Writer, c *observation.Condition) uint64 {
+			return share(w, &w.conditions, c, &w.Part.Conditions, (*Writer).condition)
+		},
+	)
+}
+
+func (w *Writer) condition(c *observation.Condition) *statepb.Condition {
+	return &statepb.Condition{
+		Type:    w.Text(c.Type),
+		Status:  w.Text(c.Status),
+		Reason:  w.Text(c.Reason),
+		Message: w.Text(c.Message),
+		Since:   w.Time(c.Since),
+	}
+}
+
+func (r *Reader) condition(m *statepb.Condition) *observation.Condition {
+	return &observation.Condition{
+		Type:    r.Text(m.Type),
+		Status:  r.Text(m.Status),
+		Reason:  r.Text(m.Reason),
+		Message: r.Text(m.Message),
+		Since:   r.Time(m.Since),
+	}
+}
+
+func (w *Writer) workload(o *observation.Workload) *statepb.Workload {
+	return &statepb.Workload{
+		Replicas:     o.Replicas,
+		Paused:       o.Paused,
+		Total:        o.Total,
+		Updated:      o.Updated,
+		Ready:        o.Ready,
+		Available:    o.Available,
+		HistoryLimit: o.HistoryLimit,
+		Revision:     w.Text(o.Revision),
+		Complete:     w.Time(o.Complete),
+	}
+}
+
+func (r *Reader) workload(m *statepb.Workload) *observation.Workload {
+	return &observation.Workload{
+		Replicas:     m.Replicas,
+		Paused:       m.Paused,
+		Total:        m.Total,
+		Updated:      m.Updated,
+		Ready:        m.Ready,
+		Available:    m.Available,
+		HistoryLimit: m.HistoryLimit,
+		Revision:     r.Text(m.Revision),
+		Complete:     r.Time(m.Complete),
+	}
+}
+
+func (w *Writer) pod(p *history.PodState) *statepb.Pod {
+	m := w.slabs.pods.next()
+	*m = statepb.Pod{
+		Spec:       share(w, &w.podSpecs, p.PodSpec, &w.Part.PodSpecs, (*Writer).podSpec),
+		Phase:      share(w, &w.podPhases, p.PodPhase, &w.Part.PodPhases, (*Writer).podPhase),
+		Init:       w.containerList(p.Init),
+		Containers: w.containerList(p.Containers),
+		Scheduled:  p.Scheduled,
+	}
+	return m
+}
+
+func (r *Reader) pod(m *statepb.Pod) *history.PodState {
+	return &history.PodState{
+		PodSpec:    must(r, r.podSpecs, m.Spec),
+		PodPhase:   must(r, r.podPhases, m.Phase),
+		Init:       at(r, r.containerLists, m.Init),
+		Containers: at(r, r.containerLists, m.Containers),
+		Scheduled:  m.Scheduled,
+	}
+}
+
+func (w *Writer) podSpec(s *history.PodSpec) *statepb.PodSpec {
+	return &statepb.PodSpec{
+		Node:            w.Text(s.Node),
+		Scheduler:       w.Text(s.Scheduler),
+		ReadinessGates:  numbers(w, s.ReadinessGates, (*Writer).Text),
+		SchedulingGates: numbers(w, s.SchedulingGates, (*Writer).Text),
+		Volumes:         int64(s.Volumes),
+	}
+}
+
+func (r *Reader) podSpec(m *statepb.PodSpec) *history.PodSpec {
+	return &history.PodSpec{
+		Node:            r.Text(m.Node),
+		Scheduler:       r.Text(m.Scheduler),
+		ReadinessGates:  texts(r, m.ReadinessGates),
+		SchedulingGates: texts(r, m.SchedulingGates),
+		Volumes:         int(m.Volumes),
+	}
+}
+
+func (w *Writer) podPhase(p *history.PodPhase) *statepb.PodPhase {
+	return &statepb.PodPhase{Phase: w.Text(p.Phase), Reason: w.Text(p.Reason), Message: w.Text(p.Message)}
+}
+
+func (r *Reader) podPhase(m *statepb.PodPhase) *history.PodPhase {
+	return &history.PodPhase{Phase: r.Text(m.Phase), Reason: r.Text(m.Reason), Message: r.Text(m.Message)}
+}
+
+func (w *Writer) containerList(list []*observation.Container) uint64 {
+	return shareList(
+		w,
+		&w.containerLists,
+		list,
+		&w.Part.ContainerLists,
+		func(w *Writer, c *observation.Container) uint64 {
+			return share(w, &w.containers, c, &w.Part.Containers, (*Writer).container)
+		},
+	)
+}
+
+func (w *Writer) container(c *observation.Container) *statepb.Container {
+	return &statepb.Container{
+		Name:           w.Text(c.Name),
+		Image:          w.Text(c.Image),
+		Sidecar:        c.Sidecar,
+		PostStart:      c.PostStart,
+		PreStop:        c.PreStop,
+		StartupProbe:   c.StartupProbe,
+		ReadinessProbe: c.ReadinessProbe,
+		Id:             w.Text(c.ID),
+		Ready:          c.Ready,
+		Started:        c.Started,
+		Restarts:       c.Restarts,
+		State:          share(w, &w.states, c.State, &w.Part.ContainerStates, (*Writer).containerState),
+		Last:           share(w, &w.states, c.Last, &w.Part.ContainerStates, (*Writer).containerState),
+	}
+}
+
+func (r *Reader) container(m *statepb.Container) *observation.Container {
+	return &observation.Container{
+		Name:           r.Text(m.Name),
+		Image:          r.Text(m.Image),
+		Sidecar:        m.Sidecar,
+		PostStart:      m.PostStart,
+		PreStop:        m.PreStop,
+		StartupProbe:   m.StartupProbe,
+		ReadinessProbe: m.ReadinessProbe,
+		ID:             r.Text(m.Id),
+		Ready:          m.Ready,
+		Started:        m.Started,
+		Restarts:       m.Restarts,
+		State:          at(r, r.states, m.State),
+		Last:           at(r, r.states, m.Last),
+	}
+}
+
+func (w *Writer) containerState(s *observation.ContainerState) *statepb.ContainerState {
+	return &statepb.ContainerState{
+		Waiting:  s.Waiting,
+		Reason:   w.Text(s.Reason),
+		Message:  w.Text(s.Message),
+		Started:  w.Time(s.Started),
+		Finished: w.Time(s.Finished),
+		ExitCode: s.ExitCode,
+		Signal:   s.Signal,
+	}
+}
+
+func (r *Reader) containerState(m *statepb.ContainerState) *observation.ContainerState {
+	return &observation.ContainerState{
+		Waiting:  m.Waiting,
+		Reason:   r.Text(m.Reason),
+		Message:  r.Text(m.Message),
+		Started:  r.Time(m.Started),
+		Finished: r.Time(m.Finished),
+		ExitCode: m.ExitCode,
+		Signal:   m.Signal,
+	}
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+)
+
+// Timeline returns the saved form of a timeline. Its Above and the Joined of its Audits follow from
+// the rest, and are not saved.
+func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
+	w.intents.reset()
+	m := w.slabs.timelines.next()
+	*m = statepb.Timeline{
+		Ref:      w.Ref(&t.Ref),
+		Events:   messages(w, t.Events, (*Writer).Event),
+		Requests: messages(w, t.Requests, (*Writer).Request),
+		Folded:   t.Folded,
+	}
+	m.Versions = messages(w, t.Versions, func(w *Writer, v *history.Version) *statepb.Version {
+		return w.version(v, &m.Intents)
+	})
+	if t.Removal != nil {
+		m.Removal = w.removal(t.Removal)
+	}
+	if t.Audits != nil {
+		m.Audits = w.Audits(t.Audits.List)
+	}
+	if t.Past != nil {
+		m.Past = w.Past(t.Past)
+	}
+	return m
+}
+
+// Timeline returns the timeline.
+func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
+	t := &change.Timeline{Record: history.Record{
+		Ref:      r.Ref(m.Ref),
+		Events:   values(r, m.Events, (*Reader).Event),
+		Requests: values(r, m.Requests, (*Reader).Request),
+		Folded:   m.Folded,
+	}}
+	intents := values(r, m.Intents, (*Reader).intent)
+	for _, i := range intents {
+		i.Ref = &t.Ref
+	}
+	t.Versions = values(r, m.Versions, func(r *Reader, v *statepb.Version) *history.Version {
+		return r.version(v, intents)
+	})
+	if t.Folded && len(t.Versions) == 0 {
+		r.Fail("a value is missing")
+	}
+	if m.Removal != nil {
+		t.Removal = r.removal(m.Removal)
+	}
+	if len(m.Audits) > 0 {
+		t.Audits = &change.Audits{List: r.Audits(m.Audits)}
+	}
+	if m.Past != nil {
+		past := r.Past(m.Past)
+		t.Past = &past
+	}
+	return t
+}
+
+func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statepb.Version {
+	m := w.slabs.versions.next()
+	*m = statepb.Version{
+		Intent:          share(w, &w.intents, v.Intent, intents, (*Writer).intent),
+		Status:          share(w, &w.statuses, v.Status, &w.Part.Statuses, (*Writer).status),
+		ResourceVersion: v.ResourceVersion,
+		Managers:        w.managerList(v.Managers),
+		Seen:            w.Time(v.Seen),
+		Listed:          v.Listed,
+		Late:            v.Late,
+		Baseline:        v.Baseline,
+		Told:            v.Told,
+	}
+	return m
+}
+
+func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history.Version {
+	return &history.Version{
+		Intent:          must(r, intents, m.Intent),
+		Status:          must(r, r.statuses, m.Status),
+		ResourceVersion: m.ResourceVersion,
+		Managers:        at(r, r.managerLists, m.Managers),
+		Seen:            r.Time(m.Seen),
+		Listed:          m.Listed,
+		Late:            m.Late,
+		Baseline:        m.Baseline,
+		Told:            m.Told,
+	}
+}
+
+func (w *Writer) removal(o *history.Removal) *statepb.Removal {
+	return &statepb.Removal{Rv: o.RV, Seen: w.Time(o.Seen), Listed: o.Listed, Told: o.Told}
+}
+
+func (r *Reader) removal(m *statepb.Removal) *history.Removal {
+	return &history.Removal{RV: m.Rv, Seen: r.Time(m.Seen), Listed: m.Listed, Told: m.Told}
+}
+
+// intent omits the Ref, which is that of the timeline.
+func (w *Writer) intent(i *history.Intent) *statepb.Intent {
+	m := w.slabs.intents.next()
+	*m = statepb.Intent{
+		Leave:      share(w, &w.leaves, i.Leave, &w.Part.Leaves, (*Writer).leave),
+		Origin:     share(w, &w.origins, i.Origin, &w.Part.Origins, (*Writer).origin),
+		Created:    w.Time(i.Created),
+		Owners:     w.ownerList(i.Owners),
+		Finalizers: shareList(w, &w.finalizers, i.Finalizers, &w.Part.Finalizers, (*Writer).Text),
+		Generation: i.Generation,
+		Desired:    i.Desired,
+		Reconciled: i.Reconciled,
+		Fields:     share(w, &w.fields, i.Fields, &w.Part.Fields, (*Writer).fieldTable),
+	}
+	return m
+}
+
+func (r *Reader) intent(m *statepb.Intent) *history.Intent {
+	return &history.Intent{
+		Leave:      must(r, r.leaves, m.Leave),
+		Origin:     must(r, r.origins, m.Origin),
+		Created:    r.Time(m.Created),
+		Owners:     at(r, r.owners, m.Owners),
+		Finalizers: at(r, r.finalizers, m.Finalizers),
+		Generation: m.Generation,
+		Desired:    m.Desired,
+		Reconciled: m.Reconciled,
+		Fields:     at(r, r.fields, m.Fields),
+	}
+}
+
+func (w *Writer) leave(l *history.Leave) *statepb.Leave {
+	return &statepb.Leave{Deleting: w.Time(l.Deleting), GraceSeconds: l.GraceSeconds}
+}
+
+func (r *Reader) leave(m *statepb.Leave) *history.Leave {
+	return &history.Leave{Deleting: r.Time(m.Deleting), GraceSeconds: m.GraceSeconds}
+}
+
+func (w *Writer) origin(o *history.Origin) *statepb.Origin {
+	return &statepb.Origin{
+		TraceParent:     w.Text(o.TraceParent),
+		TraceState:      w.Text(o.TraceState),
+		TraceConvention: w.Text(o.TraceConvention),
+		GenerateName:    w.Text(o.GenerateName),
+	}
+}
+
+func (r *Reader) origin(m *statepb.Origin) *history.Origin {
+	return &history.Origin{
+		TraceParent:     r.Text(m.TraceParent),
+		TraceState:      r.Text(m.TraceState),
+		TraceConvention: r.Text(m.TraceConvention),
+		GenerateName:    r.Text(m.GenerateName),
+	}
+}
+
+func (w *Writer) fieldTable(f *history.Fields) *statepb.Fields {
+	n := len(f.Leaves)
+	w.values += n
+	m := &statepb.Fields{Paths: make([]uint64, n), Values: make([]uint64, n), Managers: make([]uint64, n)}
+	for i, l := range f.Leaves {
+		m.Paths[i], m.Values[i], m.Managers[i] = w.Text(l.Path), l.Value, l.Managers
+	}
+	return m
+}
+
+func (r *Reader) fieldTable(m *statepb.Fields) *history.Fields {
+	n := len(m.Paths)
+	if len(m.Values) != n || len(m.Managers) != n {
+		r.Fail("a table of fields is incomplete")
+		return nil
+	}
+	f := &history.Fields{}
+	if n > 0 {
+		f.Leaves = make([]observation.Leaf, n)
+	}
+	for i := range f.Leaves {
+		f.Leaves[i] = observation.Leaf{Path: r.Text(m.Paths[i]), Value: m.Values[i], Managers: m.Managers[i]}
+	}
+	return f
+}
+
+func (w *Writer) managerList(list []*observation.Manager) uint64 {
+	return shareList(w, &w.managerLists, list, &w.Part.ManagerLists, func(w *Writer, m *observation.Manager) uint64 {
+		return share(w, &w.managers, m, &w.Part.Managers, (*Writer).manager)
+	})
+}
+
+func (w *Writer) manager(m *observation.Manager) *statepb.Manager {
+	return &statepb.Manager{
+		Name:        w.Text(m.Name),
+		Operation:   w.Text(m.Operation),
+		Subresource: w.Text(m.Subresource),
+		Time:        w.Time(m.Time),
+		Fields:      m.Fields,
+	}
+}
+
+func (r *Reader) manager(m *statepb.Manager) *observation.Manager {
+	return &observation.Manager{
+		Name:        r.Text(m.Name),
+		Operation:   r.Text(m.Operation),
+		Subresource: r.Text(m.Subresource),
+		Time:        r.Time(m.Time),
+		Fields:      m.Fields,
+	}
+}
+
+// Event returns the saved form of an occurrence of a Kubernetes Event.
+func (w *Writer) Event(e *history.Event) *statepb.Event {
+	return &statepb.Event{
+		Notice:          share(w, &w.notices, e.Notice, &w.Part.Notices, (*Writer).notice),
+		ResourceVersion: e.ResourceVersion,
+		Count:           e.Count,
+		Exact:           e.Exact,
+		Listed:          e.Listed,
+		Told:            e.Told,
+		Stamp:           w.Time(e.Stamp),
+		Seen:            w.Time(e.Seen),
+	}
+}
+
+// Event returns the occurrence of a Kubernetes Event.
+func (r *Reader) Event(m *statepb.Event) *history.Event {
+	return &history.Event{
+		Notice:          must(r, r.notices, m.Notice),
+		ResourceVersion: m.ResourceVersion,
+		Count:           m.Count,
+		Exact:           m.Exact,
+		Listed:          m.Listed,
+		Told:            m.Told,
+		Stamp:           r.Time(m.Stamp),
+		Seen:            r.Time(m.Seen),
+	}
+}
+
+func (w *Writer) notice(n *history.Notice) *statepb.Notice {
+	return &statepb.Notice{
+		Type:      w.Text(n.Type),
+		Reason:    w.Text(n.Reason),
+		FieldPath: w.Text(n.FieldPath),
+		Note:      w.Text(n.Note),
+	}
+}
+
+func (r *Reader) notice(m *statepb.Notice) *history.Notice {
+	return &history.Notice{
+		Type:      r.Text(m.Type),
+		Reason:    r.Text(m.Reason),
+		FieldPath: r.Text(m.FieldPath),
+		Note:      r.Text(m.Note),
+	}
+}
