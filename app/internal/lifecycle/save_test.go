@@ -161,7 +161,7 @@ func recordings(tb testing.TB) map[string][]*observation.Observation {
 
 // unsaved are the fields that follow from the others.
 var unsaved = []string{
-	"opts", "shared", "index", "Above", "whole", "tally", "fates", "doubts", "Joined", "added",
+	"opts", "shared", "index", "Above", "Refers", "Names", "whole", "tally", "fates", "doubts", "Joined", "added",
 }
 
 // sameKnowledge compares engines by all that is saved.
@@ -184,7 +184,7 @@ func filled() *Engine {
 		for _, v := range t.Versions {
 			v.Ref = &t.Ref
 		}
-		t.Above = t.NewestOwners()
+		t.Above, t.Refers, t.Names = t.NewestOwners(), change.Relations(t), change.Names(t)
 		e.objects[t.Ref.UID] = t
 	}
 	for _, l := range series {

@@ -84,6 +84,42 @@ func (r *Reader) owner(m *statepb.Owner) object.Owner {
 	}
 }
 
+func (w *Writer) relationList(list []object.Relation) uint64 {
+	if len(list) == 0 {
+		return 0
+	}
+	n, added := w.relations.number(stretch[object.Relation]{&list[0], len(list)})
+	if added {
+		w.Part.Relations = append(w.Part.Relations, &statepb.Relations{
+			Relations: messages(w, list, (*Writer).relation),
+		})
+	}
+	return n
+}
+
+func (r *Reader) relationList(m *statepb.Relations) []object.Relation {
+	return values(r, m.Relations, (*Reader).relation)
+}
+
+func (w *Writer) relation(o object.Relation) *statepb.Relation {
+	return &statepb.Relation{
+		Type:      w.Text(string(o.Type)),
+		Group:     w.Text(o.To.Group),
+		Kind:      w.Text(o.To.Kind),
+		Namespace: w.Text(o.To.Namespace),
+		Name:      w.Text(o.To.Name),
+	}
+}
+
+func (r *Reader) relation(m *statepb.Relation) object.Relation {
+	return object.Relation{
+		Type: object.RelationType(r.Text(m.Type)),
+		To: object.Name{
+			Group: r.Text(m.Group), Kind: r.Text(m.Kind), Namespace: r.Text(m.Namespace), Name: r.Text(m.Name),
+		},
+	}
+}
+
 func (r *Reader) textList(m *statepb.List) []string { return texts(r, m.Values) }
 
 // texts returns the texts of these numbers.

@@ -73,6 +73,33 @@ func (r *Reader) earlier(m *statepb.Earlier) change.Earlier {
 	}
 }
 
+func (w *Writer) instant(i change.Instant) *statepb.Instant {
+	m := &statepb.Instant{
+		TraceId: w.TraceID(i.TraceID),
+		SpanId:  w.SpanID(i.SpanID),
+		Rv:      i.RV,
+		At:      w.Time(i.At),
+		User:    w.Text(i.User),
+		Manager: w.Text(i.Manager),
+	}
+	for _, p := range i.Paths {
+		m.Paths = append(m.Paths, w.Text(p))
+	}
+	return m
+}
+
+func (r *Reader) instant(m *statepb.Instant) change.Instant {
+	return change.Instant{
+		TraceID: r.TraceID(m.TraceId),
+		SpanID:  r.SpanID(m.SpanId),
+		RV:      m.Rv,
+		At:      r.Time(m.At),
+		User:    r.Text(m.User),
+		Manager: r.Text(m.Manager),
+		Paths:   texts(r, m.Paths),
+	}
+}
+
 // Taken returns the saved form of a trace that was handed out.
 func (w *Writer) Taken(id trace.TraceID, t cause.Taken) *statepb.Taken {
 	w.values += len(t.Originations)

@@ -33,6 +33,7 @@ type Reader struct {
 	origins        []*history.Origin
 	owners         [][]object.Owner
 	finalizers     [][]string
+	relations      [][]object.Relation
 	fields         []*history.Fields
 	managers       []*observation.Manager
 	managerLists   [][]*observation.Manager
@@ -134,6 +135,7 @@ func (r *Reader) tables(p *statepb.Part) {
 	add(r, &r.origins, p.Origins, (*Reader).origin)
 	add(r, &r.owners, p.Owners, (*Reader).ownerList)
 	add(r, &r.finalizers, p.Finalizers, (*Reader).textList)
+	add(r, &r.relations, p.Relations, (*Reader).relationList)
 	add(r, &r.fields, p.Fields, (*Reader).fieldTable)
 	add(r, &r.managers, p.Managers, (*Reader).manager)
 	add(r, &r.managerLists, p.ManagerLists, listOf(&r.managers))

@@ -9,8 +9,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 )
 
-// Timeline returns the saved form of a timeline. Its Above and the Joined of its Audits follow from
-// the rest, and are not saved.
+// Timeline returns the saved form of a timeline. Its Above, Refers and Names and the Joined of its
+// Audits follow from the rest, and are not saved.
 func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 	w.intents.reset()
 	m := w.slabs.timelines.next()
@@ -32,6 +32,7 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 	if t.Past != nil {
 		m.Past = w.Past(t.Past)
 	}
+	m.Recent = messages(w, t.Recent, (*Writer).instant)
 	return m
 }
 
@@ -63,6 +64,7 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		past := r.Past(m.Past)
 		t.Past = &past
 	}
+	t.Recent = values(r, m.Recent, (*Reader).instant)
 	return t
 }
 
@@ -117,6 +119,7 @@ func (w *Writer) intent(i *history.Intent) *statepb.Intent {
 		Desired:    i.Desired,
 		Reconciled: i.Reconciled,
 		Fields:     share(w, &w.fields, i.Fields, &w.Part.Fields, (*Writer).fieldTable),
+		Relations:  w.relationList(i.Relations),
 	}
 	return m
 }
@@ -132,6 +135,7 @@ func (r *Reader) intent(m *statepb.Intent) *history.Intent {
 		Desired:    m.Desired,
 		Reconciled: m.Reconciled,
 		Fields:     at(r, r.fields, m.Fields),
+		Relations:  at(r, r.relations, m.Relations),
 	}
 }
 

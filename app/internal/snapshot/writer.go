@@ -38,6 +38,7 @@ type Writer struct {
 	origins        table[*history.Origin]
 	owners         table[stretch[object.Owner]]
 	finalizers     table[stretch[string]]
+	relations      table[stretch[object.Relation]]
 	fields         table[*history.Fields]
 	intents        table[*history.Intent] // of one timeline
 	managers       table[*observation.Manager]

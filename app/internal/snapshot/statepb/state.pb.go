@@ -52,6 +52,7 @@ type Part struct {
 	Origins         []*Origin         `protobuf:"bytes,19,rep,name=origins,proto3" json:"origins,omitempty"`
 	Owners          []*Owners         `protobuf:"bytes,20,rep,name=owners,proto3" json:"owners,omitempty"`
 	Finalizers      []*List           `protobuf:"bytes,21,rep,name=finalizers,proto3" json:"finalizers,omitempty"` // lists of texts
+	Relations       []*Relations      `protobuf:"bytes,36,rep,name=relations,proto3" json:"relations,omitempty"`
 	Fields          []*Fields         `protobuf:"bytes,13,rep,name=fields,proto3" json:"fields,omitempty"`
 	Managers        []*Manager        `protobuf:"bytes,4,rep,name=managers,proto3" json:"managers,omitempty"`
 	ManagerLists    []*List           `protobuf:"bytes,5,rep,name=manager_lists,json=managerLists,proto3" json:"manager_lists,omitempty"`
@@ -160,6 +161,13 @@ func (x *Part) GetOwners() []*Owners {
 func (x *Part) GetFinalizers() []*List {
 	if x != nil {
 		return x.Finalizers
+	}
+	return nil
+}
+
+func (x *Part) GetRelations() []*Relations {
+	if x != nil {
+		return x.Relations
 	}
 	return nil
 }
@@ -804,6 +812,128 @@ func (x *Owners) GetOwners() []*Owner {
 	return nil
 }
 
+// Relation is an object.Relation.
+type Relation struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Type          uint64                 `protobuf:"varint,1,opt,name=type,proto3" json:"type,omitempty"`           // in texts
+	Group         uint64                 `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`         // in texts
+	Kind          uint64                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`           // in texts
+	Namespace     uint64                 `protobuf:"varint,4,opt,name=namespace,proto3" json:"namespace,omitempty"` // in texts
+	Name          uint64                 `protobuf:"varint,5,opt,name=name,proto3" json:"name,omitempty"`           // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Relation) Reset() {
+	*x = Relation{}
+	mi := &file_snapshot_state_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Relation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Relation) ProtoMessage() {}
+
+func (x *Relation) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Relation.ProtoReflect.Descriptor instead.
+func (*Relation) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Relation) GetType() uint64 {
+	if x != nil {
+		return x.Type
+	}
+	return 0
+}
+
+func (x *Relation) GetGroup() uint64 {
+	if x != nil {
+		return x.Group
+	}
+	return 0
+}
+
+func (x *Relation) GetKind() uint64 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *Relation) GetNamespace() uint64 {
+	if x != nil {
+		return x.Namespace
+	}
+	return 0
+}
+
+func (x *Relation) GetName() uint64 {
+	if x != nil {
+		return x.Name
+	}
+	return 0
+}
+
+// Relations are the relations of an object.
+type Relations struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Relations     []*Relation            `protobuf:"bytes,1,rep,name=relations,proto3" json:"relations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Relations) Reset() {
+	*x = Relations{}
+	mi := &file_snapshot_state_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Relations) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Relations) ProtoMessage() {}
+
+func (x *Relations) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Relations.ProtoReflect.Descriptor instead.
+func (*Relations) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Relations) GetRelations() []*Relation {
+	if x != nil {
+		return x.Relations
+	}
+	return nil
+}
+
 // Timeline is a change.Timeline.
 type Timeline struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -816,13 +946,14 @@ type Timeline struct {
 	Audits        []uint64               `protobuf:"varint,7,rep,packed,name=audits,proto3" json:"audits,omitempty"` // in audits
 	Past          *Past                  `protobuf:"bytes,8,opt,name=past,proto3" json:"past,omitempty"`
 	Folded        bool                   `protobuf:"varint,9,opt,name=folded,proto3" json:"folded,omitempty"`
+	Recent        []*Instant             `protobuf:"bytes,10,rep,name=recent,proto3" json:"recent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_snapshot_state_proto_msgTypes[8]
+	mi := &file_snapshot_state_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +965,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[8]
+	mi := &file_snapshot_state_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +978,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{8}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Timeline) GetRef() *Ref {
@@ -913,6 +1044,13 @@ func (x *Timeline) GetFolded() bool {
 	return false
 }
 
+func (x *Timeline) GetRecent() []*Instant {
+	if x != nil {
+		return x.Recent
+	}
+	return nil
+}
+
 // Version is a history.Version.
 type Version struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -931,7 +1069,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_snapshot_state_proto_msgTypes[9]
+	mi := &file_snapshot_state_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1081,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[9]
+	mi := &file_snapshot_state_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1094,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{9}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Version) GetIntent() uint64 {
@@ -1035,7 +1173,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_snapshot_state_proto_msgTypes[10]
+	mi := &file_snapshot_state_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1185,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[10]
+	mi := &file_snapshot_state_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1198,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{10}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Removal) GetRv() uint64 {
@@ -1102,14 +1240,15 @@ type Intent struct {
 	Generation    int64                  `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	Desired       uint64                 `protobuf:"fixed64,7,opt,name=desired,proto3" json:"desired,omitempty"`
 	Reconciled    bool                   `protobuf:"varint,8,opt,name=reconciled,proto3" json:"reconciled,omitempty"`
-	Fields        uint64                 `protobuf:"varint,9,opt,name=fields,proto3" json:"fields,omitempty"` // in fields
+	Fields        uint64                 `protobuf:"varint,9,opt,name=fields,proto3" json:"fields,omitempty"`        // in fields
+	Relations     uint64                 `protobuf:"varint,10,opt,name=relations,proto3" json:"relations,omitempty"` // in relations
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Intent) Reset() {
 	*x = Intent{}
-	mi := &file_snapshot_state_proto_msgTypes[11]
+	mi := &file_snapshot_state_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1260,7 @@ func (x *Intent) String() string {
 func (*Intent) ProtoMessage() {}
 
 func (x *Intent) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[11]
+	mi := &file_snapshot_state_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1273,7 @@ func (x *Intent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Intent.ProtoReflect.Descriptor instead.
 func (*Intent) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{11}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Intent) GetLeave() uint64 {
@@ -1200,6 +1339,13 @@ func (x *Intent) GetFields() uint64 {
 	return 0
 }
 
+func (x *Intent) GetRelations() uint64 {
+	if x != nil {
+		return x.Relations
+	}
+	return 0
+}
+
 // Leave is a history.Leave.
 type Leave struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1211,7 +1357,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_snapshot_state_proto_msgTypes[12]
+	mi := &file_snapshot_state_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1223,7 +1369,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[12]
+	mi := &file_snapshot_state_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1236,7 +1382,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{12}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Leave) GetDeleting() *Time {
@@ -1266,7 +1412,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_snapshot_state_proto_msgTypes[13]
+	mi := &file_snapshot_state_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1424,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[13]
+	mi := &file_snapshot_state_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1437,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{13}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Origin) GetTraceParent() uint64 {
@@ -1334,7 +1480,7 @@ type Fields struct {
 
 func (x *Fields) Reset() {
 	*x = Fields{}
-	mi := &file_snapshot_state_proto_msgTypes[14]
+	mi := &file_snapshot_state_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1492,7 @@ func (x *Fields) String() string {
 func (*Fields) ProtoMessage() {}
 
 func (x *Fields) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[14]
+	mi := &file_snapshot_state_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1505,7 @@ func (x *Fields) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fields.ProtoReflect.Descriptor instead.
 func (*Fields) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{14}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Fields) GetPaths() []uint64 {
@@ -1397,7 +1543,7 @@ type Manager struct {
 
 func (x *Manager) Reset() {
 	*x = Manager{}
-	mi := &file_snapshot_state_proto_msgTypes[15]
+	mi := &file_snapshot_state_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1409,7 +1555,7 @@ func (x *Manager) String() string {
 func (*Manager) ProtoMessage() {}
 
 func (x *Manager) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[15]
+	mi := &file_snapshot_state_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1422,7 +1568,7 @@ func (x *Manager) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Manager.ProtoReflect.Descriptor instead.
 func (*Manager) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{15}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Manager) GetName() uint64 {
@@ -1474,7 +1620,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_snapshot_state_proto_msgTypes[16]
+	mi := &file_snapshot_state_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1486,7 +1632,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[16]
+	mi := &file_snapshot_state_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1499,7 +1645,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{16}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Status) GetVerdict() uint64 {
@@ -1548,7 +1694,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_snapshot_state_proto_msgTypes[17]
+	mi := &file_snapshot_state_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1706,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[17]
+	mi := &file_snapshot_state_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1719,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{17}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Verdict) GetProgress() uint64 {
@@ -1604,7 +1750,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_snapshot_state_proto_msgTypes[18]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1762,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[18]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1775,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{18}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Condition) GetType() uint64 {
@@ -1685,7 +1831,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1843,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1856,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Workload) GetReplicas() int32 {
@@ -1790,7 +1936,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +1948,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +1961,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Pod) GetSpec() uint64 {
@@ -1867,7 +2013,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2025,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2038,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PodSpec) GetNode() uint64 {
@@ -1942,7 +2088,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2100,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2113,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PodPhase) GetPhase() uint64 {
@@ -2013,7 +2159,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2171,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2184,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Container) GetName() uint64 {
@@ -2148,7 +2294,7 @@ type ContainerState struct {
 
 func (x *ContainerState) Reset() {
 	*x = ContainerState{}
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2160,7 +2306,7 @@ func (x *ContainerState) String() string {
 func (*ContainerState) ProtoMessage() {}
 
 func (x *ContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2173,7 +2319,7 @@ func (x *ContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerState.ProtoReflect.Descriptor instead.
 func (*ContainerState) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContainerState) GetWaiting() bool {
@@ -2242,7 +2388,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2400,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2413,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Event) GetNotice() uint64 {
@@ -2339,7 +2485,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2497,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2510,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2426,7 +2572,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2438,7 +2584,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2451,7 +2597,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -2619,7 +2765,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2631,7 +2777,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2644,7 +2790,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -2681,7 +2827,7 @@ type Past struct {
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2839,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2852,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -2779,6 +2925,99 @@ func (x *Past) GetBefore() []*Earlier {
 	return nil
 }
 
+// Instant is a change.Instant.
+type Instant struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TraceId       uint64                 `protobuf:"varint,1,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
+	SpanId        uint64                 `protobuf:"fixed64,2,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	Rv            uint64                 `protobuf:"varint,3,opt,name=rv,proto3" json:"rv,omitempty"`
+	At            *Time                  `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	User          uint64                 `protobuf:"varint,5,opt,name=user,proto3" json:"user,omitempty"`          // in texts
+	Manager       uint64                 `protobuf:"varint,6,opt,name=manager,proto3" json:"manager,omitempty"`    // in texts
+	Paths         []uint64               `protobuf:"varint,7,rep,packed,name=paths,proto3" json:"paths,omitempty"` // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Instant) Reset() {
+	*x = Instant{}
+	mi := &file_snapshot_state_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Instant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Instant) ProtoMessage() {}
+
+func (x *Instant) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Instant.ProtoReflect.Descriptor instead.
+func (*Instant) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Instant) GetTraceId() uint64 {
+	if x != nil {
+		return x.TraceId
+	}
+	return 0
+}
+
+func (x *Instant) GetSpanId() uint64 {
+	if x != nil {
+		return x.SpanId
+	}
+	return 0
+}
+
+func (x *Instant) GetRv() uint64 {
+	if x != nil {
+		return x.Rv
+	}
+	return 0
+}
+
+func (x *Instant) GetAt() *Time {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Instant) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *Instant) GetManager() uint64 {
+	if x != nil {
+		return x.Manager
+	}
+	return 0
+}
+
+func (x *Instant) GetPaths() []uint64 {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
 // Earlier is a change.Earlier.
 type Earlier struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2793,7 +3032,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2805,7 +3044,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2818,7 +3057,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -2871,7 +3110,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +3122,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +3135,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -2952,7 +3191,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2964,7 +3203,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2977,7 +3216,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3007,7 +3246,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3019,7 +3258,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3032,7 +3271,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3074,7 +3313,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +3325,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +3338,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3130,7 +3369,7 @@ type Taken struct {
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3381,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3394,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3211,7 +3450,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3462,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3475,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3313,7 +3552,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3325,7 +3564,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3338,7 +3577,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3373,7 +3612,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3385,7 +3624,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3398,7 +3637,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3479,7 +3718,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3491,7 +3730,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3504,7 +3743,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -3561,7 +3800,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3573,7 +3812,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3586,7 +3825,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -3621,7 +3860,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3633,7 +3872,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3646,7 +3885,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -3675,7 +3914,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3687,7 +3926,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3700,7 +3939,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -3737,7 +3976,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3749,7 +3988,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3762,7 +4001,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -3797,7 +4036,7 @@ var File_snapshot_state_proto protoreflect.FileDescriptor
 
 const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
-	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xb7\x0e\n" +
+	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xf0\x0e\n" +
 	"\x04Part\x12.\n" +
 	"\x06header\x18\x10 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
 	"\x05texts\x18\x01 \x03(\fR\x05texts\x12*\n" +
@@ -3807,7 +4046,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06owners\x18\x14 \x03(\v2\x16.lifeline.state.OwnersR\x06owners\x124\n" +
 	"\n" +
 	"finalizers\x18\x15 \x03(\v2\x14.lifeline.state.ListR\n" +
-	"finalizers\x12.\n" +
+	"finalizers\x127\n" +
+	"\trelations\x18$ \x03(\v2\x19.lifeline.state.RelationsR\trelations\x12.\n" +
 	"\x06fields\x18\r \x03(\v2\x16.lifeline.state.FieldsR\x06fields\x123\n" +
 	"\bmanagers\x18\x04 \x03(\v2\x17.lifeline.state.ManagerR\bmanagers\x129\n" +
 	"\rmanager_lists\x18\x05 \x03(\v2\x14.lifeline.state.ListR\fmanagerLists\x123\n" +
@@ -3875,7 +4115,15 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"controller\x18\x04 \x01(\bR\n" +
 	"controller\"7\n" +
 	"\x06Owners\x12-\n" +
-	"\x06owners\x18\x01 \x03(\v2\x15.lifeline.state.OwnerR\x06owners\"\x89\x03\n" +
+	"\x06owners\x18\x01 \x03(\v2\x15.lifeline.state.OwnerR\x06owners\"z\n" +
+	"\bRelation\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\x04R\x04type\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\x04R\x05group\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\x04R\x04kind\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\x04R\tnamespace\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\x04R\x04name\"C\n" +
+	"\tRelations\x126\n" +
+	"\trelations\x18\x01 \x03(\v2\x18.lifeline.state.RelationR\trelations\"\xba\x03\n" +
 	"\bTimeline\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x120\n" +
 	"\aintents\x18\x02 \x03(\v2\x16.lifeline.state.IntentR\aintents\x123\n" +
@@ -3885,7 +4133,9 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\brequests\x18\x06 \x03(\v2\x17.lifeline.state.RequestR\brequests\x12\x16\n" +
 	"\x06audits\x18\a \x03(\x04R\x06audits\x12(\n" +
 	"\x04past\x18\b \x01(\v2\x14.lifeline.state.PastR\x04past\x12\x16\n" +
-	"\x06folded\x18\t \x01(\bR\x06folded\"\x86\x02\n" +
+	"\x06folded\x18\t \x01(\bR\x06folded\x12/\n" +
+	"\x06recent\x18\n" +
+	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\"\x86\x02\n" +
 	"\aVersion\x12\x16\n" +
 	"\x06intent\x18\x01 \x01(\x04R\x06intent\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x04R\x06status\x12)\n" +
@@ -3900,7 +4150,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02rv\x18\x01 \x01(\x04R\x02rv\x12(\n" +
 	"\x04seen\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x16\n" +
 	"\x06listed\x18\x03 \x01(\bR\x06listed\x12\x12\n" +
-	"\x04told\x18\x04 \x01(\bR\x04told\"\x90\x02\n" +
+	"\x04told\x18\x04 \x01(\bR\x04told\"\xae\x02\n" +
 	"\x06Intent\x12\x14\n" +
 	"\x05leave\x18\x01 \x01(\x04R\x05leave\x12\x16\n" +
 	"\x06origin\x18\x02 \x01(\x04R\x06origin\x12.\n" +
@@ -3916,7 +4166,9 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
 	"reconciled\x18\b \x01(\bR\n" +
 	"reconciled\x12\x16\n" +
-	"\x06fields\x18\t \x01(\x04R\x06fields\"^\n" +
+	"\x06fields\x18\t \x01(\x04R\x06fields\x12\x1c\n" +
+	"\trelations\x18\n" +
+	" \x01(\x04R\trelations\"^\n" +
 	"\x05Leave\x120\n" +
 	"\bdeleting\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\bdeleting\x12#\n" +
 	"\rgrace_seconds\x18\x02 \x01(\x03R\fgraceSeconds\"\x9c\x01\n" +
@@ -4063,7 +4315,15 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\breplaced\x18\b \x01(\bR\breplaced\x12\x14\n" +
 	"\x05began\x18\t \x01(\x03R\x05began\x12/\n" +
 	"\x06before\x18\n" +
-	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\"\x95\x01\n" +
+	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\"\xb7\x01\n" +
+	"\aInstant\x12\x19\n" +
+	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
+	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
+	"\x02rv\x18\x03 \x01(\x04R\x02rv\x12$\n" +
+	"\x02at\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12\x12\n" +
+	"\x04user\x18\x05 \x01(\x04R\x04user\x12\x18\n" +
+	"\amanager\x18\x06 \x01(\x04R\amanager\x12\x14\n" +
+	"\x05paths\x18\a \x03(\x04R\x05paths\"\x95\x01\n" +
 	"\aEarlier\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
@@ -4156,7 +4416,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4166,133 +4426,140 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Ref)(nil),            // 5: lifeline.state.Ref
 	(*Owner)(nil),          // 6: lifeline.state.Owner
 	(*Owners)(nil),         // 7: lifeline.state.Owners
-	(*Timeline)(nil),       // 8: lifeline.state.Timeline
-	(*Version)(nil),        // 9: lifeline.state.Version
-	(*Removal)(nil),        // 10: lifeline.state.Removal
-	(*Intent)(nil),         // 11: lifeline.state.Intent
-	(*Leave)(nil),          // 12: lifeline.state.Leave
-	(*Origin)(nil),         // 13: lifeline.state.Origin
-	(*Fields)(nil),         // 14: lifeline.state.Fields
-	(*Manager)(nil),        // 15: lifeline.state.Manager
-	(*Status)(nil),         // 16: lifeline.state.Status
-	(*Verdict)(nil),        // 17: lifeline.state.Verdict
-	(*Condition)(nil),      // 18: lifeline.state.Condition
-	(*Workload)(nil),       // 19: lifeline.state.Workload
-	(*Pod)(nil),            // 20: lifeline.state.Pod
-	(*PodSpec)(nil),        // 21: lifeline.state.PodSpec
-	(*PodPhase)(nil),       // 22: lifeline.state.PodPhase
-	(*Container)(nil),      // 23: lifeline.state.Container
-	(*ContainerState)(nil), // 24: lifeline.state.ContainerState
-	(*Event)(nil),          // 25: lifeline.state.Event
-	(*Notice)(nil),         // 26: lifeline.state.Notice
-	(*Request)(nil),        // 27: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 28: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 29: lifeline.state.Past
-	(*Earlier)(nil),        // 30: lifeline.state.Earlier
-	(*Run)(nil),            // 31: lifeline.state.Run
-	(*KeyedRun)(nil),       // 32: lifeline.state.KeyedRun
-	(*Node)(nil),           // 33: lifeline.state.Node
-	(*KeyedNode)(nil),      // 34: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 35: lifeline.state.Taken
-	(*Amendment)(nil),      // 36: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 37: lifeline.state.SeriesList
-	(*Series)(nil),         // 38: lifeline.state.Series
-	(*Subject)(nil),        // 39: lifeline.state.Subject
-	(*Sighting)(nil),       // 40: lifeline.state.Sighting
-	(*Adrift)(nil),         // 41: lifeline.state.Adrift
-	(*Refusals)(nil),       // 42: lifeline.state.Refusals
-	(*Refusal)(nil),        // 43: lifeline.state.Refusal
+	(*Relation)(nil),       // 8: lifeline.state.Relation
+	(*Relations)(nil),      // 9: lifeline.state.Relations
+	(*Timeline)(nil),       // 10: lifeline.state.Timeline
+	(*Version)(nil),        // 11: lifeline.state.Version
+	(*Removal)(nil),        // 12: lifeline.state.Removal
+	(*Intent)(nil),         // 13: lifeline.state.Intent
+	(*Leave)(nil),          // 14: lifeline.state.Leave
+	(*Origin)(nil),         // 15: lifeline.state.Origin
+	(*Fields)(nil),         // 16: lifeline.state.Fields
+	(*Manager)(nil),        // 17: lifeline.state.Manager
+	(*Status)(nil),         // 18: lifeline.state.Status
+	(*Verdict)(nil),        // 19: lifeline.state.Verdict
+	(*Condition)(nil),      // 20: lifeline.state.Condition
+	(*Workload)(nil),       // 21: lifeline.state.Workload
+	(*Pod)(nil),            // 22: lifeline.state.Pod
+	(*PodSpec)(nil),        // 23: lifeline.state.PodSpec
+	(*PodPhase)(nil),       // 24: lifeline.state.PodPhase
+	(*Container)(nil),      // 25: lifeline.state.Container
+	(*ContainerState)(nil), // 26: lifeline.state.ContainerState
+	(*Event)(nil),          // 27: lifeline.state.Event
+	(*Notice)(nil),         // 28: lifeline.state.Notice
+	(*Request)(nil),        // 29: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 30: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 31: lifeline.state.Past
+	(*Instant)(nil),        // 32: lifeline.state.Instant
+	(*Earlier)(nil),        // 33: lifeline.state.Earlier
+	(*Run)(nil),            // 34: lifeline.state.Run
+	(*KeyedRun)(nil),       // 35: lifeline.state.KeyedRun
+	(*Node)(nil),           // 36: lifeline.state.Node
+	(*KeyedNode)(nil),      // 37: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 38: lifeline.state.Taken
+	(*Amendment)(nil),      // 39: lifeline.state.Amendment
+	(*SeriesList)(nil),     // 40: lifeline.state.SeriesList
+	(*Series)(nil),         // 41: lifeline.state.Series
+	(*Subject)(nil),        // 42: lifeline.state.Subject
+	(*Sighting)(nil),       // 43: lifeline.state.Sighting
+	(*Adrift)(nil),         // 44: lifeline.state.Adrift
+	(*Refusals)(nil),       // 45: lifeline.state.Refusals
+	(*Refusal)(nil),        // 46: lifeline.state.Refusal
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
 	4,  // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
-	12, // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
-	13, // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
+	14, // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
+	15, // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
 	7,  // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
 	3,  // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
-	14, // 6: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
-	15, // 7: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
-	3,  // 8: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	17, // 9: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	18, // 10: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
-	3,  // 11: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	19, // 12: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	24, // 13: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	23, // 14: lifeline.state.Part.containers:type_name -> lifeline.state.Container
-	3,  // 15: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	21, // 16: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	22, // 17: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	20, // 18: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
-	16, // 19: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	26, // 20: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	27, // 21: lifeline.state.Part.audits:type_name -> lifeline.state.Request
-	8,  // 22: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	32, // 23: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	28, // 24: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	34, // 25: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	35, // 26: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	36, // 27: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	37, // 28: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	40, // 29: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	40, // 30: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	41, // 31: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	41, // 32: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	42, // 33: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	2,  // 34: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
-	2,  // 35: lifeline.state.Header.last:type_name -> lifeline.state.Time
-	2,  // 36: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
-	2,  // 37: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
-	6,  // 38: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
-	5,  // 39: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	11, // 40: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	9,  // 41: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	10, // 42: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	25, // 43: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	27, // 44: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	29, // 45: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	2,  // 46: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,  // 47: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,  // 48: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,  // 49: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,  // 50: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	2,  // 51: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 52: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 53: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 54: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 55: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 56: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 57: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 58: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	27, // 60: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 61: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	30, // 62: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 63: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 64: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 65: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	31, // 66: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	33, // 67: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 68: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 69: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 70: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	29, // 71: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 72: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	25, // 73: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	27, // 74: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 75: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	38, // 76: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 77: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 78: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	39, // 79: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	39, // 80: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	43, // 81: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 82: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 83: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	84, // [84:84] is the sub-list for method output_type
-	84, // [84:84] is the sub-list for method input_type
-	84, // [84:84] is the sub-list for extension type_name
-	84, // [84:84] is the sub-list for extension extendee
-	0,  // [0:84] is the sub-list for field type_name
+	9,  // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
+	16, // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
+	17, // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
+	3,  // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
+	19, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	20, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	3,  // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
+	21, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	26, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	25, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	3,  // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
+	23, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	24, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	22, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
+	28, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	29, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
+	35, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	30, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	37, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	38, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	39, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	40, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	43, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	43, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	44, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	44, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	45, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
+	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
+	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
+	2,  // 38: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
+	6,  // 39: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
+	8,  // 40: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
+	5,  // 41: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
+	13, // 42: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	27, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	29, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	31, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	32, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,  // 52: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,  // 53: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	2,  // 54: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,  // 55: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,  // 56: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,  // 57: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,  // 58: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,  // 59: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,  // 60: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,  // 61: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,  // 62: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	29, // 63: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,  // 64: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	33, // 65: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,  // 66: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,  // 67: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,  // 68: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,  // 69: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	34, // 70: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	36, // 71: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,  // 72: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,  // 73: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,  // 74: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	31, // 75: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,  // 76: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	27, // 77: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	29, // 78: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,  // 79: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	41, // 80: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,  // 81: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,  // 82: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	42, // 83: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	42, // 84: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	46, // 85: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,  // 86: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,  // 87: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	88, // [88:88] is the sub-list for method output_type
+	88, // [88:88] is the sub-list for method input_type
+	88, // [88:88] is the sub-list for extension type_name
+	88, // [88:88] is the sub-list for extension extendee
+	0,  // [0:88] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4306,7 +4573,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   44,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
