@@ -24,7 +24,7 @@ func (f *Finder) byAutoscaler(w *change.Write) (Cause, bool, []span.Link) {
 	switch {
 	case r == nil || r.Verb == history.Deleted:
 		return Cause{}, false, nil
-	case !r.Folded && r.OpenAt(w, f.options.Quiet):
+	case r.OpenAt(w, f.options.Quiet):
 		c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
 		if r.ConvergedBy(w.RV) != nil {
 			c.Evidence = span.ByTime
@@ -40,8 +40,7 @@ const linkAutoscaler = "autoscaler"
 // Autoscaler returns the HorizontalPodAutoscaler that made w, a change of a number of replicas, or
 // nil.
 func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
-	if w.Verb != history.Updated || w.Request != nil || w.Parts()&^kind.Scale != 0 ||
-		!f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) || f.Controller(w.Timeline) != nil {
+	if !f.scales(w) {
 		return nil
 	}
 	for _, t := range f.Referrers(object.NameOf(&w.Timeline.Ref)) {
@@ -51,4 +50,10 @@ func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
 		}
 	}
 	return nil
+}
+
+// scales reports whether w may be a scaling by an autoscaler.
+func (f *Finder) scales(w *change.Write) bool {
+	return w.Verb == history.Updated && w.Request == nil && w.Parts() == kind.Scale &&
+		f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && f.Controller(w.Timeline) == nil
 }

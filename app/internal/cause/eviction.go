@@ -42,11 +42,11 @@ const (
 	pathTaints        = "spec.taints"
 )
 
-// drainPause is the maximum time between two evictions of one drain by unknown authors.
-const drainPause = time.Minute
+// drainTime is the maximum time from a cordon to an eviction of the same drain, if a user is unknown.
+const drainTime = 10 * time.Minute
 
 // byDrain returns the cordon of the Node as the cause of an eviction by the same user. Without a known
-// user, only the time since the last eviction decides.
+// user, only the time since the cordon decides.
 func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
 	cordon := f.nodeChange(w, node, pathUnschedulable)
 	if cordon == nil || !cordoned(cordon.Timeline, w.RV) {
@@ -57,7 +57,7 @@ func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
 	switch {
 	case by != "" && evicted != "":
 		return c, by == evicted
-	case w.At.At().Sub(cordon.Lineage.Latest) > drainPause:
+	case w.At.At().Sub(cordon.First().At.At().Time) > drainTime:
 		return Cause{}, false
 	}
 	c.Evidence = span.ByTime

@@ -3,11 +3,13 @@
 package cause
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -79,4 +81,36 @@ func (f *Finder) namespaceOf(w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	return f.relatives[relative{&kind.Namespace, w.Timeline.Ref.Namespace}]
+}
+
+// Relates reports whether w is a controller's work for an object that it names, and that object is not
+// known as it was after w. Its watch may be delayed.
+func (f *Finder) Relates(w *change.Write) bool {
+	var names []object.Name
+	switch {
+	case w.Verb != history.Created && w.Verb != history.Updated:
+		return false
+	case kind.PersistentVolumeClaim.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && w.Manager == change.Manager:
+		pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
+		return ok && !f.after(w, f.Referrers(pattern))
+	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && !change.IsClient(w.Manager):
+		for _, r := range change.Relations(w.Timeline) {
+			names = append(names, r.To)
+		}
+	case f.scales(w):
+		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
+	}
+	for _, n := range names {
+		if !f.after(w, f.Named(n)) {
+			return true
+		}
+	}
+	return false
+}
+
+// after reports whether one of the objects is known as it was after w.
+func (f *Finder) after(w *change.Write, objects []*change.Timeline) bool {
+	return slices.ContainsFunc(objects, func(t *change.Timeline) bool {
+		return t.Removal != nil || t.Last() != nil && t.Last().ResourceVersion > w.RV
+	})
 }

@@ -18,6 +18,8 @@ type Past struct {
 	Verb    history.Verb
 	// RV is the resourceVersion of its first write.
 	RV uint64
+	// Arrived is the resourceVersion of the version in which it had converged; 0 if it had not.
+	Arrived uint64
 	// Activity is the time of the last write by it, or by one below it.
 	Activity time.Time
 	// Gone means that the object was removed, and that a trace with the removal was handed out.

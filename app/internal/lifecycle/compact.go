@@ -263,6 +263,9 @@ func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *deri
 		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,
 		Gone: t.Removal != nil, Began: last.First().Second(),
 	}
+	if v := last.ConvergedBy(^uint64(0)); v != nil {
+		t.Past.Arrived = v.ResourceVersion
+	}
 	t.Past.Follow(was, recs)
 	t.Past.Lost, t.Past.Replaced = d.Departed(t)
 	if n := len(t.Versions); n > 0 {

@@ -20,6 +20,7 @@ func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
 
 // changed puts t into its group after an observation of its object.
 func (e *Engine) changed(t *change.Timeline) {
+	e.relate(t)
 	g := e.groups.of[t]
 	if g == nil && !e.inOne() && t.Idle(false) {
 		e.changedIdle(t)

@@ -26,7 +26,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		return d.endOfDeletion(r)
 	}
 	if r.Instant {
-		return change.Ending{At: r.Last().At.ExactlyEnd(r.Last().Request), Outcome: span.Converged}, true
+		return d.endOfInstant(r)
 	}
 	if v := r.ConvergedBy(until); v != nil {
 		if !r.Last().Arrived.IsZero() && v == r.Last().Version {
@@ -200,6 +200,22 @@ func (d *derivation) endOfDeletion(r *change.Reconciliation) (change.Ending, boo
 		}
 	}
 	return change.Ending{At: at, Outcome: span.Deleted}, true
+}
+
+// endOfInstant ends a change that holds as soon as it is stored, with the last effect that it has by a
+// relation: a drain lasts until its Pods are gone.
+func (d *derivation) endOfInstant(r *change.Reconciliation) (change.Ending, bool) {
+	at := r.Last().At.ExactlyEnd(r.Last().Request)
+	for _, c := range r.Children {
+		d.Conclude(c)
+		if !c.Done {
+			return change.Ending{}, false
+		}
+		if c.Ended.At.At().After(at.At().Time) {
+			at = c.Ended.At
+		}
+	}
+	return change.Ending{At: at, Outcome: span.Converged}, true
 }
 
 // owns reports whether the newest version of t still has uid among its owners.

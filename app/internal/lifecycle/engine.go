@@ -157,7 +157,6 @@ func (e *Engine) observeState(o *observation.Observation) {
 		e.doubt(t)
 		before := t.Above
 		e.reown(t)
-		e.relate(t)
 		e.name(t)
 		e.changed(t)
 		e.tieOwners(t, before)

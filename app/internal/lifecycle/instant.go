@@ -37,7 +37,7 @@ func (d *derivation) instant(uid types.UID) *change.Reconciliation {
 func (d *derivation) recalled(t *change.Timeline, i *change.Instant) *change.Reconciliation {
 	line := d.Lines[i.TraceID]
 	if line == nil {
-		line = &change.Lineage{ID: i.TraceID, Old: true, Latest: i.At}
+		line = &change.Lineage{ID: i.TraceID, Old: true}
 		d.Lines[i.TraceID] = line
 	}
 	w := &change.Write{

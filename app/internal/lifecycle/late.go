@@ -251,14 +251,15 @@ func (d *derivation) settled(l *change.Lineage, now time.Time) bool {
 	return true
 }
 
-// relationLags reports whether the watch of an object related to r may be delayed. That object is
-// the CustomResourceDefinition of an API, or the Namespace whose deletion removes the object of r.
+// relationLags reports whether the watch of an object related to r may be delayed (rule C4). That
+// object may be the CustomResourceDefinition of an API, the StatefulSet or claim behind storage, the
+// autoscaler behind a scaling, or the Namespace whose deletion removes the object of r.
 func (d *derivation) relationLags(r *change.Reconciliation, now time.Time) bool {
 	w := r.First()
 	switch {
 	case r.Parent != nil:
 		return false
-	case cause.RegistersAPI(w):
+	case cause.RegistersAPI(w), d.Relates(w):
 		return now.Sub(r.Heard()) <= maxLag
 	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil && d.Audited(w) == nil:
 		return now.Sub(r.Heard()) <= maxNamespaceLag

@@ -24,6 +24,7 @@ func (w *Writer) Past(p *change.Past) *statepb.Past {
 		Lost:     p.Lost,
 		Replaced: p.Replaced,
 		Began:    p.Began,
+		Arrived:  p.Arrived,
 	}
 	if p.Before != nil {
 		m.Before = messages(w, p.Before.Recs, (*Writer).earlier)
@@ -46,6 +47,7 @@ func (r *Reader) Past(m *statepb.Past) change.Past {
 		Lost:     m.Lost,
 		Replaced: m.Replaced,
 		Began:    m.Began,
+		Arrived:  m.Arrived,
 	}
 	if len(m.Before) > 0 {
 		p.Before = &change.Before{Recs: values(r, m.Before, (*Reader).earlier)}

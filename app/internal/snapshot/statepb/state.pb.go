@@ -2821,6 +2821,7 @@ type Past struct {
 	Replaced      bool                   `protobuf:"varint,8,opt,name=replaced,proto3" json:"replaced,omitempty"`
 	Began         int64                  `protobuf:"varint,9,opt,name=began,proto3" json:"began,omitempty"` // in seconds since 1970
 	Before        []*Earlier             `protobuf:"bytes,10,rep,name=before,proto3" json:"before,omitempty"`
+	Arrived       uint64                 `protobuf:"varint,11,opt,name=arrived,proto3" json:"arrived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2923,6 +2924,13 @@ func (x *Past) GetBefore() []*Earlier {
 		return x.Before
 	}
 	return nil
+}
+
+func (x *Past) GetArrived() uint64 {
+	if x != nil {
+		return x.Arrived
+	}
+	return 0
 }
 
 // Instant is a change.Instant.
@@ -4303,7 +4311,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06server\x18\x16 \x01(\x04R\x06server\"S\n" +
 	"\fKeyedRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x04R\x03key\x121\n" +
-	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\x9b\x02\n" +
+	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\xb5\x02\n" +
 	"\x04Past\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x12\n" +
@@ -4315,7 +4323,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\breplaced\x18\b \x01(\bR\breplaced\x12\x14\n" +
 	"\x05began\x18\t \x01(\x03R\x05began\x12/\n" +
 	"\x06before\x18\n" +
-	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\"\xb7\x01\n" +
+	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\x12\x18\n" +
+	"\aarrived\x18\v \x01(\x04R\aarrived\"\xb7\x01\n" +
 	"\aInstant\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
