@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package normalize
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+func TestRelations(t *testing.T) {
+	pod := func(name string) object.Name { return object.Name{Kind: name, Namespace: "shop"} }
+	named := func(of object.Name, name string) object.Name { of.Name = name; return of }
+	cases := map[string]struct {
+		reason, object string
+		want           []object.Relation
+	}{
+		"autoscaler": {
+			reason: "a reference names its kind",
+			object: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler,
+  spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`,
+			want: []object.Relation{
+				{Type: object.Target, To: object.Name{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}},
+			},
+		},
+		"claim": {
+			reason: "volumes and classes have no namespace",
+			object: `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeName: pv-1, storageClassName: fast}}`,
+			want: []object.Relation{
+				{Type: object.Class, To: object.Name{Group: "storage.k8s.io", Kind: "StorageClass", Name: "fast"}},
+				{Type: object.Volume, To: object.Name{Kind: "PersistentVolume", Name: "pv-1"}},
+			},
+		},
+		"StatefulSet": {
+			reason: "the names of its claims begin with the template and the set",
+			object: `{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}`,
+			want:   []object.Relation{{Type: object.Claim, To: named(pod("PersistentVolumeClaim"), "data-x-*")}},
+		},
+		"configuration": {
+			reason: "each ConfigMap and Secret of a template counts once",
+			object: `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {
+  initContainers: [{env: [{valueFrom: {secretKeyRef: {name: token, key: k}}}]}],
+  containers: [{envFrom: [{configMapRef: {name: env}}]}, {envFrom: [{configMapRef: {name: env}}, {secretRef: {name: pass}}]}],
+  volumes: [{configMap: {name: files}}, {secret: {secretName: certs}},
+    {projected: {sources: [{configMap: {name: more}}, {serviceAccountToken: {}}]}}, {emptyDir: {}}]}}}}`,
+			want: []object.Relation{
+				{Type: object.Config, To: named(pod("ConfigMap"), "env")},
+				{Type: object.Config, To: named(pod("ConfigMap"), "files")},
+				{Type: object.Config, To: named(pod("ConfigMap"), "more")},
+				{Type: object.Config, To: named(pod("Secret"), "certs")},
+				{Type: object.Config, To: named(pod("Secret"), "pass")},
+				{Type: object.Config, To: named(pod("Secret"), "token")},
+			},
+		},
+		"nothing": {reason: "no field, no relation", object: `{apiVersion: apps/v1, kind: Deployment}`},
+		"another shape": {
+			reason: "fields of another type are ignored",
+			object: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {scaleTargetRef: [web]}}`,
+		},
+		"without a kind": {
+			reason: "a reference without a kind names nothing",
+			object: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {scaleTargetRef: {name: web}}}`,
+		},
+		"many": {
+			reason: "the number is bounded",
+			object: `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {volumes: [` +
+				many(maxRelations+1) + `]}}}}`,
+			want: manyOf(named, pod("ConfigMap"), maxRelations),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(tc.object), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			u.SetNamespace("shop")
+			u.SetName("x")
+			u.SetUID("u")
+			u.SetResourceVersion("1")
+			got := New(NewKey()).Object(u).Relations
+			if len(got) == 0 {
+				got = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func many(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("{configMap: {name: c%03d}}", i)
+	}
+	return strings.Join(all, ", ")
+}
+
+func manyOf(named func(object.Name, string) object.Name, of object.Name, n int) []object.Relation {
+	all := make([]object.Relation, n)
+	for i := range all {
+		all[i] = object.Relation{Type: object.Config, To: named(of, fmt.Sprintf("c%03d", i))}
+	}
+	return all
+}
