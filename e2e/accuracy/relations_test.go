@@ -101,6 +101,11 @@ spec:
 `, name, tolerant, more)
 }
 
+// reader is a Deployment that reads the ConfigMap settings.
+func reader() string {
+	return strings.Replace(web(1, 1), "{name: app,", "{name: app, envFrom: [{configMapRef: {name: settings}}],", 1)
+}
+
 // relations are changes whose effects lie in objects that they do not own.
 var relations = []scenario{
 	{
@@ -194,5 +199,23 @@ var relations = []scenario{
 			s.await("condition=Ready", "pod/large")
 		},
 		want: []string{"user-b create Pod large converged: delete Pod"},
+	},
+	{
+		// The restart has a link to the edit.
+		name: "A ConfigMap is edited and its reader restarted",
+		scenery: func(s *stage) {
+			s.apply(userA, settings)
+			s.apply(userA, reader())
+			s.rolled("deployment/web")
+		},
+		play: func(s *stage) {
+			s.as(userA, "patch", "configmap/settings", "-p", `{"data":{"level":"2"}}`)
+			s.as(userB, "rollout", "restart", "deployment/web")
+			s.rolled("deployment/web")
+		},
+		want: []string{
+			"user-a update ConfigMap settings converged",
+			"user-b update Deployment web converged" + rollout,
+		},
 	},
 }

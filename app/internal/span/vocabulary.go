@@ -253,7 +253,15 @@ var attributeTerms = []Term{
 
 var linkTerms = []Term{
 	{LinkReason, "annotation", "", "a context on the object, from another trace than its write's", ""},
+	{LinkReason, "autoscaler", "", "the last change of the autoscaler that scaled the object", ""},
 	{LinkReason, "concurrent", "", "a reconciliation of another part of the same object, at the same time", ""},
+	{
+		LinkReason,
+		"config",
+		"",
+		"the last change of a ConfigMap or Secret that the restarted workload reads",
+		"",
+	},
 	{LinkReason, "deletion", "", "the context of an object under deletion (operator kit)", ""},
 	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},
