@@ -140,6 +140,25 @@ var relations = []scenario{
 		},
 	},
 	{
+		name: "An autoscaler raises the number that a person has lowered",
+		scenery: func(s *stage) {
+			s.apply(userA, web(1, 3))
+			s.rolled("deployment/web")
+			s.apply(userA, scaler)
+			s.await("condition=AbleToScale", "hpa/web")
+			s.settle() // the controller looks again 15 s after its first look
+		},
+		play: func(s *stage) {
+			s.as(userB, "scale", "deployment/web", "--replicas=1")
+			s.await("jsonpath={.spec.replicas}=3", "deployment/web")
+			s.rolled("deployment/web")
+		},
+		want: []string{
+			"user-b update Deployment web converged|superseded: delete Pod ×2, update ReplicaSet",
+			"horizontal-pod-autoscaler update Deployment web converged: create Pod ×2, update ReplicaSet",
+		},
+	},
+	{
 		name:    "A StatefulSet with volumes",
 		scenery: func(s *stage) { s.apply(userA, shelf) },
 		play: func(s *stage) {

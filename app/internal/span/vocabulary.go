@@ -76,6 +76,7 @@ var eventTerms = []Term{
 	{EventName, EventWrite, "a reconciliation", "one stored write whose request was not seen", ""},
 	{EventName, EventExited, "`run container`, `init container`", "the exit of a container", ""},
 	{EventName, EventUnschedulable, "`schedule`", "a failed attempt to schedule the Pod", ""},
+	{EventName, EventAutoscale, "a scaling by an autoscaler", "the metrics and targets of the decision", ""},
 	{EventName, EventPrefix + "<reason>", "a phase or a reconciliation", "a Kubernetes Event", ""},
 }
 
@@ -117,6 +118,7 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyCommand), "`run`", "the command line, without words that may be secret", ""},
 	{AttributeKey, string(KeyExitCode), "`run`", "the exit code of the command", ""},
 	{AttributeKey, string(KeyHeals), "the root of a healing trace", "the object whose loss is repaired", ""},
+	{AttributeKey, string(KeyAutoscaler), "a scaling by an autoscaler", "the kind and name of the autoscaler", ""},
 	{
 		AttributeKey,
 		string(KeyParentSampled),
