@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // maxMetrics bounds the metrics of one autoscaler.
@@ -67,9 +68,18 @@ func metric(v any) (name string, of fields) {
 		return raw(of, "name") + " of container " + raw(of, "container"), of
 	case "Pods", "Object", "External":
 		of = sub(m, strings.ToLower(typ))
-		return typ + " metric " + raw(sub(of, "metric"), "name"), of
+		return typ + " metric " + metricName(raw(sub(of, "metric"), "name")), of
 	}
 	return "", nil
+}
+
+// metricName returns the name of a metric outside the resources of a Pod. Users choose these names. So
+// a text that does not look like a name is withheld. Some adapters join parts of names with "|".
+func metricName(s string) string {
+	if plain(strings.ReplaceAll(s, "|", "/")) {
+		return s
+	}
+	return message.Withheld
 }
 
 // measured returns a value next to its target, in the target's form: "250% of 50%". It is "" if one of

@@ -35,6 +35,7 @@ func metricsOf(typ, field string, namesAndValues ...string) string {
 
 // TestAutoscaler normalizes the status of HorizontalPodAutoscalers of autoscaling/v2.
 func TestAutoscaler(t *testing.T) {
+	long := strings.Repeat("x", 5000)
 	for name, tc := range map[string]struct {
 		reason, spec, status string
 		want                 string
@@ -70,6 +71,18 @@ func TestAutoscaler(t *testing.T) {
 			metricsOf("External", "target", "queue_length", `{"type":"AverageValue","averageValue":"30"}`),
 			metricsOf("External", "current", "queue_length", `{"averageValue":"42","value":"84"}`),
 			"External metric queue_length 42 of 30",
+		},
+		"Joined": {
+			"an adapter joins parts of a name",
+			metricsOf("External", "target", "pubsub.googleapis.com|num_undelivered", `{"type":"Value","value":"1"}`),
+			metricsOf("External", "current", "pubsub.googleapis.com|num_undelivered", `{"value":"2"}`),
+			"External metric pubsub.googleapis.com|num_undelivered 2 of 1",
+		},
+		"Text": {
+			"a name that looks like a text is withheld, and so is one without bound",
+			metricsOf("External", "target", "my password is", `{"type":"Value","value":"1"}`, long, `{"value":"1"}`),
+			metricsOf("External", "current", "my password is", `{"value":"2"}`, long, `{"value":"2"}`),
+			"External metric (text withheld) 2 of 1, External metric (text withheld) 2 of 1",
 		},
 		"Missing": {
 			"the controller writes an empty entry for a metric without a value", cpuSpec + "," + memorySpec,
@@ -114,16 +127,6 @@ func TestAutoscaler(t *testing.T) {
 func TestNewAutoscaler(t *testing.T) {
 	if got := autoscalerOf(t, cpuSpec, `"currentMetrics":null,"desiredReplicas":0`); got != nil {
 		t.Errorf("want nil, got %+v", got)
-	}
-}
-
-// TestLongMetric: the text is bounded.
-func TestLongMetric(t *testing.T) {
-	long := strings.Repeat("x", 5000)
-	got := autoscalerOf(t, metricsOf("Pods", "target", long, `{"averageValue":"1"}`),
-		`"currentMetrics":[`+metricsOf("Pods", "current", long, `{"averageValue":"2"}`)+`]`)
-	if got == nil || len(got.Metrics) > 1024 {
-		t.Errorf("want at most 1024 bytes, got %+v", got)
 	}
 }
 
