@@ -29,7 +29,8 @@ type Past struct {
 	Lost, Replaced bool
 	// Began is the second of its first write, in Unix seconds; 0 if unknown.
 	Began int64
-	// Template is the resourceVersion of the last change of the object's Pod template; 0 if unknown.
+	// Template is the resourceVersion of the last change of the object's Pod template. It is kept for
+	// a template that refers to a ConfigMap or Secret; otherwise it is 0.
 	Template uint64
 	// Before holds the reconciliations shortly before it; nil if there are none, as for most
 	// objects.

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -264,8 +265,10 @@ func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *deri
 	e.trimAudits(t, time.Time{})
 	last := recs[len(recs)-1]
 	was, template := t.Past, uint64(0)
-	for _, r := range recs {
-		template = max(template, r.TemplateBefore(^uint64(0)))
+	if change.ReadsConfig(t) {
+		for _, r := range recs {
+			template = max(template, r.TemplateBefore(math.MaxUint64))
+		}
 	}
 	t.Past = &change.Past{
 		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,

@@ -97,8 +97,7 @@ var signs = []string{
 }
 
 // matters reports whether an event deserves a line, such as the decision of an autoscaler. Accepted
-// writes, status changes and normal
-// progress do not.
+// writes, status changes and normal progress do not.
 func matters(e span.Event) bool {
 	if code, err := strconv.Atoi(value(e.Attributes, span.KeyStatusCode)); err == nil {
 		return code >= 400
