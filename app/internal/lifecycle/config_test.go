@@ -114,6 +114,11 @@ func TestConfigRestart(t *testing.T) {
 			if diff := cmp.Diff(tc.want, configLinks(looks(s), first)); diff != "" {
 				t.Errorf("%s, with a look every second: -want +got:\n%s", tc.reason, diff)
 			}
+			for seed := range uint64(8) {
+				if diff := cmp.Diff(tc.want, configLinks(observe(permuted(s.seen, seed)).Traces(end), first)); diff != "" {
+					t.Errorf("%s, in another order: -want +got:\n%s", tc.reason, diff)
+				}
+			}
 		})
 	}
 }
@@ -135,8 +140,8 @@ func looks(s *story) []*span.Trace {
 	return out
 }
 
-// configLinks returns the names of the objects at the ends of the links of the last change of web.
-// Links to changes up to the resourceVersion first fail the test by their name.
+// configLinks returns the names of the objects to which the last change of web is linked with the reason
+// config. The name of a change up to the resourceVersion first begins with "old".
 func configLinks(traces []*span.Trace, first uint64) []string {
 	names := map[[24]byte]string{}
 	var last *span.Span
