@@ -102,6 +102,11 @@ spec:
 `, name, tolerant, more)
 }
 
+// reader is a Deployment that reads the ConfigMap settings.
+func reader() string {
+	return strings.Replace(web(1, 1), "{name: app,", "{name: app, envFrom: [{configMapRef: {name: settings}}],", 1)
+}
+
 // relations are changes whose effects lie in objects that they do not own.
 var relations = []scenario{
 	{
@@ -133,6 +138,25 @@ var relations = []scenario{
 		},
 		want: []string{
 			"user-b update HorizontalPodAutoscaler web converged: delete Pod, update Deployment, update ReplicaSet",
+		},
+	},
+	{
+		name: "An autoscaler raises the number that a person has lowered",
+		scenery: func(s *stage) {
+			s.apply(userA, web(1, 3))
+			s.rolled("deployment/web")
+			s.apply(userA, scaler)
+			s.await("condition=AbleToScale", "hpa/web")
+			s.settle() // the controller looks again 15 s after its first look
+		},
+		play: func(s *stage) {
+			s.as(userB, "scale", "deployment/web", "--replicas=1")
+			s.await("jsonpath={.spec.replicas}=3", "deployment/web")
+			s.rolled("deployment/web")
+		},
+		want: []string{
+			"user-b update Deployment web converged|superseded: delete Pod ×2, update ReplicaSet",
+			"horizontal-pod-autoscaler update Deployment web converged: create Pod ×2, update ReplicaSet",
 		},
 	},
 	{
@@ -224,5 +248,23 @@ var relations = []scenario{
 			s.await("condition=Ready", "pod/large")
 		},
 		want: []string{"user-b create Pod large converged: delete Pod"},
+	},
+	{
+		// The restart has a link to the edit.
+		name: "A ConfigMap is edited and its reader restarted",
+		scenery: func(s *stage) {
+			s.apply(userA, settings)
+			s.apply(userA, reader())
+			s.rolled("deployment/web")
+		},
+		play: func(s *stage) {
+			s.as(userA, "patch", "configmap/settings", "-p", `{"data":{"level":"2"}}`)
+			s.as(userB, "rollout", "restart", "deployment/web")
+			s.rolled("deployment/web")
+		},
+		want: []string{
+			"user-a update ConfigMap settings converged",
+			"user-b update Deployment web converged" + rollout,
+		},
 	},
 }

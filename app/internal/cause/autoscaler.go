@@ -3,6 +3,7 @@
 package cause
 
 import (
+	"math"
 	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -56,4 +57,37 @@ func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
 func (f *Finder) scales(w *change.Write) bool {
 	return w.Verb == history.Updated && w.Request == nil && w.Parts() == kind.Scale &&
 		f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && f.Controller(w.Timeline) == nil
+}
+
+// Decision returns the metrics and targets by which the autoscaler t made w, a scaling; "" if they are
+// unknown. The controller writes the number of replicas first, and then its status with the time and
+// the metrics. Without that status, the one before w counts.
+func Decision(t *change.Timeline, w *change.Write) string {
+	first, _ := t.Position(w.RV)
+	last, _ := t.Position(nextScaling(w))
+	for i := max(first, 1); i < last; i++ {
+		before, a := t.Versions[i-1].Autoscaler, t.Versions[i].Autoscaler
+		if a != nil && !a.Scaled.IsZero() && (before == nil || !a.Scaled.Equal(before.Scaled)) {
+			return a.Metrics
+		}
+	}
+	if first > 0 {
+		if a := t.Versions[first-1].Autoscaler; a != nil {
+			return a.Metrics
+		}
+	}
+	return ""
+}
+
+// nextScaling returns the resourceVersion of the first version after w with another number of
+// replicas, or the maximum without one.
+func nextScaling(w *change.Write) uint64 {
+	if w.Version != nil && w.Version.Workload != nil {
+		for _, v := range w.Timeline.Versions {
+			if v.ResourceVersion > w.RV && v.Workload != nil && v.Workload.Replicas != w.Version.Workload.Replicas {
+				return v.ResourceVersion
+			}
+		}
+	}
+	return math.MaxUint64
 }

@@ -36,6 +36,7 @@ type rule func(f *Finder, w *change.Write) (c Cause, found bool, links []span.Li
 // The request of a command precedes a context on the object, since the user asked for the trace of
 // the command.
 var rules = [...]rule{
+	(*Finder).byConfig,           // C4, links of a restart: config.go
 	plain((*Finder).byRequest),   // C2, of a command: request.go
 	plain((*Finder).byRebuild),   // L7: rebuild.go
 	(*Finder).byAnnotation,       // C1: annotation.go

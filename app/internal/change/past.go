@@ -4,11 +4,13 @@ package change
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
 // Past is the summary of the last reconciliation of a compacted timeline.
@@ -29,6 +31,9 @@ type Past struct {
 	Lost, Replaced bool
 	// Began is the second of its first write, in Unix seconds; 0 if unknown.
 	Began int64
+	// Template is the resourceVersion of the last change of the object's Pod template. It is kept for
+	// a template that refers to a ConfigMap or Secret; otherwise it is 0.
+	Template uint64
 	// Before holds the reconciliations shortly before it; nil if there are none, as for most
 	// objects.
 	Before *Before
@@ -94,6 +99,22 @@ func (p *Past) Follow(was *Past, recs []*Reconciliation) {
 		p.Before = &Before{slices.Clone(all[max(0, len(all)-MaxEarlier):])}
 	}
 }
+
+// TemplateBefore returns the resourceVersion of the last write of r before rv that may have changed a
+// Pod template; 0 without one. A folded r stands for all earlier ones.
+func (r *Reconciliation) TemplateBefore(rv uint64) uint64 {
+	if past := r.Timeline.Past; r.Folded && past != nil {
+		return past.Template
+	}
+	for _, w := range slices.Backward(r.Writes) {
+		if w.RV < rv && (w.Parts() == kind.Everything || slices.ContainsFunc(w.Changed.Paths, inTemplate)) {
+			return w.RV
+		}
+	}
+	return 0
+}
+
+func inTemplate(path string) bool { return strings.HasPrefix(path, "spec.template.") }
 
 // Of returns the reconciliation of the Event ev: p, or one before it. It is nil if the Event is
 // older than all of these.

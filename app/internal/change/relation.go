@@ -30,6 +30,12 @@ func Relations(t *Timeline) []object.Relation {
 	return all
 }
 
+// ReadsConfig reports whether the Pod template of t refers to a ConfigMap or Secret.
+func ReadsConfig(t *Timeline) bool {
+	v := t.Last()
+	return v != nil && slices.ContainsFunc(v.Relations, func(r object.Relation) bool { return r.Type == object.Config })
+}
+
 // The reasons for the disruption of a Pod, of its condition DisruptionTarget.
 const (
 	// Evicted is a request to the eviction API, as in a drain.

@@ -205,12 +205,19 @@ func (s *Shared) status(o *observation.State, before *Status) *Status {
 			st.Workload = &w
 		}
 	}
+	if o.Autoscaler != nil {
+		st.Autoscaler = before.Autoscaler
+		if !Equal(o.Autoscaler, before.Autoscaler) {
+			a := *o.Autoscaler
+			st.Autoscaler = &a
+		}
+	}
 	if o.Pod != nil {
 		st.Pod = s.pod(o.Pod, before.Pod)
 	}
 	if st.Verdict == before.Verdict && st.ObservedGeneration == before.ObservedGeneration &&
 		same(st.Conditions, before.Conditions) &&
-		st.Workload == before.Workload &&
+		st.Workload == before.Workload && st.Autoscaler == before.Autoscaler &&
 		st.Pod == before.Pod {
 		return before
 	}

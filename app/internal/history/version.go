@@ -76,6 +76,7 @@ type Status struct {
 	Conditions         []*observation.Condition
 	Pod                *PodState
 	Workload           *observation.Workload
+	Autoscaler         *observation.Autoscaler
 }
 
 // Verdict is the generic result for the object, from kstatus.

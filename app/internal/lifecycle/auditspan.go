@@ -13,6 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -102,6 +103,9 @@ func userOf(q *observation.Write) []attribute.KeyValue {
 func (d *derivation) author(w *change.Write) string {
 	if q := d.Audited(w); q != nil && w.Request == nil && !audit.Unnamed(q.Write) {
 		return cause.AuthorOf(q.Write)
+	}
+	if d.Autoscaler(w) != nil {
+		return kind.HorizontalPodAutoscaler.Controller
 	}
 	return w.Actor()
 }

@@ -121,6 +121,7 @@ func (d *derivation) spans(r *change.Reconciliation) []*span.Span {
 		if before(w) {
 			continue
 		}
+		s.Events = append(s.Events, d.decision(w)...)
 		if w.Request != nil {
 			ws := writeSpan(r.Lineage.ID, w.Request)
 			ws.Parent, ws.Object = s.ID, r.Timeline.Ref
@@ -194,7 +195,7 @@ func (d *derivation) tell(out []*span.Span, s *span.Span, r *change.Reconciliati
 	if q := d.Audited(w); q != nil {
 		return append(out, auditedSpan(w, r, q))
 	}
-	s.Events = append(s.Events, writeEvent(w, r))
+	s.Events = append(s.Events, d.writeEvent(w, r))
 	return out
 }
 
@@ -222,6 +223,9 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	}
 	if r.Heals != nil {
 		out = append(out, span.KeyHeals.String(span.Bound(r.Heals.Ref.Kind.Kind+" "+r.Heals.Ref.Name)))
+	}
+	if t := d.autoscaler(r); t != nil {
+		out = append(out, span.KeyAutoscaler.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
 	}
 	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
@@ -261,11 +265,11 @@ func nodeAttributes(n *observation.Node) []attribute.KeyValue {
 }
 
 // writeEvent returns a stored write as an event of the span of r.
-func writeEvent(w *change.Write, r *change.Reconciliation) span.Event {
+func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.Event {
 	attrs := append(make([]attribute.KeyValue, 0, 4),
 		span.KeyVerb.String(string(w.Verb)), span.KeyPart.String(string(w.Part)),
 		span.KeyRV.Int64(int64(w.RV))) //nolint:gosec // etcd revisions are int64
-	if a := w.Actor(); a != "" {
+	if a := d.author(w); a != "" {
 		attrs = append(attrs, span.KeyActor.String(a))
 	}
 	if w.Timeline != r.Timeline {

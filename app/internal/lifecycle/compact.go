@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -221,6 +222,11 @@ func (d *derivation) needed() needed {
 	for _, l := range d.untaken() {
 		for _, r := range l.Reconciliations {
 			n.add(d, r.Timeline)
+			for _, w := range r.Writes {
+				for _, t := range d.Sources(w) {
+					n.add(d, t)
+				}
+			}
 			for _, w := range r.Notes {
 				n.add(d, w.Timeline)
 			}
@@ -258,10 +264,15 @@ func (n *needed) add(d *derivation, t *change.Timeline) {
 func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *derivation) {
 	e.trimAudits(t, time.Time{})
 	last := recs[len(recs)-1]
-	was := t.Past
+	was, template := t.Past, uint64(0)
+	if change.ReadsConfig(t) {
+		for _, r := range recs {
+			template = max(template, r.TemplateBefore(math.MaxUint64))
+		}
+	}
 	t.Past = &change.Past{
 		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,
-		Gone: t.Removal != nil, Began: last.First().Second(),
+		Gone: t.Removal != nil, Began: last.First().Second(), Template: template,
 	}
 	if v := last.ConvergedBy(^uint64(0)); v != nil {
 		t.Past.Arrived = v.ResourceVersion

@@ -139,17 +139,22 @@ const maxWord = 253 + 1 + 63
 // word returns a part of a path as it is if it looks like a name, an address or a number. Other
 // texts may be confidential: word returns a digest of them.
 func (w *walk) word(s string) string {
+	if plain(s) {
+		return s
+	}
+	w.digest.text(s)
+	return fmt.Sprintf("#%016x", w.digest.sum())
+}
+
+// plain reports whether a text looks like a name, an address or a number.
+func plain(s string) bool {
 	plain := s != "" && len(s) <= maxWord
 	for i := 0; i < len(s) && plain; i++ {
 		c := s[i]
 		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 			c == '.' || c == '/' || c == '-' || c == '_' || c == ':' || c == '*'
 	}
-	if plain {
-		return s
-	}
-	w.digest.text(s)
-	return fmt.Sprintf("#%016x", w.digest.sum())
+	return plain
 }
 
 func (w *walk) leave(back place) {

@@ -65,6 +65,8 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Pod = pod(obj)
 	case kind.Node.GroupKind():
 		s.Node = node(obj)
+	case kind.HorizontalPodAutoscaler.GroupKind():
+		s.Autoscaler = autoscaler(obj)
 	default:
 		s.Workload = workload(obj, gk)
 	}

@@ -57,6 +57,8 @@ type State struct {
 	Pod      *Pod      `json:"pod,omitempty"`
 	Workload *Workload `json:"workload,omitempty"`
 	Node     *Node     `json:"node,omitempty"`
+	// Autoscaler is that of a HorizontalPodAutoscaler.
+	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
 }
 
 // Progress is the state of an object on the way to its desired state.

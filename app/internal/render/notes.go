@@ -96,8 +96,8 @@ var signs = []string{
 	"conflict", "timeout", "forbidden", "unknown", "oom",
 }
 
-// matters reports whether an event deserves a line. Accepted writes, status changes and normal
-// progress do not.
+// matters reports whether an event deserves a line, such as the decision of an autoscaler. Accepted
+// writes, status changes and normal progress do not.
 func matters(e span.Event) bool {
 	if code, err := strconv.Atoi(value(e.Attributes, span.KeyStatusCode)); err == nil {
 		return code >= 400
@@ -105,8 +105,11 @@ func matters(e span.Event) bool {
 	if code := value(e.Attributes, span.KeyExit); code != "" {
 		return code != "0"
 	}
-	if e.Name == span.EventWrite {
+	switch e.Name {
+	case span.EventWrite:
 		return false
+	case span.EventAutoscale:
+		return true
 	}
 	if value(e.Attributes, span.KeyEventType) == "Warning" {
 		return true

@@ -2,7 +2,14 @@
 
 package render
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
 
 func TestReasons(t *testing.T) {
 	const pull = `Failed to pull image "a/b:1": rpc error: code = NotFound desc = failed to resolve: not found`
@@ -51,5 +58,21 @@ func TestReasons(t *testing.T) {
 				t.Errorf("%s: %q, %v, want %q, %v", tc.reason, head, repeated, tc.head, tc.repeated)
 			}
 		})
+	}
+}
+
+// TestAutoscaleNote: the tree shows why an autoscaler scaled.
+func TestAutoscaleNote(t *testing.T) {
+	events := []span.Event{
+		{Name: span.EventAutoscale, Attributes: []attribute.KeyValue{span.KeyMessage.String("cpu 250% of 50%")}},
+		{Name: span.EventWrite},
+	}
+	want := []string{"autoscale: cpu 250% of 50%"}
+	var got []string
+	for _, note := range eventNotes(events, "", reasons{}, false) {
+		got = append(got, note.text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

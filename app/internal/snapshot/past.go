@@ -25,6 +25,7 @@ func (w *Writer) Past(p *change.Past) *statepb.Past {
 		Replaced: p.Replaced,
 		Began:    p.Began,
 		Arrived:  p.Arrived,
+		Template: p.Template,
 	}
 	if p.Before != nil {
 		m.Before = messages(w, p.Before.Recs, (*Writer).earlier)
@@ -48,6 +49,7 @@ func (r *Reader) Past(m *statepb.Past) change.Past {
 		Replaced: m.Replaced,
 		Began:    m.Began,
 		Arrived:  m.Arrived,
+		Template: m.Template,
 	}
 	if len(m.Before) > 0 {
 		p.Before = &change.Before{Recs: values(r, m.Before, (*Reader).earlier)}

@@ -17,17 +17,24 @@ func (w *Writer) status(s *history.Status) *statepb.Status {
 		Pod:                share(w, &w.pods, s.Pod, &w.Part.Pods, (*Writer).pod),
 		Workload:           share(w, &w.workloads, s.Workload, &w.Part.Workloads, (*Writer).workload),
 	}
+	if a := s.Autoscaler; a != nil {
+		m.Autoscaler = &statepb.Autoscaler{Scaled: w.Time(a.Scaled), Metrics: w.Text(a.Metrics)}
+	}
 	return m
 }
 
 func (r *Reader) status(m *statepb.Status) *history.Status {
-	return &history.Status{
+	s := &history.Status{
 		Verdict:            must(r, r.verdicts, m.Verdict),
 		ObservedGeneration: m.ObservedGeneration,
 		Conditions:         at(r, r.conditionLists, m.Conditions),
 		Pod:                at(r, r.pods, m.Pod),
 		Workload:           at(r, r.workloads, m.Workload),
 	}
+	if a := m.Autoscaler; a != nil {
+		s.Autoscaler = &observation.Autoscaler{Scaled: r.Time(a.Scaled), Metrics: r.Text(a.Metrics)}
+	}
+	return s
 }
 
 func (w *Writer) verdict(v *history.Verdict) *statepb.Verdict {

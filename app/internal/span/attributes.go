@@ -40,6 +40,8 @@ const (
 	KeyCommand      = attribute.Key("lifeline.run.command")
 	KeyExitCode     = attribute.Key("lifeline.run.exit_code")
 	KeyHeals        = attribute.Key("lifeline.heals")
+	// KeyAutoscaler is the autoscaler that changed a number of replicas.
+	KeyAutoscaler = attribute.Key("lifeline.autoscaler")
 	// KeyParentSampled is the sampled flag of a parent outside the trace.
 	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
 	KeyAttempt       = attribute.Key("lifeline.attempt")

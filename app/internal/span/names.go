@@ -37,6 +37,8 @@ const (
 	EventExited = "container exited"
 	// EventUnschedulable records a failed attempt to schedule a Pod.
 	EventUnschedulable = "scheduling failed"
+	// EventAutoscale records the metrics by which an autoscaler decided.
+	EventAutoscale = "autoscale"
 	// EventPrefix begins the name of a span event for a Kubernetes Event. The
 	// reason follows.
 	EventPrefix = "event "

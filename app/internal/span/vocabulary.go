@@ -76,6 +76,7 @@ var eventTerms = []Term{
 	{EventName, EventWrite, "a reconciliation", "one stored write whose request was not seen", ""},
 	{EventName, EventExited, "`run container`, `init container`", "the exit of a container", ""},
 	{EventName, EventUnschedulable, "`schedule`", "a failed attempt to schedule the Pod", ""},
+	{EventName, EventAutoscale, "a scaling by an autoscaler", "the metrics and targets of the decision", ""},
 	{EventName, EventPrefix + "<reason>", "a phase or a reconciliation", "a Kubernetes Event", ""},
 }
 
@@ -117,6 +118,7 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyCommand), "`run`", "the command line, without words that may be secret", ""},
 	{AttributeKey, string(KeyExitCode), "`run`", "the exit code of the command", ""},
 	{AttributeKey, string(KeyHeals), "the root of a healing trace", "the object whose loss is repaired", ""},
+	{AttributeKey, string(KeyAutoscaler), "a scaling by an autoscaler", "the kind and name of the autoscaler", ""},
 	{
 		AttributeKey,
 		string(KeyParentSampled),
@@ -253,7 +255,15 @@ var attributeTerms = []Term{
 
 var linkTerms = []Term{
 	{LinkReason, "annotation", "", "a context on the object, from another trace than its write's", ""},
+	{LinkReason, "autoscaler", "", "the last change of the autoscaler that scaled the object", ""},
 	{LinkReason, "concurrent", "", "a reconciliation of another part of the same object, at the same time", ""},
+	{
+		LinkReason,
+		"config",
+		"",
+		"the last change of a ConfigMap or Secret that the restarted workload reads",
+		"",
+	},
 	{LinkReason, "deletion", "", "the context of an object under deletion (operator kit)", ""},
 	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},

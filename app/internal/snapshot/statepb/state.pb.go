@@ -1614,6 +1614,7 @@ type Status struct {
 	Conditions         uint64                 `protobuf:"varint,3,opt,name=conditions,proto3" json:"conditions,omitempty"` // in condition_lists
 	Pod                uint64                 `protobuf:"varint,4,opt,name=pod,proto3" json:"pod,omitempty"`               // in pods
 	Workload           uint64                 `protobuf:"varint,5,opt,name=workload,proto3" json:"workload,omitempty"`     // in workloads
+	Autoscaler         *Autoscaler            `protobuf:"bytes,6,opt,name=autoscaler,proto3" json:"autoscaler,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -1683,6 +1684,66 @@ func (x *Status) GetWorkload() uint64 {
 	return 0
 }
 
+func (x *Status) GetAutoscaler() *Autoscaler {
+	if x != nil {
+		return x.Autoscaler
+	}
+	return nil
+}
+
+// Autoscaler is an observation.Autoscaler.
+type Autoscaler struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Scaled        *Time                  `protobuf:"bytes,1,opt,name=scaled,proto3" json:"scaled,omitempty"`
+	Metrics       uint64                 `protobuf:"varint,2,opt,name=metrics,proto3" json:"metrics,omitempty"` // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Autoscaler) Reset() {
+	*x = Autoscaler{}
+	mi := &file_snapshot_state_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Autoscaler) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Autoscaler) ProtoMessage() {}
+
+func (x *Autoscaler) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Autoscaler.ProtoReflect.Descriptor instead.
+func (*Autoscaler) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Autoscaler) GetScaled() *Time {
+	if x != nil {
+		return x.Scaled
+	}
+	return nil
+}
+
+func (x *Autoscaler) GetMetrics() uint64 {
+	if x != nil {
+		return x.Metrics
+	}
+	return 0
+}
+
 // Verdict is a history.Verdict.
 type Verdict struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -1694,7 +1755,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1767,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1780,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Verdict) GetProgress() uint64 {
@@ -1750,7 +1811,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +1823,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +1836,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Condition) GetType() uint64 {
@@ -1831,7 +1892,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +1904,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +1917,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Workload) GetReplicas() int32 {
@@ -1936,7 +1997,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2009,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2022,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Pod) GetSpec() uint64 {
@@ -2013,7 +2074,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2086,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2099,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PodSpec) GetNode() uint64 {
@@ -2088,7 +2149,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2161,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2174,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PodPhase) GetPhase() uint64 {
@@ -2159,7 +2220,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2232,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2245,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Container) GetName() uint64 {
@@ -2294,7 +2355,7 @@ type ContainerState struct {
 
 func (x *ContainerState) Reset() {
 	*x = ContainerState{}
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2367,7 @@ func (x *ContainerState) String() string {
 func (*ContainerState) ProtoMessage() {}
 
 func (x *ContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2380,7 @@ func (x *ContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerState.ProtoReflect.Descriptor instead.
 func (*ContainerState) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContainerState) GetWaiting() bool {
@@ -2388,7 +2449,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2461,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2474,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Event) GetNotice() uint64 {
@@ -2485,7 +2546,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2558,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2571,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2572,7 +2633,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2645,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2658,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -2765,7 +2826,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2838,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2851,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -2822,13 +2883,14 @@ type Past struct {
 	Began         int64                  `protobuf:"varint,9,opt,name=began,proto3" json:"began,omitempty"` // in seconds since 1970
 	Before        []*Earlier             `protobuf:"bytes,10,rep,name=before,proto3" json:"before,omitempty"`
 	Arrived       uint64                 `protobuf:"varint,11,opt,name=arrived,proto3" json:"arrived,omitempty"`
+	Template      uint64                 `protobuf:"varint,12,opt,name=template,proto3" json:"template,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2840,7 +2902,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2853,7 +2915,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -2933,6 +2995,13 @@ func (x *Past) GetArrived() uint64 {
 	return 0
 }
 
+func (x *Past) GetTemplate() uint64 {
+	if x != nil {
+		return x.Template
+	}
+	return 0
+}
+
 // Instant is a change.Instant.
 type Instant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2949,7 +3018,7 @@ type Instant struct {
 
 func (x *Instant) Reset() {
 	*x = Instant{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2961,7 +3030,7 @@ func (x *Instant) String() string {
 func (*Instant) ProtoMessage() {}
 
 func (x *Instant) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2974,7 +3043,7 @@ func (x *Instant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instant.ProtoReflect.Descriptor instead.
 func (*Instant) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Instant) GetTraceId() uint64 {
@@ -3040,7 +3109,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3052,7 +3121,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3065,7 +3134,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -3118,7 +3187,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3130,7 +3199,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3143,7 +3212,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -3199,7 +3268,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3211,7 +3280,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3224,7 +3293,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3254,7 +3323,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3335,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3348,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3321,7 +3390,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3333,7 +3402,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3346,7 +3415,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3377,7 +3446,7 @@ type Taken struct {
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3389,7 +3458,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3402,7 +3471,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3458,7 +3527,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3539,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3552,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3560,7 +3629,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3641,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3654,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3620,7 +3689,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3632,7 +3701,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3645,7 +3714,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3726,7 +3795,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3738,7 +3807,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3751,7 +3820,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -3808,7 +3877,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3820,7 +3889,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3833,7 +3902,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -3868,7 +3937,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3880,7 +3949,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3893,7 +3962,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -3922,7 +3991,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3934,7 +4003,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3947,7 +4016,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -3984,7 +4053,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +4065,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4009,7 +4078,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4195,7 +4264,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\toperation\x18\x02 \x01(\x04R\toperation\x12 \n" +
 	"\vsubresource\x18\x03 \x01(\x04R\vsubresource\x12(\n" +
 	"\x04time\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x04time\x12\x16\n" +
-	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\xa1\x01\n" +
+	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\xdd\x01\n" +
 	"\x06Status\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\x04R\averdict\x12/\n" +
 	"\x13observed_generation\x18\x02 \x01(\x12R\x12observedGeneration\x12\x1e\n" +
@@ -4203,7 +4272,14 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"conditions\x18\x03 \x01(\x04R\n" +
 	"conditions\x12\x10\n" +
 	"\x03pod\x18\x04 \x01(\x04R\x03pod\x12\x1a\n" +
-	"\bworkload\x18\x05 \x01(\x04R\bworkload\"P\n" +
+	"\bworkload\x18\x05 \x01(\x04R\bworkload\x12:\n" +
+	"\n" +
+	"autoscaler\x18\x06 \x01(\v2\x1a.lifeline.state.AutoscalerR\n" +
+	"autoscaler\"T\n" +
+	"\n" +
+	"Autoscaler\x12,\n" +
+	"\x06scaled\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x06scaled\x12\x18\n" +
+	"\ametrics\x18\x02 \x01(\x04R\ametrics\"P\n" +
 	"\aVerdict\x12\x1a\n" +
 	"\bprogress\x18\x01 \x01(\x04R\bprogress\x12)\n" +
 	"\x10progress_message\x18\x02 \x01(\x04R\x0fprogressMessage\"\x95\x01\n" +
@@ -4311,7 +4387,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06server\x18\x16 \x01(\x04R\x06server\"S\n" +
 	"\fKeyedRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x04R\x03key\x121\n" +
-	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\xb5\x02\n" +
+	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\xd1\x02\n" +
 	"\x04Past\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x12\n" +
@@ -4324,7 +4400,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x05began\x18\t \x01(\x03R\x05began\x12/\n" +
 	"\x06before\x18\n" +
 	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\x12\x18\n" +
-	"\aarrived\x18\v \x01(\x04R\aarrived\"\xb7\x01\n" +
+	"\aarrived\x18\v \x01(\x04R\aarrived\x12\x1a\n" +
+	"\btemplate\x18\f \x01(\x04R\btemplate\"\xb7\x01\n" +
 	"\aInstant\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
@@ -4425,7 +4502,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4446,34 +4523,35 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Fields)(nil),         // 16: lifeline.state.Fields
 	(*Manager)(nil),        // 17: lifeline.state.Manager
 	(*Status)(nil),         // 18: lifeline.state.Status
-	(*Verdict)(nil),        // 19: lifeline.state.Verdict
-	(*Condition)(nil),      // 20: lifeline.state.Condition
-	(*Workload)(nil),       // 21: lifeline.state.Workload
-	(*Pod)(nil),            // 22: lifeline.state.Pod
-	(*PodSpec)(nil),        // 23: lifeline.state.PodSpec
-	(*PodPhase)(nil),       // 24: lifeline.state.PodPhase
-	(*Container)(nil),      // 25: lifeline.state.Container
-	(*ContainerState)(nil), // 26: lifeline.state.ContainerState
-	(*Event)(nil),          // 27: lifeline.state.Event
-	(*Notice)(nil),         // 28: lifeline.state.Notice
-	(*Request)(nil),        // 29: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 30: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 31: lifeline.state.Past
-	(*Instant)(nil),        // 32: lifeline.state.Instant
-	(*Earlier)(nil),        // 33: lifeline.state.Earlier
-	(*Run)(nil),            // 34: lifeline.state.Run
-	(*KeyedRun)(nil),       // 35: lifeline.state.KeyedRun
-	(*Node)(nil),           // 36: lifeline.state.Node
-	(*KeyedNode)(nil),      // 37: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 38: lifeline.state.Taken
-	(*Amendment)(nil),      // 39: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 40: lifeline.state.SeriesList
-	(*Series)(nil),         // 41: lifeline.state.Series
-	(*Subject)(nil),        // 42: lifeline.state.Subject
-	(*Sighting)(nil),       // 43: lifeline.state.Sighting
-	(*Adrift)(nil),         // 44: lifeline.state.Adrift
-	(*Refusals)(nil),       // 45: lifeline.state.Refusals
-	(*Refusal)(nil),        // 46: lifeline.state.Refusal
+	(*Autoscaler)(nil),     // 19: lifeline.state.Autoscaler
+	(*Verdict)(nil),        // 20: lifeline.state.Verdict
+	(*Condition)(nil),      // 21: lifeline.state.Condition
+	(*Workload)(nil),       // 22: lifeline.state.Workload
+	(*Pod)(nil),            // 23: lifeline.state.Pod
+	(*PodSpec)(nil),        // 24: lifeline.state.PodSpec
+	(*PodPhase)(nil),       // 25: lifeline.state.PodPhase
+	(*Container)(nil),      // 26: lifeline.state.Container
+	(*ContainerState)(nil), // 27: lifeline.state.ContainerState
+	(*Event)(nil),          // 28: lifeline.state.Event
+	(*Notice)(nil),         // 29: lifeline.state.Notice
+	(*Request)(nil),        // 30: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 31: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 32: lifeline.state.Past
+	(*Instant)(nil),        // 33: lifeline.state.Instant
+	(*Earlier)(nil),        // 34: lifeline.state.Earlier
+	(*Run)(nil),            // 35: lifeline.state.Run
+	(*KeyedRun)(nil),       // 36: lifeline.state.KeyedRun
+	(*Node)(nil),           // 37: lifeline.state.Node
+	(*KeyedNode)(nil),      // 38: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 39: lifeline.state.Taken
+	(*Amendment)(nil),      // 40: lifeline.state.Amendment
+	(*SeriesList)(nil),     // 41: lifeline.state.SeriesList
+	(*Series)(nil),         // 42: lifeline.state.Series
+	(*Subject)(nil),        // 43: lifeline.state.Subject
+	(*Sighting)(nil),       // 44: lifeline.state.Sighting
+	(*Adrift)(nil),         // 45: lifeline.state.Adrift
+	(*Refusals)(nil),       // 46: lifeline.state.Refusals
+	(*Refusal)(nil),        // 47: lifeline.state.Refusal
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
@@ -4486,31 +4564,31 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	16, // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
 	17, // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
 	3,  // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	19, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	20, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	20, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	21, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
 	3,  // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	21, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	26, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	25, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	22, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	27, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	26, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
 	3,  // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	23, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	24, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	22, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	24, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	25, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	23, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
 	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	28, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	29, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	29, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	30, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
 	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	35, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	30, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	37, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	38, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	39, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	40, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	43, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	43, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	44, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	44, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	45, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	36, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	31, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	38, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	39, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	40, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	41, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	44, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	44, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	45, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	45, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	46, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
 	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
 	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
 	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
@@ -4521,54 +4599,56 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	13, // 42: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
 	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
 	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	27, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	29, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	31, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	32, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	28, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	30, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	32, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	33, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
 	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
 	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
 	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
 	2,  // 52: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
 	2,  // 53: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	2,  // 54: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 55: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 56: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 57: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 58: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 60: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 61: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 62: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	29, // 63: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 64: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	33, // 65: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 66: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 67: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 68: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 69: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	34, // 70: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	36, // 71: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 72: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 73: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 74: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	31, // 75: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 76: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	27, // 77: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	29, // 78: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 79: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	41, // 80: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 81: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 82: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	42, // 83: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	42, // 84: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	46, // 85: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 86: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 87: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	88, // [88:88] is the sub-list for method output_type
-	88, // [88:88] is the sub-list for method input_type
-	88, // [88:88] is the sub-list for extension type_name
-	88, // [88:88] is the sub-list for extension extendee
-	0,  // [0:88] is the sub-list for field type_name
+	19, // 54: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	2,  // 55: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,  // 56: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,  // 57: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,  // 58: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,  // 59: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,  // 60: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,  // 61: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,  // 62: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,  // 63: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,  // 64: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	30, // 65: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,  // 66: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	34, // 67: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,  // 68: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,  // 69: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,  // 70: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,  // 71: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	35, // 72: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	37, // 73: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,  // 74: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,  // 75: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,  // 76: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	32, // 77: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,  // 78: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	28, // 79: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	30, // 80: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,  // 81: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	42, // 82: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,  // 83: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,  // 84: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	43, // 85: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	43, // 86: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	47, // 87: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,  // 88: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,  // 89: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	90, // [90:90] is the sub-list for method output_type
+	90, // [90:90] is the sub-list for method input_type
+	90, // [90:90] is the sub-list for extension type_name
+	90, // [90:90] is the sub-list for extension extendee
+	0,  // [0:90] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4582,7 +4662,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

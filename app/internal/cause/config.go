@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byConfig is rule C4 for a restart: a change of only the annotations of a Pod template. It links to
+// the last change of each ConfigMap and Secret of the template since the template's previous change.
+// It never finds a cause: the content may be unrelated, and its reader may have been restarted for
+// another reason.
+func (f *Finder) byConfig(w *change.Write) (Cause, bool, []span.Link) {
+	if !restarts(w) {
+		return Cause{}, false, nil
+	}
+	var links []span.Link
+	since := f.templateBefore(w)
+	for _, r := range w.Version.Relations {
+		if r.Type != object.Config {
+			continue
+		}
+		if edit := f.edit(r.To, since, w.RV); edit != nil {
+			links = append(links, edit.Link(linkConfig))
+		}
+	}
+	return Cause{}, false, links
+}
+
+// linkConfig is the reason of a link from a restart to a change of a ConfigMap or Secret.
+const linkConfig = "config"
+
+// pathTemplateAnnotations is the path of the annotations that the restart of a workload changes.
+const pathTemplateAnnotations = "spec.template.metadata.annotations"
+
+// restarts reports whether w changed only annotations of a Pod template.
+func restarts(w *change.Write) bool {
+	return w.Verb == history.Updated && w.Version != nil && len(w.Changed.Paths) > 0 &&
+		!slices.ContainsFunc(w.Changed.Paths, func(path string) bool {
+			return !strings.HasPrefix(path, pathTemplateAnnotations)
+		})
+}
+
+// templateBefore returns the resourceVersion of the last change of the Pod template before w. It is 0
+// if that is unknown, as from before the start.
+func (f *Finder) templateBefore(w *change.Write) uint64 {
+	last := uint64(0)
+	for _, r := range f.History(w.Timeline.Ref.UID) {
+		last = max(last, r.TemplateBefore(w.RV))
+	}
+	return last
+}
+
+// edit returns the last change of the content of an object of that name, after the resourceVersion
+// since and before rv; nil without one.
+func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation {
+	var last *change.Reconciliation
+	for _, t := range f.Named(name) {
+		for _, r := range f.Instants(t.Ref.UID) {
+			w := r.First()
+			if w.Verb == history.Updated && w.RV > since && w.RV < rv && (last == nil || w.RV > last.First().RV) &&
+				slices.Contains(w.Changed.Paths, observation.PathData) {
+				last = r
+			}
+		}
+	}
+	return last
+}
+
+// Sources returns the objects outside its trace that a span of w refers to: the autoscaler that made w,
+// and the ConfigMaps and Secrets of a restart.
+func (f *Finder) Sources(w *change.Write) []*change.Timeline {
+	if t := f.Autoscaler(w); t != nil {
+		return []*change.Timeline{t}
+	}
+	if !restarts(w) {
+		return nil
+	}
+	var out []*change.Timeline
+	for _, r := range w.Version.Relations {
+		if r.Type == object.Config {
+			out = append(out, f.Named(r.To)...)
+		}
+	}
+	return out
+}
