@@ -78,7 +78,7 @@ func TestCommandLine(t *testing.T) {
 			"replay -o xml f",
 			1,
 			"",
-			"lifeline: unknown output \"xml\": known are tree, table, json, yaml, name\n",
+			"lifeline: unknown output \"xml\": known are tree, table, mermaid, dot, json, yaml, name\n",
 		},
 		"NoRecording": {
 			"the file is named", "lifeline", "replay /no/such/file", 1, "",
@@ -141,7 +141,7 @@ func TestCommandLine(t *testing.T) {
 			"IDs are known to servers only", "lifeline", "trace 4bf92f35 --direct", 1, "",
 			"lifeline: there is no server to look up a trace ID",
 		},
-		"TraceOutputs": {"", "lifeline", "__complete trace -o ", 0, "tree\ntable\njson\n", ""},
+		"TraceOutputs": {"", "lifeline", "__complete trace -o ", 0, "tree\ntable\nmermaid\ndot\njson\nyaml\nname\n", ""},
 		"TraceServer":  {"", "lifeline", "__complete trace --server ", 0, "http://127.0.0.1:7070\n", ""},
 		"WatchNothing": {
 			"neither server nor cluster", "lifeline", "watch --direct", 1, "", "lifeline: there is no kubeconfig",

@@ -44,8 +44,8 @@ helm and every other client that uses KUBECONFIG.
 A lifeline serve of the same cluster shows the change under the same trace ID.
 ` + serverHelp + `
 
-With -o json, standard output is one OTLP document, and the output of the command
-goes to standard error.
+With -o json, standard output is one OTLP document, with -o mermaid or -o dot one
+graph of the causes. The output of the command then goes to standard error.
 
 Exit codes: that of the command, if it is not 0; 3 if the effects did not settle
 within --timeout; 4 if they failed; 126 or 127 if the command could not be started;

@@ -31,11 +31,16 @@ Without a server, or if the server has no trace of the object, the trace is rebu
 from the present state of the object, its owners and its dependents. Its times then
 have whole seconds, and the user is unknown. The first line says so.
 
+With -o mermaid or -o dot, the trace is a graph of its causes, for Mermaid or for
+Graphviz: one node for each object, with the evidence for each edge, and with links
+to further causes.
+
 Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
 		Example: `  lifeline trace deployment/web
   lifeline trace deploy web
   lifeline trace pod/web-7c94b956c7-fh7fl -n shop --all
   lifeline trace 65e16b67 -o json > trace.json
+  lifeline trace deploy web -o dot | dot -Tsvg > causes.svg
   lifeline trace deployment/web --direct`,
 		Args:              oneObject("an object (KIND/NAME) or a trace ID, as `lifeline ls` lists them"),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -27,7 +27,7 @@ func newWatch(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Show each change in the cluster as it happens. A trace is printed after it has
 settled. With names, only the changes of these objects are shown. Ctrl-C ends the
 command and prints the open traces. With -o json, each trace is one OTLP document
-on one line.
+on one line; with -o mermaid or -o dot, each is one graph of its causes.
 
 The changes come from a server if there is one, otherwise from the cluster; with
 --direct, --record or --otlp always from the cluster.

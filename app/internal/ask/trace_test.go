@@ -30,6 +30,8 @@ func TestTraceGolden(t *testing.T) {
 		"trace-touched": {"none began with it", cli.OutputTree, Trace{Name: "rs/web-6cf"}},
 		"trace-only":    {"there are no others", cli.OutputTree, Trace{Name: "pod/web-6cf-p2"}},
 		"trace-table":   {"", cli.OutputTable, Trace{Name: "pod/web-6cf-k2"}},
+		"trace-mermaid": {"a graph, with a link to another trace", cli.OutputMermaid, Trace{Name: "pod/web-6cf-k2"}},
+		"trace-dot":     {"the others are counted on standard error", cli.OutputDOT, Trace{Name: "rs/web-6cf"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +74,7 @@ func TestTraceJSONIsThatOfTheTrace(t *testing.T) {
 
 func TestTraceOfHostileTexts(t *testing.T) {
 	server := serve(t, "cluster-1")
-	for _, output := range []string{cli.OutputTree, cli.OutputTable} {
+	for _, output := range []string{cli.OutputTree, cli.OutputTable, cli.OutputMermaid, cli.OutputDOT} {
 		o, out, log := asking(output)
 		c := Trace{Options: o, Server: cli.Server{URL: server.URL, Named: true}, Name: spantest.Hostile().ID.String()}
 		if code, err := c.Run(context.Background()); code != cli.CodeOK || err != nil {

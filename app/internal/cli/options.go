@@ -30,15 +30,19 @@ const (
 
 // The output formats.
 const (
-	OutputTree  = "tree"
-	OutputTable = "table"
-	OutputJSON  = "json"
-	OutputYAML  = "yaml"
-	OutputName  = "name"
+	OutputTree    = "tree"
+	OutputTable   = "table"
+	OutputMermaid = "mermaid"
+	OutputDOT     = "dot"
+	OutputJSON    = "json"
+	OutputYAML    = "yaml"
+	OutputName    = "name"
 )
 
 // Outputs returns the output formats, the default first.
-func Outputs() []string { return []string{OutputTree, OutputTable, OutputJSON, OutputYAML, OutputName} }
+func Outputs() []string {
+	return []string{OutputTree, OutputTable, OutputMermaid, OutputDOT, OutputJSON, OutputYAML, OutputName}
+}
 
 // CheckOutput returns an error for an unknown output format.
 func CheckOutput(name string) error {
@@ -76,7 +80,11 @@ func (o *Options) Time() time.Time {
 
 // Machine reports whether the output is a document for programs, without any other text.
 func (o *Options) Machine() bool {
-	return o.Output == OutputJSON || o.Output == OutputYAML || o.Output == OutputName
+	switch o.Output {
+	case OutputMermaid, OutputDOT, OutputJSON, OutputYAML, OutputName:
+		return true
+	}
+	return false
 }
 
 // Say prints one line for the user before a pipeline exists.

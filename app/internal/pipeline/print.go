@@ -37,6 +37,10 @@ func (p *Pipeline) PrintTo(out io.Writer, traces []*span.Trace, now time.Time, s
 		err = render.YAML(out, traces, o)
 	case cli.OutputName:
 		err = render.Names(out, traces)
+	case cli.OutputMermaid:
+		err = render.Mermaid(out, traces, o)
+	case cli.OutputDOT:
+		err = render.DOT(out, traces, o)
 	case cli.OutputTable:
 		err = render.Table(out, traces, o)
 	default:

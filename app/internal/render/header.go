@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -26,16 +27,22 @@ func header(t *span.Trace, o Options) []line {
 		if !root.Start.IsZero() {
 			when = piece{root.Start.In(o.Now.Location()).Format("2006-01-02 15:04:05 MST"), dim}
 		}
-		if actor := escape(insight.Attribute(root, span.KeyActor)); actor != "" {
-			by = piece{"by " + actor, plain}
-		}
-		if code := insight.Attribute(root, span.KeyExitCode); code != "" && code != "0" {
-			by = piece{"exit code " + escape(code), red}
-		}
+		by = author(root)
 		changed.text = changedFields(root)
 	}
 	pieces := []piece{title, by, changed, verdict, watching, when, {"trace " + t.ID.String(), dim}}
 	return flow(pieces, o.width())
+}
+
+// author returns the actor of s, or the exit code of a command that failed.
+func author(s *span.Span) piece {
+	if code := insight.Attribute(s, span.KeyExitCode); code != "" && code != "0" {
+		return piece{"exit code " + escape(code), red}
+	}
+	if actor := escape(insight.Attribute(s, span.KeyActor)); actor != "" {
+		return piece{"by " + actor, plain}
+	}
+	return piece{}
 }
 
 // changedFields says which fields a change set or removed. It names one if there are many.
@@ -70,20 +77,27 @@ func summaryLine(t *span.Trace, o Options) line {
 
 // verdictOf returns the outcome and duration of a trace.
 func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
-	took := precise(max(0, root.Duration(o.Now)))
-	if coarse(root) {
-		took = seconds(root.Duration(o.Now))
+	outcome := cmp.Or(t.Outcome, root.Outcome)
+	stuck := root.Open() && slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
+	return verdict(root, outcome, stuck, escape(cmp.Or(t.Reason, root.Message)), o.Now)
+}
+
+// verdict returns an outcome and the duration of s, with the reason if it has not converged. stuck
+// reports whether s waits after an error.
+func verdict(s *span.Span, outcome span.Outcome, stuck bool, reason string, now time.Time) piece {
+	took := precise(max(0, s.Duration(now)))
+	if coarse(s) {
+		took = seconds(s.Duration(now))
 	}
-	reason := escape(cmp.Or(t.Reason, root.Message))
 	if reason != "" {
 		reason = ": " + reason
 	}
-	switch outcome := cmp.Or(t.Outcome, root.Outcome); {
-	case root.Open() && (outcome == span.Failed || slices.ContainsFunc(t.Spans, (*span.Span).Stuck)):
+	switch {
+	case s.Open() && (outcome == span.Failed || stuck):
 		return piece{"stuck for " + took + reason, red}
 	case outcome == span.Failed:
 		return piece{"failed after " + took + reason, red}
-	case root.Open():
+	case s.Open():
 		return piece{"waiting " + took + reason, yellow}
 	case outcome == span.Converged || outcome == "":
 		return piece{"converged in " + took, green}

@@ -15,8 +15,11 @@ import (
 
 // node is one line of a tree with its children: a span, or a summary of hidden spans.
 type node struct {
-	span     *span.Span
+	span *span.Span
+	// parts are the spans that a graph shows as one with span.
+	parts    []*span.Span
 	summary  string
+	hidden   []*node
 	notes    []piece
 	children []*node
 }
@@ -96,7 +99,7 @@ func foldSiblings(siblings []*node, now time.Time) []*node {
 		}
 		shown := worthiest(group, now)
 		hidden := slices.DeleteFunc(slices.Clone(group), func(c *node) bool { return shown[c] })
-		summary := &node{summary: summarize(name, hidden, now)}
+		summary := &node{summary: summarize(name, hidden, now), hidden: hidden}
 		last := group[len(group)-1]
 		gone := map[*node]bool{}
 		for _, c := range hidden {

@@ -73,3 +73,13 @@ func TestRealDeployment(t *testing.T) {
 		}
 	}
 }
+
+// TestRealGraph draws the same Deployment as a graph: its 370 spans are four reconciliations.
+func TestRealGraph(t *testing.T) {
+	trace := recorded(t, "deployment.json.gz")
+	var got bytes.Buffer
+	if err := render.Mermaid(&got, []*span.Trace{trace}, render.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "mermaid-deployment", "a real run", got.Bytes())
+}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render draws traces: as a tree with bars, as a table, as an OTLP JSON document, and live
-// on a terminal. It writes to an io.Writer and does not read the environment: callers supply the
-// width, the colours and the time.
+// Package render draws traces: as a tree with bars, as a table, as a graph of their causes, as an
+// OTLP JSON document, and live on a terminal. It writes to an io.Writer and does not read the
+// environment: callers supply the width, the colours and the time.
 //
 // Names and messages from a cluster are not trusted. Characters that could move the cursor, change
 // colours or reorder text are escaped.
@@ -29,7 +29,8 @@ type Options struct {
 	Now time.Time
 	// Cluster is the UID of the cluster, for documents; may be empty.
 	Cluster string
-	// Full draws every span, without folding of similar siblings or foreign spans.
+	// Full draws every span, without folding of similar siblings or foreign spans. A graph still has
+	// one node for each reconciliation.
 	Full bool
 	// Settle is the time for which a converged trace is still watched, for the header of a live
 	// drawing; 0 omits it.

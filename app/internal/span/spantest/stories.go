@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -156,5 +157,46 @@ func Rollout() *span.Trace {
 	cert.Start.Source, cert.End.Source = span.TimeObject, span.TimeObject
 	b.Add(cert, "condition", "cert-manager", cert.Object, 100, 2600,
 		attribute.String("k8s.object.condition.type", "Ready"))
+	return b.Trace
+}
+
+// Causes is a rollout with several causes: two changes of one Deployment at the same time, of which
+// an autoscaler made one, and a Pod that replaces another. One Pod is stuck. The command is a step
+// of a trace outside the cluster.
+func Causes() *span.Trace {
+	b := New("causes")
+	b.Trace.Outcome = span.Unfinished
+	b.Trace.Reason = "Pod web-6cf-k2: container web: exit code 1 (Error)"
+	run := b.Run("kubectl apply -f web.yaml", 0, -1)
+	run.Parent, run.RemoteParent = span.DeriveID(b.Trace.ID, "step"), true
+	hpa := b.Add(run, "reconcile HorizontalPodAutoscaler", "horizontal-pod-autoscaler",
+		Ref("autoscaling", "HorizontalPodAutoscaler", "web"), 10, 900, span.KeyActor.String("kubectl"))
+	hpa.Outcome, hpa.Evidence = span.Converged, span.ByRequest
+	rollout := b.Deployment(run, 5, -1)
+	rollout.Attributes = append(rollout.Attributes, span.KeyActor.String("kubectl"))
+	scaling := b.Add(hpa, "reconcile Deployment", "deployment-controller", rollout.Object, 300, 2000,
+		span.KeyActor.String("horizontal-pod-autoscaler"))
+	scaling.Outcome, scaling.Evidence = span.Converged, span.ByRelation
+	rs := b.ReplicaSet(rollout, 60, -1)
+	rs.Attributes = append(rs.Attributes, span.KeyActor.String("deployment-controller"))
+	scaled := b.Pod(scaling, "web-6cf-x7", 320, 1900)
+	scaled.Attributes = append(scaled.Attributes, span.KeyActor.String("replicaset-controller"))
+	ref := Ref("", "Pod", "web-6cf-k2")
+	pod := b.Add(rs, "reconcile Pod", "kubelet", ref, 2500, -1, span.KeyActor.String("replicaset-controller"))
+	wait := b.Add(pod, "backoff", "kubelet", ref, 3000, -1)
+	wait.Status, wait.Message = span.StatusError, "container web: exit code 1 (Error)"
+
+	link := func(from *span.Span, id trace.TraceID, to trace.SpanID, reason string) {
+		from.Links = append(from.Links, span.Link{TraceID: id, SpanID: to, Attributes: []attribute.KeyValue{
+			span.KeyLink.String(reason),
+		}})
+	}
+	link(rollout, b.Trace.ID, scaling.ID, "concurrent")
+	link(scaling, b.Trace.ID, rollout.ID, "concurrent")
+	link(scaling, b.Trace.ID, hpa.ID, "autoscaler")
+	other := Healing()[0]
+	link(rollout, other.ID, other.Spans[0].ID, "previous")
+	link(pod, other.ID, other.Spans[1].ID, "heals")
+	b.Trace.Spans = span.TreeOrder(b.Trace.Spans)
 	return b.Trace
 }
