@@ -26,13 +26,13 @@ type departure struct {
 // Lose records a dependant that was removed, or failed permanently, without an action of its
 // controller. Its replacement is healing (rule C3).
 func (f *Finder) Lose(w *change.Write) {
-	o := f.Controller(w.Timeline)
-	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
-		return
-	}
 	failed := w.Part == change.Observed && w.Version != nil && w.Previous != nil && judge.Failure(w.Version) != "" &&
 		judge.Failure(w.Previous) == ""
 	if w.Verb != history.Deleted && !failed {
+		return
+	}
+	o := f.Controller(w.Timeline)
+	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
 		return
 	}
 	r := f.Current(w.Timeline.Ref.UID)

@@ -94,6 +94,9 @@ func (r *Reconciliation) Wrote(w *Write) {
 // Note adds w, any other write.
 func (r *Reconciliation) Note(w *Write) {
 	w.Fate, w.Reconciliation = Step, r
+	if r.Notes == nil {
+		r.Notes = make([]*Write, 0, 8) // a Pod has no more of them, as a rule
+	}
 	r.Notes = append(r.Notes, w)
 }
 

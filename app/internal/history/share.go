@@ -23,18 +23,27 @@ type pool[T comparable] map[T]*T
 
 // share returns the kept copy of v: before, if that is equal.
 func (p pool[T]) share(v T, before *T) *T {
+	if known := p.find(v, before); known != nil {
+		return known
+	}
+	return p.add(v)
+}
+
+// find returns the kept copy of v: before, if that is equal. It is nil if there is none.
+func (p pool[T]) find(v T, before *T) *T {
 	if before != nil && *before == v {
 		return before
 	}
-	if known, ok := p[v]; ok {
-		return known
-	}
+	return p[v]
+}
+
+// add adds v to the pool and returns the kept copy.
+func (p pool[T]) add(v T) *T {
 	if len(p) >= poolSize {
 		clear(p)
 	}
-	kept := v
-	p[v] = &kept
-	return &kept
+	p[v] = &v
+	return &v
 }
 
 // Shared makes versions of observations. The objects of a cluster are alike, and most writes change
@@ -95,7 +104,7 @@ func (s *Shared) version(ref *object.Ref, o *observation.Observation, before *Ve
 	return &Version{
 		Intent: s.intent(ref, o.State, before.Intent), Status: s.status(o.State, before.Status),
 		ResourceVersion: o.State.ResourceVersion,
-		Managers:        shareList(s.managers, o.State.Managers, before.Managers, s.manager),
+		Managers:        shareList(o.State.Managers, before.Managers, s.manager),
 		Seen:            o.Seen, Listed: o.Listed, Late: o.Late, Baseline: o.Baseline,
 	}
 }
@@ -103,12 +112,15 @@ func (s *Shared) version(ref *object.Ref, o *observation.Observation, before *Ve
 // origin returns the trace context in o and the prefix of the generated name. Most objects have
 // neither.
 func (s *Shared) origin(o *observation.State, before *Origin) *Origin {
-	made := Origin{GenerateName: s.str(o.GenerateName)}
+	made := Origin{GenerateName: o.GenerateName}
 	if o.TraceParent != "" {
-		made.TraceParent, made.TraceState = o.TraceParent, o.TraceState
-		made.TraceConvention = s.str(o.TraceConvention)
+		made.TraceParent, made.TraceState, made.TraceConvention = o.TraceParent, o.TraceState, o.TraceConvention
 	}
-	return s.origins.share(made, before)
+	if made == *before {
+		return before
+	}
+	made.GenerateName, made.TraceConvention = s.str(made.GenerateName), s.str(made.TraceConvention)
+	return s.origins.share(made, nil)
 }
 
 func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *Intent {
@@ -116,23 +128,32 @@ func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *
 		Ref:     ref,
 		Leave:   s.leaves.share(Leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.Leave),
 		Origin:  s.origin(o, before.Origin),
-		Created: o.Created, Owners: s.ownersOf(o.Owners), Finalizers: o.Finalizers,
-		Relations:  s.relationsOf(o.Relations),
+		Created: o.Created, Owners: before.Owners, Finalizers: before.Finalizers, Relations: before.Relations,
 		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
 		Fields: s.fieldsOf(o.Leaves, before.Fields),
 	}
-	if slices.Equal(i.Finalizers, before.Finalizers) {
-		i.Finalizers = before.Finalizers
-	}
-	if i.Ref == before.Ref && i.Leave == before.Leave && i.Origin == before.Origin && i.Created.Equal(before.Created) &&
-		i.Generation == before.Generation && i.Desired == before.Desired && i.Reconciled == before.Reconciled &&
-		i.Fields == before.Fields &&
-		slices.Equal(i.Owners, before.Owners) && slices.Equal(i.Finalizers, before.Finalizers) &&
-		slices.Equal(i.Relations, before.Relations) {
+	owners, finalizers := slices.Equal(o.Owners, before.Owners), slices.Equal(o.Finalizers, before.Finalizers)
+	relations := slices.Equal(o.Relations, before.Relations)
+	if owners && finalizers && relations && i.Ref == before.Ref && i.Leave == before.Leave &&
+		i.Origin == before.Origin && i.Created.Equal(before.Created) && i.Generation == before.Generation &&
+		i.Desired == before.Desired && i.Reconciled == before.Reconciled && i.Fields == before.Fields {
 		return before
 	}
-	return &i
+	if !owners {
+		i.Owners = s.ownersOf(o.Owners)
+	}
+	if !finalizers {
+		i.Finalizers = o.Finalizers
+	}
+	if !relations {
+		i.Relations = s.relationsOf(o.Relations)
+	}
+	return kept(i)
 }
+
+// kept returns a copy of v on the heap. A caller that keeps v only sometimes thus allocates only
+// then.
+func kept[T any](v T) *T { return &v }
 
 func (s *Shared) fieldsOf(leaves []observation.Leaf, before *Fields) *Fields {
 	if len(leaves) == 0 {
@@ -196,7 +217,7 @@ func (s *Shared) status(o *observation.State, before *Status) *Status {
 			before.Verdict,
 		),
 		ObservedGeneration: o.ObservedGeneration,
-		Conditions:         shareList(s.conditions, o.Conditions, before.Conditions, s.condition),
+		Conditions:         shareList(o.Conditions, before.Conditions, s.condition),
 	}
 	if o.Workload != nil {
 		st.Workload = before.Workload
@@ -221,18 +242,18 @@ func (s *Shared) status(o *observation.State, before *Status) *Status {
 		st.Pod == before.Pod {
 		return before
 	}
-	return &st
+	return kept(st)
 }
 
 func (s *Shared) pod(o *observation.Pod, before *PodState) *PodState {
 	if before == nil {
-		before = &PodState{PodSpec: &PodSpec{}, PodPhase: &PodPhase{}}
+		before = noPod
 	}
 	p := PodState{
-		PodSpec:    s.podSpec(o),
+		PodSpec:    s.podSpec(o, before.PodSpec),
 		PodPhase:   s.phases.share(PodPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}, before.PodPhase),
-		Init:       shareList(s.containers, o.Init, before.Init, s.container),
-		Containers: shareList(s.containers, o.Containers, before.Containers, s.container),
+		Init:       shareList(o.Init, before.Init, s.container),
+		Containers: shareList(o.Containers, before.Containers, s.container),
 	}
 	if !o.Scheduled.IsZero() {
 		p.Scheduled = o.Scheduled.UnixNano()
@@ -242,13 +263,17 @@ func (s *Shared) pod(o *observation.Pod, before *PodState) *PodState {
 		p.Scheduled == before.Scheduled {
 		return before
 	}
-	return &p
+	return kept(p)
 }
 
-func (s *Shared) podSpec(o *observation.Pod) *PodSpec {
-	known := s.specs[o.Node]
-	if known != nil && known.Scheduler == o.Scheduler && known.Volumes == o.Volumes &&
-		slices.Equal(known.ReadinessGates, o.ReadinessGates) && slices.Equal(known.SchedulingGates, o.SchedulingGates) {
+// noPod takes the place of the Pod before the first one.
+var noPod = &PodState{PodSpec: &PodSpec{}, PodPhase: &PodPhase{}}
+
+func (s *Shared) podSpec(o *observation.Pod, before *PodSpec) *PodSpec {
+	if before.describes(o) {
+		return before
+	}
+	if known := s.specs[o.Node]; known != nil && known.describes(o) {
 		return known
 	}
 	if len(s.specs) >= poolSize {
@@ -262,6 +287,11 @@ func (s *Shared) podSpec(o *observation.Pod) *PodSpec {
 	return spec
 }
 
+func (p *PodSpec) describes(o *observation.Pod) bool {
+	return p.Node == o.Node && p.Scheduler == o.Scheduler && p.Volumes == o.Volumes &&
+		slices.Equal(p.ReadinessGates, o.ReadinessGates) && slices.Equal(p.SchedulingGates, o.SchedulingGates)
+}
+
 // Ref returns r with shared copies of its recurring strings.
 func (s *Shared) Ref(r object.Ref) object.Ref {
 	r.Group, r.Version, r.Kind.Kind, r.Namespace = s.str(r.Group), s.str(r.Version), s.str(r.Kind.Kind), s.str(
@@ -272,41 +302,56 @@ func (s *Shared) Ref(r object.Ref) object.Ref {
 
 func (s *Shared) str(v string) string { return *s.strings.share(v, nil) }
 
-func (s *Shared) condition(c observation.Condition) observation.Condition {
+func (s *Shared) condition(c observation.Condition, before *observation.Condition) *observation.Condition {
+	if known := s.conditions.find(c, before); known != nil {
+		return known
+	}
 	c.Type, c.Status, c.Reason, c.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
-	return c
+	return s.conditions.add(c)
 }
 
-func (s *Shared) manager(m observation.Manager) observation.Manager {
+func (s *Shared) manager(m observation.Manager, before *observation.Manager) *observation.Manager {
+	if known := s.managers.find(m, before); known != nil {
+		return known
+	}
 	m.Name, m.Operation, m.Subresource = s.str(m.Name), s.str(m.Operation), s.str(m.Subresource)
-	return m
+	return s.managers.add(m)
 }
 
 // container omits the ID, because no rule reads it, and shares the states. So equal containers are
 // equal values.
-func (s *Shared) container(c observation.Container) observation.Container {
-	c.Name, c.Image, c.ID = s.str(c.Name), s.str(c.Image), ""
-	if c.State != nil {
-		c.State = s.states.share(*c.State, nil)
+func (s *Shared) container(c observation.Container, before *observation.Container) *observation.Container {
+	var state, last *observation.ContainerState
+	if before != nil {
+		state, last = before.State, before.Last
 	}
-	if c.Last != nil {
-		c.Last = s.states.share(*c.Last, nil)
+	c.ID, c.State, c.Last = "", s.state(c.State, state), s.state(c.Last, last)
+	if known := s.containers.find(c, before); known != nil {
+		return known
 	}
-	return c
+	c.Name, c.Image = s.str(c.Name), s.str(c.Image)
+	return s.containers.add(c)
 }
 
-// shareList returns the list of the shared values. It is before itself if nothing changed. own
-// prepares a value for the pool.
-func shareList[T comparable](p pool[T], values []T, before []*T, own func(T) T) []*T {
+func (s *Shared) state(c, before *observation.ContainerState) *observation.ContainerState {
+	if c == nil {
+		return nil
+	}
+	return s.states.share(*c, before)
+}
+
+// shareList returns the list of the shared values. It is before itself if nothing changed. share
+// returns the kept copy of a value; its second argument is the former value at the same place, or
+// nil.
+func shareList[T any](values []T, before []*T, share func(v T, before *T) *T) []*T {
 	var changed []*T
 	for i, v := range values {
-		var kept *T
-		if i < len(before) && *before[i] == v {
-			kept = before[i]
-		} else {
-			kept = p.share(own(v), nil)
+		var old *T
+		if i < len(before) {
+			old = before[i]
 		}
-		if changed == nil && (i >= len(before) || kept != before[i]) {
+		kept := share(v, old)
+		if changed == nil && kept != old {
 			changed = make([]*T, len(values))
 			copy(changed, before[:i])
 		}

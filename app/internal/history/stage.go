@@ -12,18 +12,15 @@ import (
 
 // Stage returns a digest of the progress of the object, without times, messages and restart counts.
 func (v *Version) Stage() uint64 {
-	h := xxhash.New()
+	text := make([]byte, 0, 512) // usually on the stack
 	word := func(words ...string) {
 		for _, s := range words {
-			_, _ = h.WriteString(s)
-			_, _ = h.Write([]byte{0})
+			text = append(append(text, s...), 0)
 		}
 	}
 	number := func(numbers ...int64) {
-		var b [8]byte
 		for _, n := range numbers {
-			binary.LittleEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // only to be digested
-			_, _ = h.Write(b[:])
+			text = binary.LittleEndian.AppendUint64(text, uint64(n)) //nolint:gosec // only to be digested
 		}
 	}
 	word(string(v.UID), string(v.Progress))
@@ -46,7 +43,7 @@ func (v *Version) Stage() uint64 {
 			}
 		}
 	}
-	return h.Sum64()
+	return xxhash.Sum64(text)
 }
 
 // Truth returns 1 for true and 0 for false.

@@ -133,7 +133,7 @@ func (e *Engine) lateEvents(d *derivation) {
 			continue
 		}
 		for _, r := range l.Reconciliations {
-			if writes, all := d.untold(r); all && len(writes) > 0 {
+			if some, all := d.untold(r); some && all {
 				continue // it will be handed out with its Events
 			}
 			for _, ev := range r.Timeline.Events {

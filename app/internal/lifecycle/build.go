@@ -39,7 +39,7 @@ func (d *derivation) trace(l *change.Lineage) *span.Trace {
 	var all []*span.Span
 	for _, r := range l.Reconciliations {
 		if !d.elsewhere(r) {
-			all = append(all, d.spans(r)...)
+			all = d.spans(all, r)
 		}
 	}
 	for _, w := range l.Loose {
@@ -91,9 +91,9 @@ func (d *derivation) runSpan(l *change.Lineage, t *span.Trace) *span.Span {
 	return s
 }
 
-// spans makes the spans of one reconciliation: its own span, its phases, and its writes with an
-// observed request.
-func (d *derivation) spans(r *change.Reconciliation) []*span.Span {
+// spans appends the spans of one reconciliation to out: its own span, its phases, and its writes
+// with an observed request.
+func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.Span {
 	s := &span.Span{
 		TraceID: r.Lineage.ID, ID: r.ID(), Parent: r.Above, RemoteParent: r.Remote, Evidence: r.Evidence,
 		Name: span.ReconcileName(r.Timeline.Ref.Kind.Kind), Service: d.service(r), Object: r.Timeline.Ref,
@@ -114,7 +114,7 @@ func (d *derivation) spans(r *change.Reconciliation) []*span.Span {
 		s.Message = span.Bound(judge.WaitsFor(last))
 	}
 	s.Attributes = d.attributes(r)
-	out := []*span.Span{s}
+	out = append(out, s)
 	s.Events = slices.Grow(s.Events, len(r.Writes)+len(r.Notes))
 	before := d.toldBefore(r)
 	for _, w := range r.Writes {
@@ -152,7 +152,6 @@ func (d *derivation) spans(r *change.Reconciliation) []*span.Span {
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
 	boundEvents(s)
 	phases := d.steps.Of(r)
-	out = slices.Grow(out, len(phases))
 	for i := range phases {
 		out = append(out, phases[i].Span(r, d.Start(r)))
 	}
@@ -201,7 +200,7 @@ func (d *derivation) tell(out []*span.Span, s *span.Span, r *change.Reconciliati
 
 // attributes returns the attributes of the span of r.
 func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
-	var out []attribute.KeyValue
+	out := make([]attribute.KeyValue, 0, 6) // a Pod has no more of them, as a rule
 	w := r.Last()
 	if w.Version != nil && w.Version.Generation > 0 {
 		out = append(out, span.KeyGeneration.Int64(w.Version.Generation))
@@ -229,7 +228,10 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	}
 	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
-		out = append(out, nodeAttributes(d.engine.nodes[last.Pod.Node])...)
+		out = appendNode(out, d.engine.nodes[last.Pod.Node])
+	}
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }
@@ -247,12 +249,12 @@ func outsideOf(r *change.Reconciliation) trace.SpanContext {
 	return trace.SpanContext{}
 }
 
-func nodeAttributes(n *observation.Node) []attribute.KeyValue {
+// appendNode appends the attributes of a Node to out. n may be nil.
+func appendNode(out []attribute.KeyValue, n *observation.Node) []attribute.KeyValue {
 	if n == nil {
-		return nil
+		return out
 	}
-	var out []attribute.KeyValue
-	for _, kv := range []attribute.KeyValue{
+	for _, kv := range [...]attribute.KeyValue{
 		attribute.String("cloud.availability_zone", span.Bound(n.Zone)),
 		attribute.String("cloud.region", span.Bound(n.Region)),
 		attribute.String("host.type", span.Bound(n.InstanceType)),

@@ -27,11 +27,7 @@ func (e *Engine) changed(t *change.Timeline) {
 		return
 	}
 	if g == nil {
-		if e.inOne() {
-			g = e.one()
-		} else {
-			g = e.groups.add()
-		}
+		g = e.groupFor(t)
 		e.groups.of[t] = g
 		g.members[t] = struct{}{}
 	}
@@ -39,6 +35,23 @@ func (e *Engine) changed(t *change.Timeline) {
 	if !e.inOne() {
 		e.tie(g, t)
 	}
+}
+
+// groupFor returns the group for t, a timeline without a group: that of the object or of an owner,
+// or else a new one. A new group would only be merged with them.
+func (e *Engine) groupFor(t *change.Timeline) *group {
+	if e.inOne() {
+		return e.one()
+	}
+	if g := e.groups.byUID[t.Ref.UID]; g != nil {
+		return g
+	}
+	for _, o := range t.Above {
+		if g := e.groups.byUID[o.UID]; g != nil {
+			return g
+		}
+	}
+	return e.groups.add()
 }
 
 // changedIdle marks the groups above and below t as changed. t itself has no spans and joins no
@@ -160,7 +173,10 @@ func (g *group) has(namespace string) bool {
 
 // context connects the group of t with the trace in the trace context.
 func (e *Engine) context(t *change.Timeline, traceparent string) {
-	if g := e.groups.of[t]; g != nil && traceparent != "" && !e.inOne() {
+	if traceparent == "" || e.inOne() {
+		return
+	}
+	if g := e.groups.of[t]; g != nil {
 		e.groups.tieLine(g, cause.ParseContext(traceparent, "").TraceID())
 	}
 }

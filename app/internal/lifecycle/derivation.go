@@ -37,14 +37,14 @@ type derivation struct {
 	// folded are the stand-ins for folded reconciliations. History adds them.
 	folded []*change.Reconciliation
 	// stirred is the last write below each object, with its reconciliation.
-	stirred map[types.UID]stirring
+	stirred map[*change.Timeline]stirring
 	// instants are each object's instant changes, oldest first (see change.Reconciliation). Instants
 	// completes them on first use.
 	instants map[types.UID][]*change.Reconciliation
 	// heartbeats are the series of changes, by object.
 	heartbeats map[*change.Timeline]*heartbeat
 	// looks are the digests of the observed statuses of each reconciliation.
-	looks map[*change.Reconciliation]map[uint64]struct{}
+	looks map[*change.Reconciliation][]uint64
 	// written are the writes in order of placement.
 	written []*change.Write
 	// steps derives the phases of one object at a time.
@@ -63,8 +63,8 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 	d := &derivation{
 		opts: e.opts, now: now, engine: e, group: g,
 		recs:       make(map[types.UID][]*change.Reconciliation, len(g.members)),
-		stirred:    map[types.UID]stirring{},
-		looks:      map[*change.Reconciliation]map[uint64]struct{}{},
+		stirred:    map[*change.Timeline]stirring{},
+		looks:      map[*change.Reconciliation][]uint64{},
 		instants:   map[types.UID][]*change.Reconciliation{},
 		heartbeats: map[*change.Timeline]*heartbeat{},
 		refusals:   map[*refusal][]*change.Lineage{},
@@ -116,7 +116,10 @@ func (d *derivation) passed(since time.Time, span time.Duration) bool {
 func (d *derivation) writes() []*change.Write {
 	n := 0
 	for t := range d.group.members {
-		n += len(t.Versions) + len(t.Requests) + 1
+		n += len(t.Versions) + len(t.Requests)
+		if t.Removal != nil {
+			n++
+		}
 	}
 	all := make([]change.Write, 0, n)
 	for t := range d.group.members {
@@ -219,7 +222,10 @@ func (d *derivation) finish() {
 // for a handed-out and folded one.
 func (d *derivation) History(uid types.UID) []*change.Reconciliation {
 	recs, known := d.recs[uid]
-	if t := d.engine.objects[uid]; !known && t != nil && t.Past != nil {
+	if known {
+		return recs
+	}
+	if t := d.engine.objects[uid]; t != nil && t.Past != nil {
 		recs = []*change.Reconciliation{d.remembered(t)}
 		d.recs[uid] = recs
 	}
@@ -228,7 +234,10 @@ func (d *derivation) History(uid types.UID) []*change.Reconciliation {
 
 // Current returns the newest reconciliation of an object, or nil.
 func (d *derivation) Current(uid types.UID) *change.Reconciliation {
-	recs := d.History(uid)
+	return newest(d.History(uid))
+}
+
+func newest(recs []*change.Reconciliation) *change.Reconciliation {
 	if len(recs) == 0 {
 		return nil
 	}

@@ -68,7 +68,12 @@ func (d *derivation) Taken(id trace.TraceID) (cause.Taken, bool) {
 // or in none. An author of t could write any UID.
 func (e *Engine) owns(o object.Owner, t *change.Timeline) bool {
 	up := e.objects[o.UID]
-	return up == nil || up.Ref.Namespace == "" || up.Ref.Namespace == t.Ref.Namespace
+	return up == nil || mayOwn(up, t)
+}
+
+// mayOwn reports whether the object of up may be an owner of the object of t.
+func mayOwn(up, t *change.Timeline) bool {
+	return up.Ref.Namespace == "" || up.Ref.Namespace == t.Ref.Namespace
 }
 
 // dependantsOf returns the objects with a possible ownerReference to the object (see owns).
@@ -87,6 +92,19 @@ func (e *Engine) controllerOf(t *change.Timeline) *object.Owner {
 		return o
 	}
 	return nil
+}
+
+// controllerAbove returns the timeline of the controller owner of t, or nil.
+func (e *Engine) controllerAbove(t *change.Timeline) *change.Timeline {
+	o := object.ControllerOf(t.Owners())
+	if o == nil {
+		return nil
+	}
+	up := e.objects[o.UID]
+	if up == nil || !mayOwn(up, t) {
+		return nil
+	}
+	return up
 }
 
 // disown removes t from the dependants of its owners.

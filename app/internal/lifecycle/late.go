@@ -20,25 +20,48 @@ import (
 // maxLag is the maximum time that a trace waits for a delayed watch.
 const maxLag = 30 * time.Second
 
-// untold returns the writes of r that were not handed out with any trace. It also reports whether
-// these are all stored writes of r.
-func (d *derivation) untold(r *change.Reconciliation) (writes []*change.Write, all bool) {
+// untold reports whether r has writes that were not handed out with any trace, and whether no stored
+// write to desired state was handed out.
+func (d *derivation) untold(r *change.Reconciliation) (some, all bool) {
 	all = !r.Folded
 	for _, w := range r.Writes {
-		switch told := w.Told(); {
-		case told == nil:
-		case *told, d.handedOut(r.Lineage) && d.LineOf(w) == r.Lineage:
-			all = false // the trace of a command is handed out with all its requests
-		default:
-			writes = append(writes, w)
+		if d.isUntold(r, w) {
+			some = true
+		} else if w.Told() != nil {
+			all = false
+		}
+	}
+	return some || slices.ContainsFunc(r.Notes, untoldNote), all
+}
+
+// untoldWrites returns the writes of r that were not handed out with any trace.
+func (d *derivation) untoldWrites(r *change.Reconciliation) []*change.Write {
+	var out []*change.Write
+	for _, w := range r.Writes {
+		if d.isUntold(r, w) {
+			out = append(out, w)
 		}
 	}
 	for _, w := range r.Notes {
-		if told := w.Told(); told != nil && !*told && (w.Part == change.Desired || w.Changed.Metadata()) {
-			writes = append(writes, w)
+		if untoldNote(w) {
+			out = append(out, w)
 		}
 	}
-	return writes, all
+	return out
+}
+
+// isUntold reports whether w, a write of r to desired state, was not handed out with any trace. The
+// trace of a command is handed out with all its requests.
+func (d *derivation) isUntold(r *change.Reconciliation, w *change.Write) bool {
+	told := w.Told()
+	return told != nil && !*told && (d.LineOf(w) != r.Lineage || !d.handedOut(r.Lineage))
+}
+
+// untoldNote reports whether w, a note of a reconciliation, was not handed out with any trace. Of the
+// notes, only changes of desired state or metadata are handed out late.
+func untoldNote(w *change.Write) bool {
+	told := w.Told()
+	return told != nil && !*told && (w.Part == change.Desired || w.Changed.Metadata())
 }
 
 // elsewhere reports whether all of r was handed out in a trace other than its own.
@@ -46,14 +69,14 @@ func (d *derivation) elsewhere(r *change.Reconciliation) bool {
 	if d.handedOut(r.Lineage) {
 		return false
 	}
-	writes, all := d.untold(r)
-	return len(writes) == 0 && !all
+	some, all := d.untold(r)
+	return !some && !all
 }
 
 // toldBefore returns a function for the writes of r. It reports whether a write was handed out
 // earlier, in another trace or another span.
 func (d *derivation) toldBefore(r *change.Reconciliation) func(*change.Write) bool {
-	if writes, all := d.untold(r); d.handedOut(r.Lineage) && (len(writes) == 0 || !all) {
+	if some, all := d.untold(r); d.handedOut(r.Lineage) && !(some && all) {
 		return func(*change.Write) bool { return false }
 	}
 	return func(w *change.Write) bool {
@@ -66,7 +89,7 @@ func (d *derivation) toldBefore(r *change.Reconciliation) func(*change.Write) bo
 func (d *derivation) late() []*change.Reconciliation {
 	var out []*change.Reconciliation
 	for _, r := range d.folded {
-		if writes, _ := d.untold(r); len(writes) > 0 {
+		if some, _ := d.untold(r); some {
 			out = append(out, r)
 		}
 	}
@@ -75,7 +98,7 @@ func (d *derivation) late() []*change.Reconciliation {
 			continue
 		}
 		for _, r := range l.Reconciliations {
-			if writes, _ := d.untold(r); len(writes) > 0 {
+			if some, _ := d.untold(r); some {
 				out = append(out, r)
 			}
 		}
@@ -88,10 +111,10 @@ func (d *derivation) late() []*change.Reconciliation {
 // amendments.
 func (e *Engine) addLate(d *derivation, now time.Time) {
 	for _, r := range d.late() {
-		writes, all := d.untold(r)
+		_, all := d.untold(r)
 		switch {
 		case !all:
-			for _, w := range writes {
+			for _, w := range d.untoldWrites(r) {
 				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, amendment{
 					key: "state/" + strconv.FormatUint(w.RV, 10), at: w.At.At().Time, rv: w.RV,
 				})
@@ -127,7 +150,7 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 
 // lateSpans returns the spans of a reconciliation for a trace that was handed out without it.
 func (d *derivation) lateSpans(r *change.Reconciliation) []*span.Span {
-	spans := d.spans(r)
+	spans := d.spans(nil, r)
 	for _, s := range spans {
 		s.Attributes = append(s.Attributes, span.KeyLate.Bool(true))
 	}

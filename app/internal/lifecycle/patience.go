@@ -2,7 +2,11 @@
 
 package lifecycle
 
-import "github.com/kube-lifeline/lifeline/app/internal/change"
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+)
 
 // maxLooks is the maximum number of different statuses that are kept per reconciliation.
 const maxLooks = 256
@@ -14,13 +18,9 @@ func (d *derivation) progresses(r *change.Reconciliation, w *change.Write) bool 
 		return true
 	}
 	seen, look := d.looks[r], w.Version.Stage()
-	if _, again := seen[look]; again || len(seen) >= maxLooks {
+	if len(seen) >= maxLooks || slices.Contains(seen, look) {
 		return false
 	}
-	if seen == nil {
-		seen = map[uint64]struct{}{}
-		d.looks[r] = seen
-	}
-	seen[look] = struct{}{}
+	d.looks[r] = append(seen, look)
 	return true
 }

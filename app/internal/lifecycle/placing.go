@@ -306,7 +306,7 @@ func (d *derivation) placeNote(w *change.Write) {
 			d.stir(up, w)
 			return
 		}
-		if below := d.stirred[w.Timeline.Ref.UID]; below.rec != nil &&
+		if below := d.stirred[w.Timeline]; below.rec != nil &&
 			(arrived == nil || below.rv > arrived.ResourceVersion) {
 			r = below.rec
 		}
@@ -332,7 +332,7 @@ func (d *derivation) UnderWay(w *change.Write) *change.Reconciliation {
 			return r
 		}
 	}
-	return d.Current(w.Timeline.Ref.UID)
+	return newest(recs)
 }
 
 // stir records w as a write of r. All ancestors of r are then active. The next writes of the owners
@@ -349,13 +349,9 @@ func (d *derivation) stir(r *change.Reconciliation, w *change.Write) {
 	}
 	t := w.Timeline
 	for range 16 {
-		o := d.engine.controllerOf(t)
-		if o == nil {
+		if t = d.engine.controllerAbove(t); t == nil {
 			return
 		}
-		d.stirred[o.UID] = stirring{r, w.RV}
-		if t = d.engine.objects[o.UID]; t == nil {
-			return
-		}
+		d.stirred[t] = stirring{r, w.RV}
 	}
 }

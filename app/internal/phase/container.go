@@ -3,7 +3,6 @@
 package phase
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -37,7 +36,7 @@ type attempt struct {
 
 // follow returns the track of the container spec. init means that it is an init container.
 func (s *podStory) follow(spec *observation.Container, init bool) *track {
-	t := &track{story: s, spec: spec, init: init}
+	t := &track{story: s, spec: spec, init: init, events: make([]*history.Event, 0, len(s.events))}
 	for i := range s.versions {
 		if c := s.versions[i].Pod.Container(spec.Name, init); c != nil {
 			t.learn(c, s.versions[i])
@@ -156,10 +155,10 @@ func (t *track) over() history.Moment {
 	return last.finished
 }
 
-// phases returns the pulls, starts and waits of the container. from is the earliest time for its
-// start.
-func (t *track) phases(from history.Moment) []Step {
-	out := t.pulls()
+// phases appends the pulls, starts and waits of the container to out. from is the earliest time for
+// its start.
+func (t *track) phases(out []Step, from history.Moment) []Step {
+	out = t.pulls(out)
 	ready := t.imagesReady()
 	for n, a := range t.attempts {
 		if !a.started.Known() {
@@ -285,25 +284,36 @@ func (t *track) imagesReady() []history.Moment {
 	return out
 }
 
-// pulledIn matches the message of an Event with the exact length of a pull: `Successfully pulled
-// image "x" in 2.9s (2.9s including waiting). …`.
-var pulledIn = regexp.MustCompile(
-	`^Successfully pulled image .* in ([0-9hmsnuµ.]+) \(([0-9hmsnuµ.]+) including waiting\)`,
-)
+// pulledIn returns the exact length of a pull by the message of its Event, such as `Successfully
+// pulled image "x" in 2.9s (2.9s including waiting). …`. It returns false for other messages, for
+// example about an image that was present.
+func pulledIn(note string) (time.Duration, bool) {
+	note, pulled := strings.CutPrefix(note, "Successfully pulled image ")
+	end := strings.LastIndex(note, " including waiting)")
+	if !pulled || end < 0 {
+		return 0, false
+	}
+	begin := strings.LastIndex(note[:end], " in ")
+	if begin < 0 {
+		return 0, false
+	}
+	took, _, waited := strings.Cut(note[begin+len(" in "):end], " (")
+	length, _ := time.ParseDuration(took) // 0 means unknown
+	return length, waited
+}
 
-// pulls returns the image pulls, and the waits after failed ones.
-func (t *track) pulls() []Step {
-	var out []Step
-	var open *Step
-	n := 0
+// pulls appends the image pulls, and the waits after failed ones, to out.
+func (t *track) pulls(out []Step) []Step {
+	var open Step
+	pulling, n, first := false, 0, len(out)
 	closeAt := func(e *history.Event) {
 		open.end = e.At()
-		out = append(out, *open)
-		open = nil
+		out = append(out, open)
+		pulling = false
 	}
 	begin := func(at history.Moment) {
 		n++
-		open = &Step{
+		open = Step{
 			name:    span.NamePull,
 			service: change.Kubelet,
 			key:     t.spec.Name,
@@ -311,28 +321,27 @@ func (t *track) pulls() []Step {
 			start:   at,
 			attrs:   t.attrs(),
 		}
+		pulling = true
 	}
 	for _, e := range t.events {
 		switch {
 		case e.Reason == "Pulling":
-			if len(out) > 0 && out[len(out)-1].name == span.NameBackoff && !out[len(out)-1].end.Known() {
+			if len(out) > first && out[len(out)-1].name == span.NameBackoff && !out[len(out)-1].end.Known() {
 				out[len(out)-1].end = e.At()
 			}
 			begin(e.At())
 		case e.Reason == "Pulled":
-			m := pulledIn.FindStringSubmatch(e.Note)
-			if m == nil {
-				continue // the image was present
+			took, pulled := pulledIn(e.Note)
+			if !pulled {
+				continue
 			}
-			if open == nil {
+			if !pulling {
 				begin(e.At())
 			}
-			if took, err := time.ParseDuration(m[1]); err == nil {
-				open.precise = took
-			}
+			open.precise = took
 			closeAt(e)
 		case e.Reason == "Failed" && strings.HasPrefix(e.Note, "Failed to pull image"):
-			if open == nil {
+			if !pulling {
 				begin(e.At())
 			}
 			open.failed, open.message = true, e.Note
@@ -349,8 +358,8 @@ func (t *track) pulls() []Step {
 			})
 		}
 	}
-	if open != nil {
-		out = append(out, *open)
+	if pulling {
+		out = append(out, open)
 	}
 	return out
 }

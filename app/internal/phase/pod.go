@@ -50,10 +50,7 @@ func (s *Steps) podPhases(r *change.Reconciliation) []Step {
 
 // steps appends the steps to out.
 func (s *podStory) steps(out []Step) []Step {
-	schedule, bound := s.schedule()
-	if schedule != nil {
-		out = append(out, *schedule)
-	}
+	out, bound := s.schedule(out)
 	if !bound.Known() {
 		return out
 	}
@@ -74,16 +71,15 @@ func (s *podStory) steps(out []Step) []Step {
 	out = append(out, sandbox)
 	from := sandbox.end
 	for _, t := range tracks {
-		phases := t.phases(from)
-		out = append(out, phases...)
+		out = t.phases(out, from)
 		if t.init {
 			if end := t.over(); end.Known() {
 				from = end
 			}
 		}
 	}
-	if p := s.readiness(tracks); p != nil && !again {
-		out = append(out, *p)
+	if p, begun := s.readiness(tracks); begun && !again {
+		out = append(out, p)
 	}
 	for i := range out {
 		s.cut(&out[i])
@@ -118,15 +114,15 @@ func (s *podStory) completes() bool {
 
 func (s *podStory) latest() *history.PodState { return s.versions[len(s.versions)-1].Pod }
 
-// schedule returns the step from created to bound, and the time of the binding. The step is nil for
-// a Pod created bound.
-func (s *podStory) schedule() (*Step, history.Moment) {
+// schedule appends the step from created to bound, and returns the time of the binding. There is no
+// such step for a Pod created bound.
+func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 	first := s.versions[0]
 	made := s.Start(s.r)
 	if first.Pod.Node != "" && s.r.First().Verb == history.Created && !first.Baseline && !first.Listed {
-		return nil, made
+		return out, made
 	}
-	p := &Step{name: span.NameSchedule, service: change.Scheduler, start: made}
+	p := Step{name: span.NameSchedule, service: change.Scheduler, start: made}
 	if name := first.Pod.Scheduler; name != "" && name != "default-scheduler" {
 		p.service = span.Bound(name)
 	}
@@ -158,7 +154,7 @@ func (s *podStory) schedule() (*Step, history.Moment) {
 	} else if p.message != "" {
 		p.failed = s.latest().Node == "" && p.message != "" && s.unschedulable()
 	}
-	return p, p.end
+	return append(out, p), p.end
 }
 
 // bound returns the time of the storage of the i-th version, the first with a Node. Its source is
@@ -229,27 +225,27 @@ func (s *podStory) sandbox(bound history.Moment, tracks []*track) Step {
 	return p
 }
 
-// readiness returns the step from the start of the last container to Ready. It is nil before that
-// start, and for a Pod that ends instead.
-func (s *podStory) readiness(tracks []*track) *Step {
+// readiness returns the step from the start of the last container to Ready. It returns false before
+// that start, and for a Pod that ends instead.
+func (s *podStory) readiness(tracks []*track) (Step, bool) {
 	if s.latest().Phase == "Succeeded" || s.latest().Phase == "Failed" {
-		return nil
+		return Step{}, false
 	}
-	p := &Step{name: span.NameReadiness, service: change.Kubelet}
+	p := Step{name: span.NameReadiness, service: change.Kubelet}
 	for _, t := range tracks {
 		if t.init && !t.spec.Sidecar {
 			continue
 		}
 		at := t.lastStart()
 		if !at.Known() {
-			return nil
+			return Step{}, false
 		}
 		if !p.start.Known() || at.At().After(p.start.At().Time) {
 			p.start = at
 		}
 	}
 	if !p.start.Known() {
-		return nil
+		return Step{}, false
 	}
 	if gates := s.latest().ReadinessGates; len(gates) > 0 {
 		p.attrs = append(p.attrs, attribute.StringSlice("k8s.pod.readiness_gates", gates))
@@ -267,7 +263,7 @@ func (s *podStory) readiness(tracks []*track) *Step {
 			p.events = append(p.events, Occurred(e))
 		}
 	}
-	return p
+	return p, true
 }
 
 // endPhases returns the deletion of a Pod: from the request to the removal.

@@ -14,27 +14,34 @@ import (
 // one span loses its parent and becomes a root: the earliest with an outside parent, or else the
 // earliest.
 func TreeOrder(all []*Span) []*Span {
-	known := make(map[trace.SpanID]bool, len(all))
-	for _, s := range all {
-		known[s.ID] = true
-	}
-	children := make(map[trace.SpanID][]*Span, len(all)/4)
-	for _, s := range all {
-		at := s.Parent
-		if !known[at] {
-			at = trace.SpanID{}
+	families := make(map[trace.SpanID]*family, len(all))
+	slab := make([]family, len(all)+1)
+	for i, s := range all {
+		if families[s.ID] == nil {
+			families[s.ID] = &slab[i]
 		}
-		children[at] = append(children[at], s)
 	}
-	for _, c := range children {
-		slices.SortFunc(c, compare)
+	roots := &slab[len(all)]
+	for _, s := range all {
+		above := families[s.Parent]
+		if above == nil || !s.Parent.IsValid() {
+			above = roots
+		}
+		above.children = append(above.children, s)
+	}
+	for i := range slab {
+		slices.SortFunc(slab[i].children, compare)
 	}
 	out := make([]*Span, 0, len(all))
 	seen := make(map[*Span]bool, len(all))
-	walked := make(map[trace.SpanID]bool, len(all))
+	var stack []*Span
+	push := func(siblings []*Span) {
+		for _, s := range slices.Backward(siblings) {
+			stack = append(stack, s)
+		}
+	}
 	walk := func(from []*Span) {
-		stack := slices.Clone(from)
-		slices.Reverse(stack)
+		push(from)
 		for len(stack) > 0 {
 			s := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
@@ -43,16 +50,13 @@ func TreeOrder(all []*Span) []*Span {
 			}
 			seen[s] = true
 			out = append(out, s)
-			if walked[s.ID] {
-				continue
-			}
-			walked[s.ID] = true
-			for _, c := range slices.Backward(children[s.ID]) {
-				stack = append(stack, c)
+			if f := families[s.ID]; !f.walked {
+				f.walked = true
+				push(f.children)
 			}
 		}
 	}
-	walk(children[trace.SpanID{}])
+	walk(roots.children)
 	if len(out) == len(all) {
 		return out
 	}
@@ -68,6 +72,12 @@ func TreeOrder(all []*Span) []*Span {
 		}
 	}
 	return out
+}
+
+// family holds the children of a span ID. walked means that they are in order already.
+type family struct {
+	children []*Span
+	walked   bool
 }
 
 // circular returns the IDs of the spans that are their own ancestors.
