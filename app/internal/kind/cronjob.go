@@ -12,6 +12,7 @@ var CronJob = Kind{
 	Controller: "cronjob-controller",
 	Owner:      true,
 	Effects:    []*Kind{&Job, &Pod},
+	Relations:  configRelations("spec.jobTemplate.spec.template"),
 	Progress:   true,
 	Schedule:   true,
 	Attributes: "k8s.cronjob.",

@@ -23,7 +23,8 @@ func set(path string) func(*observation.State) {
 				leaves = append(leaves, l)
 			}
 		}
-		st.Leaves = append(leaves, observation.Leaf{Path: path, Value: st.ResourceVersion, Managers: 1})
+		leaves = append(leaves, observation.Leaf{Path: path, Value: st.ResourceVersion, Managers: 1})
+		st.Leaves = leaves
 		st.Generation++
 		st.Desired++
 	}
@@ -115,7 +116,10 @@ func TestConfigRestart(t *testing.T) {
 				t.Errorf("%s, with a look every second: -want +got:\n%s", tc.reason, diff)
 			}
 			for seed := range uint64(8) {
-				if diff := cmp.Diff(tc.want, configLinks(observe(permuted(s.seen, seed)).Traces(end), first)); diff != "" {
+				if diff := cmp.Diff(
+					tc.want,
+					configLinks(observe(permuted(s.seen, seed)).Traces(end), first),
+				); diff != "" {
 					t.Errorf("%s, in another order: -want +got:\n%s", tc.reason, diff)
 				}
 			}
@@ -153,7 +157,7 @@ func configLinks(traces []*span.Trace, first uint64) []string {
 			names[key] = sp.Object.Name
 			for _, ev := range sp.Events {
 				for _, kv := range ev.Attributes {
-					if kv.Key == span.KeyRV && uint64(kv.Value.AsInt64()) <= first { //nolint:gosec // small
+					if kv.Key == span.KeyRV && uint64(kv.Value.AsInt64()) <= first {
 						names[key] = "old " + sp.Object.Name
 					}
 				}

@@ -26,7 +26,10 @@ func TestRelations(t *testing.T) {
 			object: `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler,
   spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`,
 			want: []object.Relation{
-				{Type: object.Target, To: object.Name{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}},
+				{
+					Type: object.Target,
+					To:   object.Name{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
+				},
 			},
 		},
 		"claim": {

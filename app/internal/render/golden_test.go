@@ -82,8 +82,13 @@ func TestGolden(t *testing.T) {
 		"mermaid-many": {
 			"siblings are folded as in the tree", render.Mermaid, one(spantest.Many(1000)), render.Options{},
 		},
-		"dot-many":        {"likewise", render.DOT, one(spantest.Many(1000)), render.Options{}},
-		"dot-crashloop":   {"a stuck phase makes its Pod stuck", render.DOT, one(spantest.CrashLoop()), render.Options{}},
+		"dot-many": {"likewise", render.DOT, one(spantest.Many(1000)), render.Options{}},
+		"dot-crashloop": {
+			"a stuck phase makes its Pod stuck",
+			render.DOT,
+			one(spantest.CrashLoop()),
+			render.Options{},
+		},
 		"mermaid-hostile": {"no text ends its string", render.Mermaid, one(spantest.Hostile()), render.Options{}},
 		"dot-hostile":     {"likewise", render.DOT, one(spantest.Hostile()), render.Options{}},
 		"mermaid-none":    {"an empty flowchart", render.Mermaid, nil, render.Options{}},
