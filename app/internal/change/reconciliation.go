@@ -63,7 +63,10 @@ type Reconciliation struct {
 	// Progressed is the time of the last progress of this reconciliation, or of one below it.
 	// Package lifecycle decides what progress is.
 	Progressed time.Time
-	SpanID     trace.SpanID
+	// Stages are the digests of its different statuses, in the order of observation (see
+	// history.Version.Stage).
+	Stages []uint64
+	SpanID trace.SpanID
 	// Admitted means that admission gave the SpanID. Otherwise it is derived.
 	Admitted bool
 	Children []*Reconciliation

@@ -84,6 +84,9 @@ func (t *Record) State(o *observation.Observation, s *Shared) (versions, baselin
 // Position returns the index of the version rv, and true. Without such a version it returns the
 // index of its place in the order, and false.
 func (t *Record) Position(rv uint64) (int, bool) {
+	if last := t.Last(); last == nil || last.ResourceVersion < rv {
+		return len(t.Versions), false // as for most observations
+	}
 	return slices.BinarySearchFunc(
 		t.Versions,
 		rv,

@@ -23,18 +23,18 @@ type pool[T comparable] map[T]*T
 
 // share returns the kept copy of v: before, if that is equal.
 func (p pool[T]) share(v T, before *T) *T {
-	if known := p.find(v, before); known != nil {
+	if known := p.find(&v, before); known != nil {
 		return known
 	}
 	return p.add(v)
 }
 
 // find returns the kept copy of v: before, if that is equal. It is nil if there is none.
-func (p pool[T]) find(v T, before *T) *T {
-	if before != nil && *before == v {
+func (p pool[T]) find(v, before *T) *T {
+	if before != nil && *before == *v {
 		return before
 	}
-	return p[v]
+	return p[*v]
 }
 
 // add adds v to the pool and returns the kept copy.
@@ -302,55 +302,61 @@ func (s *Shared) Ref(r object.Ref) object.Ref {
 
 func (s *Shared) str(v string) string { return *s.strings.share(v, nil) }
 
-func (s *Shared) condition(c observation.Condition, before *observation.Condition) *observation.Condition {
+func (s *Shared) condition(c, before *observation.Condition) *observation.Condition {
 	if known := s.conditions.find(c, before); known != nil {
 		return known
 	}
-	c.Type, c.Status, c.Reason, c.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
-	return s.conditions.add(c)
+	made := *c
+	made.Type, made.Status, made.Reason, made.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
+	return s.conditions.add(made)
 }
 
-func (s *Shared) manager(m observation.Manager, before *observation.Manager) *observation.Manager {
+func (s *Shared) manager(m, before *observation.Manager) *observation.Manager {
 	if known := s.managers.find(m, before); known != nil {
 		return known
 	}
-	m.Name, m.Operation, m.Subresource = s.str(m.Name), s.str(m.Operation), s.str(m.Subresource)
-	return s.managers.add(m)
+	made := *m
+	made.Name, made.Operation, made.Subresource = s.str(m.Name), s.str(m.Operation), s.str(m.Subresource)
+	return s.managers.add(made)
 }
 
 // container omits the ID, because no rule reads it, and shares the states. So equal containers are
 // equal values.
-func (s *Shared) container(c observation.Container, before *observation.Container) *observation.Container {
+func (s *Shared) container(c, before *observation.Container) *observation.Container {
 	var state, last *observation.ContainerState
 	if before != nil {
 		state, last = before.State, before.Last
 	}
-	c.ID, c.State, c.Last = "", s.state(c.State, state), s.state(c.Last, last)
-	if known := s.containers.find(c, before); known != nil {
+	made := *c
+	made.ID, made.State, made.Last = "", s.state(c.State, state), s.state(c.Last, last)
+	if known := s.containers.find(&made, before); known != nil {
 		return known
 	}
-	c.Name, c.Image = s.str(c.Name), s.str(c.Image)
-	return s.containers.add(c)
+	made.Name, made.Image = s.str(c.Name), s.str(c.Image)
+	return s.containers.add(made)
 }
 
 func (s *Shared) state(c, before *observation.ContainerState) *observation.ContainerState {
 	if c == nil {
 		return nil
 	}
-	return s.states.share(*c, before)
+	if known := s.states.find(c, before); known != nil {
+		return known
+	}
+	return s.states.add(*c)
 }
 
 // shareList returns the list of the shared values. It is before itself if nothing changed. share
 // returns the kept copy of a value; its second argument is the former value at the same place, or
 // nil.
-func shareList[T any](values []T, before []*T, share func(v T, before *T) *T) []*T {
+func shareList[T any](values []T, before []*T, share func(v, before *T) *T) []*T {
 	var changed []*T
-	for i, v := range values {
+	for i := range values {
 		var old *T
 		if i < len(before) {
 			old = before[i]
 		}
-		kept := share(v, old)
+		kept := share(&values[i], old)
 		if changed == nil && kept != old {
 			changed = make([]*T, len(values))
 			copy(changed, before[:i])

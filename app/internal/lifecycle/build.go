@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -151,11 +152,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
 	boundEvents(s)
-	phases := d.steps.Of(r)
-	for i := range phases {
-		out = append(out, phases[i].Span(r, d.Start(r)))
-	}
-	return out
+	return phase.Spans(out, d.steps.Of(r), r, d.Start(r))
 }
 
 // shownAbove returns the nearest reconciliation above r with a span in the same trace, or nil.

@@ -109,7 +109,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	e.groups.dissolve(g)
 	var left []*change.Timeline
 	for t := range g.members {
-		recs := d.History(t.Ref.UID)
+		recs := d.historyOf(t)
 		switch {
 		case needed.objects[t], t.Idle(e.opts.Rebuild), lingering[t]:
 		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > retention:
@@ -179,11 +179,13 @@ func (e *Engine) shorten(t *change.Timeline, recs []*change.Reconciliation, last
 	}
 }
 
-// told returns, for each object, the last write in a handed-out trace.
+// told returns the last write in a handed-out trace, for each object without a history (see
+// historyOf).
 func (d *derivation) told() map[*change.Timeline]*change.Write {
 	out := map[*change.Timeline]*change.Write{}
 	for _, w := range d.written {
-		if w.Reconciliation != nil && d.handedOut(w.Reconciliation.Lineage) {
+		// Most writes are those of a reconciliation in the history of their own object.
+		if r := w.Reconciliation; r != nil && (r.Instant || r.Timeline != w.Timeline) && d.handedOut(r.Lineage) {
 			out[w.Timeline] = w
 		}
 	}

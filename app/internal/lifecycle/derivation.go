@@ -32,9 +32,9 @@ type derivation struct {
 	// until is the earliest time of a possible end without a new observation; zero if time alone
 	// ends nothing.
 	until time.Time
-	// recs are each object's reconciliations, oldest first. History completes them on first use.
-	recs map[types.UID][]*change.Reconciliation
-	// folded are the stand-ins for folded reconciliations. History adds them.
+	// recs are each object's reconciliations, oldest first. historyOf completes them on first use.
+	recs map[*change.Timeline][]*change.Reconciliation
+	// folded are the stand-ins for folded reconciliations. historyOf adds them.
 	folded []*change.Reconciliation
 	// stirred is the last write below each object, with its reconciliation.
 	stirred map[*change.Timeline]stirring
@@ -43,8 +43,6 @@ type derivation struct {
 	instants map[types.UID][]*change.Reconciliation
 	// heartbeats are the series of changes, by object.
 	heartbeats map[*change.Timeline]*heartbeat
-	// looks are the digests of the observed statuses of each reconciliation.
-	looks map[*change.Reconciliation][]uint64
 	// written are the writes in order of placement.
 	written []*change.Write
 	// steps derives the phases of one object at a time.
@@ -62,9 +60,8 @@ type stirring struct {
 func derive(e *Engine, g *group, now time.Time) *derivation {
 	d := &derivation{
 		opts: e.opts, now: now, engine: e, group: g,
-		recs:       make(map[types.UID][]*change.Reconciliation, len(g.members)),
+		recs:       make(map[*change.Timeline][]*change.Reconciliation, len(g.members)),
 		stirred:    map[*change.Timeline]stirring{},
-		looks:      map[*change.Reconciliation][]uint64{},
 		instants:   map[types.UID][]*change.Reconciliation{},
 		heartbeats: map[*change.Timeline]*heartbeat{},
 		refusals:   map[*refusal][]*change.Lineage{},
@@ -127,36 +124,46 @@ func (d *derivation) writes() []*change.Write {
 		all = t.Writes(all, d.HowRebuilt(t))
 		all = d.engine.missed(t, all, from)
 	}
-	ordered := make([]*change.Write, len(all))
-	for i := range all {
-		ordered[i] = &all[i]
+	d.loosen(all)
+	// The sort reads a write only to order it among others of the same place.
+	type placed struct {
+		at    uint64
+		write *change.Write
 	}
-	d.loosen(ordered)
-	slices.SortFunc(ordered, func(a, b *change.Write) int {
-		if c := d.order(a, b); c != 0 {
+	places := make([]placed, len(all))
+	for i := range all {
+		places[i].write = &all[i]
+		if !all[i].Reconstructed {
+			places[i].at = all[i].Stored()
+		}
+	}
+	slices.SortFunc(places, func(a, b placed) int {
+		if c := cmp.Compare(a.at, b.at); c != 0 {
 			return c
 		}
-		return cmp.Or(cmp.Compare(a.Timeline.Ref.UID, b.Timeline.Ref.UID), cmp.Compare(a.Verb, b.Verb))
+		return d.order(a.write, b.write)
 	})
+	ordered := make([]*change.Write, len(all))
+	for i := range places {
+		ordered[i] = places[i].write
+	}
 	return ordered
 }
 
-// order compares writes by the order of their storage. Reconstructed writes come first, those of
-// owners before those of dependants.
+// order compares writes of the same place. Reconstructed writes come first, and the writes of owners
+// come before those of dependants.
 func (d *derivation) order(a, b *change.Write) int {
-	if a.Reconstructed != b.Reconstructed {
-		if a.Reconstructed {
-			return -1
-		}
+	switch {
+	case a.Reconstructed && !b.Reconstructed:
+		return -1
+	case b.Reconstructed && !a.Reconstructed:
 		return 1
+	case a.Timeline != b.Timeline:
+		if c := cmp.Compare(d.depth(a.Timeline, 0), d.depth(b.Timeline, 0)); c != 0 {
+			return c
+		}
 	}
-	if a.Reconstructed {
-		return cmp.Compare(d.depth(a.Timeline, 0), d.depth(b.Timeline, 0))
-	}
-	if c := cmp.Compare(a.Stored(), b.Stored()); c != 0 || a.Timeline == b.Timeline {
-		return c
-	}
-	return d.tie(a, b)
+	return cmp.Or(cmp.Compare(a.Timeline.Ref.UID, b.Timeline.Ref.UID), cmp.Compare(a.Verb, b.Verb))
 }
 
 // depth is the number of controllers above t.
@@ -221,13 +228,18 @@ func (d *derivation) finish() {
 // History returns the reconciliations of an object, oldest first. The first one may be a stand-in
 // for a handed-out and folded one.
 func (d *derivation) History(uid types.UID) []*change.Reconciliation {
-	recs, known := d.recs[uid]
-	if known {
-		return recs
+	if t := d.engine.objects[uid]; t != nil {
+		return d.historyOf(t)
 	}
-	if t := d.engine.objects[uid]; t != nil && t.Past != nil {
+	return nil
+}
+
+// historyOf is History for the object of t.
+func (d *derivation) historyOf(t *change.Timeline) []*change.Reconciliation {
+	recs, known := d.recs[t]
+	if !known && t.Past != nil {
 		recs = []*change.Reconciliation{d.remembered(t)}
-		d.recs[uid] = recs
+		d.recs[t] = recs
 	}
 	return recs
 }

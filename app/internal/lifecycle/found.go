@@ -12,20 +12,22 @@ import (
 // its Pods, the Pods' first. A creation comes before the creations of all dependants, including
 // those observed live. The first object of a new kind may be found only after its controller has
 // acted.
-func (d *derivation) loosen(all []*change.Write) {
-	born := map[*change.Timeline]*change.Write{}
+func (d *derivation) loosen(all []change.Write) {
 	loose := false
-	for _, w := range all {
-		if w.Verb == history.Created {
-			born[w.Timeline] = w
-			loose = loose || w.Loose()
-		}
+	for i := range all {
+		loose = loose || all[i].Verb == history.Created && all[i].Loose()
 	}
 	if !loose {
 		return
 	}
-	for _, w := range all {
-		d.placed(w, born)
+	born := map[*change.Timeline]*change.Write{}
+	for i := range all {
+		if w := &all[i]; w.Verb == history.Created {
+			born[w.Timeline] = w
+		}
+	}
+	for i := range all {
+		d.placed(&all[i], born)
 	}
 }
 
@@ -49,9 +51,4 @@ func (d *derivation) placed(w *change.Write, born map[*change.Timeline]*change.W
 		}
 	}
 	return w.Place
-}
-
-// tie orders two writes with the same place: the owner's write comes first.
-func (d *derivation) tie(a, b *change.Write) int {
-	return d.depth(a.Timeline, 0) - d.depth(b.Timeline, 0)
 }

@@ -135,9 +135,9 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 	var r *change.Reconciliation
 	switch {
 	case len(t.Versions) == 0 && len(t.Requests) > 0:
-		r = d.Current(t.Ref.UID)
+		r = newest(d.historyOf(t))
 	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):
-		r = d.Current(t.Ref.UID)
+		r = newest(d.historyOf(t))
 	case t.Kind().Owner:
 		r = d.instant(t.Ref.UID)
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
 
-// maxLooks is the maximum number of different statuses that are kept per reconciliation.
-const maxLooks = 256
+// maxStages is the maximum number of different statuses that are kept per reconciliation.
+const maxStages = 256
 
 // progresses reports whether w is progress for r. A repeated status is not progress: a
 // reconciliation with repeated failures alternates between a few statuses.
-func (d *derivation) progresses(r *change.Reconciliation, w *change.Write) bool {
+func progresses(r *change.Reconciliation, w *change.Write) bool {
 	if w.Version == nil || w.Part != change.Observed {
 		return true
 	}
-	seen, look := d.looks[r], w.Version.Stage()
-	if len(seen) >= maxLooks || slices.Contains(seen, look) {
+	stage := w.Version.Stage()
+	if len(r.Stages) >= maxStages || slices.Contains(r.Stages, stage) {
 		return false
 	}
-	d.looks[r] = append(seen, look)
+	r.Stages = append(r.Stages, stage)
 	return true
 }

@@ -46,7 +46,7 @@ func (d *derivation) reconciled(w *change.Write) bool {
 
 func (d *derivation) placeDesired(w *change.Write) {
 	c := d.Cause(w)
-	now := d.Current(w.Timeline.Ref.UID)
+	now := newest(d.historyOf(w.Timeline))
 	if same := d.inLine(w, c.Line); same != nil {
 		same.Wrote(w)
 		same.Took |= w.Parts()
@@ -81,7 +81,7 @@ func (d *derivation) placeDesired(w *change.Write) {
 			first.At = first.At.Before(w.At.Hi) // a cause is earlier than its effects, in any order of arrival (rule T)
 		}
 	}
-	d.recs[w.Timeline.Ref.UID] = append(d.History(w.Timeline.Ref.UID), r)
+	d.recs[w.Timeline] = append(d.historyOf(w.Timeline), r)
 	d.Relate(r)
 	d.stir(r, w)
 }
@@ -92,7 +92,7 @@ func (d *derivation) placeDesired(w *change.Write) {
 func (d *derivation) takeOver(w *change.Write, by *change.Reconciliation) []*change.Reconciliation {
 	var others []*change.Reconciliation
 	whole := w.Timeline.Kind().Whole()
-	for _, r := range d.History(w.Timeline.Ref.UID) {
+	for _, r := range d.historyOf(w.Timeline) {
 		if r == by || r.Superseded != nil || r.Verb == history.Deleted || r.ConvergedBy(w.RV) != nil {
 			continue
 		}
@@ -119,7 +119,7 @@ func (d *derivation) inLine(w *change.Write, l *change.Lineage) *change.Reconcil
 	if w.Verb == history.Deleted {
 		return nil
 	}
-	for _, r := range slices.Backward(d.History(w.Timeline.Ref.UID)) {
+	for _, r := range slices.Backward(d.historyOf(w.Timeline)) {
 		if r.Lineage == l && r.Verb != history.Deleted && r.Superseded == nil {
 			return r
 		}
@@ -134,7 +134,7 @@ func (d *derivation) inLine(w *change.Write, l *change.Lineage) *change.Reconcil
 // object's reconciliation continues beside it (rule D2). A change by a controller is a step of that
 // reconciliation (rule N3).
 func (d *derivation) placeMetadata(w *change.Write) {
-	now, run := d.Current(w.Timeline.Ref.UID), d.LineOf(w)
+	now, run := newest(d.historyOf(w.Timeline)), d.LineOf(w)
 	switch {
 	case run == nil && d.metadataStep(w):
 		w.Part = change.Bookkeeping
@@ -326,7 +326,7 @@ func (d *derivation) placeNote(w *change.Write) {
 // UnderWay returns the newest reconciliation of the object that had not ended before w. Without
 // one, it returns the newest.
 func (d *derivation) UnderWay(w *change.Write) *change.Reconciliation {
-	recs := d.History(w.Timeline.Ref.UID)
+	recs := d.historyOf(w.Timeline)
 	for _, r := range slices.Backward(recs) {
 		if r.OpenAt(w, d.opts.Quiet) {
 			return r
@@ -339,12 +339,13 @@ func (d *derivation) UnderWay(w *change.Write) *change.Reconciliation {
 // may be a consequence of r.
 func (d *derivation) stir(r *change.Reconciliation, w *change.Write) {
 	at := w.At.At().Time
-	r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
-	progress := d.progresses(r, w)
+	heard := w.Heard()
+	r.Lineage.Latest = history.Later(r.Lineage.Latest, heard)
+	progress := progresses(r, w)
 	for p := r; p != nil; p = p.Parent {
 		p.Activity = history.Later(p.Activity, at)
 		if progress {
-			p.Progressed = history.Later(p.Progressed, w.Heard())
+			p.Progressed = history.Later(p.Progressed, heard)
 		}
 	}
 	t := w.Timeline

@@ -174,7 +174,7 @@ func (d *derivation) openAt(id subject, w *observation.Write) *change.Reconcilia
 		if t == nil {
 			continue
 		}
-		for _, r := range d.History(t.Ref.UID) {
+		for _, r := range d.historyOf(t) {
 			if r.Timeline.Past != nil && r.First().Version == nil && r.ArrivedFrom == nil && r.Done {
 				continue // remembered, and already handed out
 			}

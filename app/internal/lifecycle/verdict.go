@@ -56,7 +56,7 @@ func (d *derivation) verdict(l *change.Lineage) (span.Outcome, string) {
 
 // overtaken reports whether the object was reconciled again after r.
 func (d *derivation) overtaken(r *change.Reconciliation) bool {
-	now := d.Current(r.Timeline.Ref.UID)
+	now := newest(d.historyOf(r.Timeline))
 	return now != r && (r.Parent != nil || now.Lineage == r.Lineage)
 }
 
@@ -95,13 +95,12 @@ func objectEvents(r *change.Reconciliation) []span.Event {
 	var out []span.Event
 	last := r.Timeline.Last()
 	for _, e := range r.Timeline.Events {
-		if !r.Has(e) {
-			continue
-		}
 		if last != nil && last.Pod != nil && (e.FieldPath != "" || e.Type != "Warning") {
 			continue // part of the phases of the Pod
 		}
-		out = append(out, phase.Occurred(e))
+		if r.Has(e) {
+			out = append(out, phase.Occurred(e))
+		}
 	}
 	return out
 }

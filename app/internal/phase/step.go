@@ -33,11 +33,21 @@ type Step struct {
 	events  []span.Event
 }
 
-// Span returns the span of p under r. It has no evidence, because the object itself shows its
+// Spans appends the spans of the steps under r to out. start is the start of r.
+func Spans(out []*span.Span, steps []Step, r *change.Reconciliation, start history.Moment) []*span.Span {
+	made := make([]span.Span, len(steps)) // one allocation for all
+	for i := range steps {
+		steps[i].span(&made[i], r, start)
+		out = append(out, &made[i])
+	}
+	return out
+}
+
+// span makes s the span of p under r. It has no evidence, because the object itself shows its
 // phases. It starts not before start, the start of the reconciliation, and ends not before its own
 // start.
-func (p *Step) Span(r *change.Reconciliation, start history.Moment) *span.Span {
-	s := &span.Span{
+func (p *Step) span(s *span.Span, r *change.Reconciliation, start history.Moment) {
+	*s = span.Span{
 		TraceID: r.Lineage.ID,
 		ID: span.DeriveID(
 			r.Lineage.ID,
@@ -76,5 +86,4 @@ func (p *Step) Span(r *change.Reconciliation, start history.Moment) *span.Span {
 	if !s.Open() && s.End.Before(s.Start.Time) {
 		s.End = s.Start
 	}
-	return s
 }

@@ -36,7 +36,7 @@ func TestSpan(t *testing.T) {
 		"Reversed": {Step{start: at(4), end: at(2)}, 4, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tc.step.Span(r, at(1))
+			s := Spans(nil, []Step{tc.step}, r, at(1))[0]
 			if got := s.Start.Sub(epoch); got != time.Duration(tc.start)*time.Second {
 				t.Errorf("start: got %s, want %d s", got, tc.start)
 			}

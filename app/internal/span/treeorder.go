@@ -14,70 +14,92 @@ import (
 // one span loses its parent and becomes a root: the earliest with an outside parent, or else the
 // earliest.
 func TreeOrder(all []*Span) []*Span {
-	families := make(map[trace.SpanID]*family, len(all))
-	slab := make([]family, len(all)+1)
-	for i, s := range all {
-		if families[s.ID] == nil {
-			families[s.ID] = &slab[i]
-		}
-	}
-	roots := &slab[len(all)]
-	for _, s := range all {
-		above := families[s.Parent]
-		if above == nil || !s.Parent.IsValid() {
-			above = roots
-		}
-		above.children = append(above.children, s)
-	}
-	for i := range slab {
-		slices.SortFunc(slab[i].children, compare)
-	}
+	nodes := tree(all)
 	out := make([]*Span, 0, len(all))
-	seen := make(map[*Span]bool, len(all))
-	var stack []*Span
-	push := func(siblings []*Span) {
-		for _, s := range slices.Backward(siblings) {
-			stack = append(stack, s)
-		}
-	}
-	walk := func(from []*Span) {
-		push(from)
+	var stack []*node
+	walk := func(from []*node) {
+		stack = append(stack, from...)
+		slices.Reverse(stack)
 		for len(stack) > 0 {
-			s := stack[len(stack)-1]
+			n := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			if seen[s] {
+			if n.seen {
 				continue
 			}
-			seen[s] = true
-			out = append(out, s)
-			if f := families[s.ID]; !f.walked {
-				f.walked = true
-				push(f.children)
+			n.seen = true
+			out = append(out, n.span)
+			if n.first.walked {
+				continue
+			}
+			n.first.walked = true
+			for _, c := range slices.Backward(n.first.children) {
+				stack = append(stack, c)
 			}
 		}
 	}
-	walk(roots.children)
-	if len(out) == len(all) {
-		return out
+	walk(nodes[0].children)
+	var lost []*node
+	var spans []*Span
+	for i := range nodes[1:] {
+		if n := &nodes[i+1]; !n.seen {
+			lost, spans = append(lost, n), append(spans, n.span)
+		}
 	}
-	lost := slices.DeleteFunc(slices.Clone(all), func(s *Span) bool { return seen[s] })
-	circle := circular(lost)
-	slices.SortFunc(lost, func(a, b *Span) int {
-		return cmp.Or(order(circle[a.ID], circle[b.ID]), order(a.RemoteParent, b.RemoteParent), compare(a, b))
+	circle := circular(spans)
+	slices.SortFunc(lost, func(a, b *node) int {
+		return cmp.Or(
+			order(circle[a.span.ID], circle[b.span.ID]),
+			order(a.span.RemoteParent, b.span.RemoteParent),
+			compare(a.span, b.span),
+		)
 	})
-	for _, s := range lost {
-		if !seen[s] {
-			s.Parent, s.RemoteParent = trace.SpanID{}, false
-			walk([]*Span{s})
+	for _, n := range lost {
+		if !n.seen {
+			n.span.Parent, n.span.RemoteParent = trace.SpanID{}, false
+			walk([]*node{n})
 		}
 	}
 	return out
 }
 
-// family holds the children of a span ID. walked means that they are in order already.
-type family struct {
-	children []*Span
+// node is a span with its place in the tree.
+type node struct {
+	span *Span
+	// first is the first node with the same span ID. It has the children of all of them, and walked
+	// means that they are in order already.
+	first    *node
+	children []*node
 	walked   bool
+	// seen means that the span is in order already.
+	seen bool
+}
+
+// tree returns a node for each span, after one above the roots. Children are in order.
+func tree(all []*Span) []node {
+	nodes := make([]node, len(all)+1)
+	first := make(map[trace.SpanID]*node, len(all))
+	twins := map[*Span]bool{} // spans with a repeated ID
+	for i, s := range all {
+		n := &nodes[i+1]
+		n.span, n.first = s, first[s.ID]
+		if n.first == nil {
+			n.first, first[s.ID] = n, n
+			continue
+		}
+		n.seen = twins[s] || s == n.first.span
+		twins[s] = true
+	}
+	for i, s := range all {
+		up := first[s.Parent]
+		if up == nil || !s.Parent.IsValid() {
+			up = &nodes[0]
+		}
+		up.children = append(up.children, &nodes[i+1])
+	}
+	for i := range nodes {
+		slices.SortFunc(nodes[i].children, func(a, b *node) int { return compare(a.span, b.span) })
+	}
+	return nodes
 }
 
 // circular returns the IDs of the spans that are their own ancestors.
