@@ -49,7 +49,7 @@ const drainTime = 10 * time.Minute
 // user, only the time since the cordon decides.
 func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
 	cordon := f.nodeChange(w, node, pathUnschedulable)
-	if cordon == nil || !cordoned(cordon.Timeline, w.RV) {
+	if cordon == nil || !hasField(cordon.Timeline, pathUnschedulable, w.RV) {
 		return Cause{}, false
 	}
 	c := Cause{Line: cordon.Lineage, Parent: cordon, Evidence: span.ByRelation}
@@ -75,7 +75,7 @@ func (f *Finder) Drain(node, user string, at time.Time) *change.Reconciliation {
 			if w.At.At().After(at) || !touches(w, pathUnschedulable) {
 				continue
 			}
-			if cordoned(n, w.RV) && f.userOf(w) == user {
+			if hasField(n, pathUnschedulable, w.RV) && f.userOf(w) == user {
 				return r
 			}
 			return nil
@@ -92,10 +92,13 @@ func (f *Finder) userOf(w *change.Write) string {
 	return ""
 }
 
-// byTaint returns the change of the Node's taints as the cause of an eviction.
+// byTaint returns the last change of the Node's taints as the cause of an eviction, if a taint of that
+// change was still there. Taints of Kubernetes itself follow the Node's conditions, and are no change.
 func (f *Finder) byTaint(w *change.Write, node string) (Cause, bool) {
 	r := f.nodeChange(w, node, pathTaints)
-	if r == nil {
+	if r == nil || !slices.ContainsFunc(r.First().Changed.Paths, func(path string) bool {
+		return strings.Contains(path, "effect=NoExecute") && hasField(r.Timeline, path, w.RV)
+	}) {
 		return Cause{}, false
 	}
 	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
@@ -118,14 +121,14 @@ func touches(w *change.Write, path string) bool {
 	return slices.ContainsFunc(w.Changed.Paths, func(p string) bool { return strings.HasPrefix(p, path) })
 }
 
-// cordoned reports whether the Node was unschedulable at the resourceVersion rv, or else in its oldest
+// hasField reports whether the Node had the field at the resourceVersion rv, or else in its oldest
 // known version.
-func cordoned(node *change.Timeline, rv uint64) bool {
+func hasField(node *change.Timeline, path string, rv uint64) bool {
 	i, found := node.Position(rv)
 	if !found {
 		i = max(0, i-1)
 	}
-	return i < len(node.Versions) && leaf(node.Versions[i], pathUnschedulable) != nil
+	return i < len(node.Versions) && leaf(node.Versions[i], path) != nil
 }
 
 // byPreemption returns the change of the Pod in favour of which the scheduler deletes another Pod of
