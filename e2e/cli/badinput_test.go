@@ -70,7 +70,7 @@ func TestRefusesToStart(t *testing.T) {
 		"no kubeconfig": {
 			"the three ways to give one are named",
 			[]string{"run", "--", "kubectl", "get", "pods"}, dir + "/none", 1,
-			`lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/\.kube/config`,
+			`lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/\.kube/config`,
 		},
 		"no kubeconfig to watch with": {
 			"as for run",

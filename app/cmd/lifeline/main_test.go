@@ -63,7 +63,7 @@ func TestCommandLine(t *testing.T) {
 		},
 		"NoKubeconfig": {
 			"one clear line", "lifeline", "run -- true", 1, "",
-			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n",
+			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config\n",
 		},
 		"NoCommand": {
 			"", "lifeline", "run", 1, "", "lifeline: there is no command to run: lifeline run [flags] -- COMMAND\n",
@@ -178,7 +178,7 @@ func TestCommandLine(t *testing.T) {
 		},
 		"WebhookNone": {
 			"after the flags", "lifeline", "webhook install", 1, "",
-			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig, or have one at ~/.kube/config\n",
+			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config\n",
 		},
 		"WebhookName": {
 			"", "lifeline", "webhook uninstall --name A/B", 1, "",
