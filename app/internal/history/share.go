@@ -151,8 +151,7 @@ func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *
 	return kept(i)
 }
 
-// kept returns a copy of v on the heap. A caller that keeps v only sometimes thus allocates only
-// then.
+// kept returns a copy of v on the heap. So its caller allocates only for a value that it keeps.
 func kept[T any](v T) *T { return &v }
 
 func (s *Shared) fieldsOf(leaves []observation.Leaf, before *Fields) *Fields {
@@ -287,6 +286,7 @@ func (s *Shared) podSpec(o *observation.Pod, before *PodSpec) *PodSpec {
 	return spec
 }
 
+// describes reports whether p has the values of o.
 func (p *PodSpec) describes(o *observation.Pod) bool {
 	return p.Node == o.Node && p.Scheduler == o.Scheduler && p.Volumes == o.Volumes &&
 		slices.Equal(p.ReadinessGates, o.ReadinessGates) && slices.Equal(p.SchedulingGates, o.SchedulingGates)
@@ -307,7 +307,8 @@ func (s *Shared) condition(c, before *observation.Condition) *observation.Condit
 		return known
 	}
 	made := *c
-	made.Type, made.Status, made.Reason, made.Message = s.str(c.Type), s.str(c.Status), s.str(c.Reason), s.str(c.Message)
+	made.Type, made.Status = s.str(c.Type), s.str(c.Status)
+	made.Reason, made.Message = s.str(c.Reason), s.str(c.Message)
 	return s.conditions.add(made)
 }
 

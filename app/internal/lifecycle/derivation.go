@@ -125,7 +125,8 @@ func (d *derivation) writes() []*change.Write {
 		all = d.engine.missed(t, all, from)
 	}
 	d.loosen(all)
-	// The sort reads a write only to order it among others of the same place.
+	// The sort reads a write only to order it among others of the same place. Reconstructed writes
+	// come first, at place 0.
 	type placed struct {
 		at    uint64
 		write *change.Write
@@ -150,8 +151,8 @@ func (d *derivation) writes() []*change.Write {
 	return ordered
 }
 
-// order compares writes of the same place. Reconstructed writes come first, and the writes of owners
-// come before those of dependants.
+// order compares writes of the same place. Reconstructed writes come first, and those of owners come
+// before those of dependants.
 func (d *derivation) order(a, b *change.Write) int {
 	switch {
 	case a.Reconstructed && !b.Reconstructed:

@@ -20,8 +20,9 @@ import (
 // maxLag is the maximum time that a trace waits for a delayed watch.
 const maxLag = 30 * time.Second
 
-// untold reports whether r has writes that were not handed out with any trace, and whether no stored
-// write to desired state was handed out.
+// untold reports whether r has writes that were not handed out with any trace (some). It also
+// reports whether none of its stored writes to desired state was handed out (all). A folded r has a
+// write that was.
 func (d *derivation) untold(r *change.Reconciliation) (some, all bool) {
 	all = !r.Folded
 	for _, w := range r.Writes {
@@ -57,8 +58,8 @@ func (d *derivation) isUntold(r *change.Reconciliation, w *change.Write) bool {
 	return told != nil && !*told && (d.LineOf(w) != r.Lineage || !d.handedOut(r.Lineage))
 }
 
-// untoldNote reports whether w, a note of a reconciliation, was not handed out with any trace. Of the
-// notes, only changes of desired state or metadata are handed out late.
+// untoldNote reports whether w, a note of a reconciliation, was not handed out with any trace. Of
+// the notes, only changes of desired state or metadata are handed out late.
 func untoldNote(w *change.Write) bool {
 	told := w.Told()
 	return told != nil && !*told && (w.Part == change.Desired || w.Changed.Metadata())
