@@ -299,7 +299,7 @@ func pulledIn(note string) (time.Duration, bool) {
 	}
 	took, _, waited := strings.Cut(note[begin+len(" in "):end], " (")
 	length, _ := time.ParseDuration(took) // 0 means unknown
-	return length, waited
+	return max(length, 0), waited
 }
 
 // pulls appends the image pulls, and the waits after failed ones, to out.
