@@ -191,10 +191,18 @@ func TestContextsAnywhere(t *testing.T) {
 				if diff := cmp.Diff(outline(traces), outline(again)); diff != "" {
 					t.Errorf("seed %d: permuted input gives other traces (-first +permuted):\n%s", seed, diff)
 				}
-				takeAsSeen(t, fmt.Sprintf("seed %d", seed), seen)
+				if !joinsLate(path) {
+					takeAsSeen(t, fmt.Sprintf("seed %d", seed), seen)
+				}
 			}
 		})
 	}
+}
+
+// joinsLate reports whether work joins a trace of the recording after it was handed out. A context of that
+// trace is stale from the first handing out on (P4), so it is judged differently if all is known at once.
+func joinsLate(path string) bool {
+	return slices.Contains([]string{"autoscaler.kwok.jsonl.gz", "drain.kwok.jsonl.gz"}, filepath.Base(path))
 }
 
 // scattered puts spans of few traces on the objects, one for each object or, by

@@ -4,10 +4,12 @@ package lifecycle
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -15,7 +17,7 @@ import (
 )
 
 // TestTake takes what has settled after every observation: each trace comes out
-// once and is the one that an engine which forgets nothing gives. So what is
+// once, with its late spans, and is the one that an engine which forgets nothing gives. So what is
 // open is told the same whatever was taken before.
 func TestTake(t *testing.T) {
 	stories := map[string]struct {
@@ -91,13 +93,19 @@ func TestTake(t *testing.T) {
 func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
 	t.Helper()
 	whole, e := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
-	taken := map[string]string{}
+	all := map[string]*span.Trace{}
 	take := func(now time.Time) {
 		for _, tr := range e.Take(now) {
-			if _, twice := taken[tr.ID.String()]; twice {
+			if _, twice := all[tr.ID.String()]; twice {
 				t.Errorf("trace %s was taken twice", tr.ID)
 			}
-			taken[tr.ID.String()] = outline([]*span.Trace{tr})
+			copied := *tr
+			all[tr.ID.String()] = &copied
+		}
+		for _, late := range e.Amendments() {
+			if of := all[late.ID.String()]; of != nil && slices.ContainsFunc(late.Spans, isLate) {
+				of.Spans = span.TreeOrder(slices.Concat(of.Spans, late.Spans))
+			}
 		}
 	}
 	for _, o := range seen {
@@ -107,7 +115,10 @@ func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
 	}
 	end := seen[len(seen)-1].Seen.Add(2 * time.Hour)
 	take(end)
-	want := map[string]string{}
+	want, taken := map[string]string{}, map[string]string{}
+	for id, tr := range all {
+		taken[id] = outline([]*span.Trace{tr})
+	}
 	for _, tr := range whole.Traces(end) {
 		want[tr.ID.String()] = outline([]*span.Trace{tr})
 	}
@@ -117,6 +128,11 @@ func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
 	if left := e.Traces(end); len(left) > 0 {
 		t.Errorf("%s: left after all was taken:\n%s", reason, outline(left))
 	}
+}
+
+// isLate reports whether the span was added to a trace that had been handed out.
+func isLate(s *span.Span) bool {
+	return slices.ContainsFunc(s.Attributes, func(kv attribute.KeyValue) bool { return kv.Key == span.KeyLate })
 }
 
 // TestForget: the engine keeps no history of converged objects, and nothing of objects deleted long ago.
