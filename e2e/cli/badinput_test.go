@@ -69,7 +69,9 @@ func TestRefusesToStart(t *testing.T) {
 	}{
 		"no kubeconfig": {
 			"the three ways to give one are named",
-			[]string{"run", "--", "kubectl", "get", "pods"}, dir + "/none", 1,
+			[]string{"run", "--", "kubectl", "get", "pods"},
+			dir + "/none",
+			1,
 			`lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/\.kube/config`,
 		},
 		"no kubeconfig to watch with": {
@@ -166,7 +168,7 @@ func TestRefusesToStart(t *testing.T) {
 			[]string{"run", "-o", "xml", "--", "true"},
 			"",
 			1,
-			`lifeline: unknown output "xml": known are tree, table, json, yaml, name`,
+			`lifeline: unknown output "xml": known are tree, table, mermaid, dot, json, yaml, name`,
 		},
 		"no duration": {
 			"flag and value are named",

@@ -62,7 +62,11 @@ func TestCommandLine(t *testing.T) {
 			"kubectl lifeline run [flags] -- COMMAND", "",
 		},
 		"NoKubeconfig": {
-			"one clear line", "lifeline", "run -- true", 1, "",
+			"one clear line",
+			"lifeline",
+			"run -- true",
+			1,
+			"",
 			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config\n",
 		},
 		"NoCommand": {
@@ -141,8 +145,15 @@ func TestCommandLine(t *testing.T) {
 			"IDs are known to servers only", "lifeline", "trace 4bf92f35 --direct", 1, "",
 			"lifeline: there is no server to look up a trace ID",
 		},
-		"TraceOutputs": {"", "lifeline", "__complete trace -o ", 0, "tree\ntable\nmermaid\ndot\njson\nyaml\nname\n", ""},
-		"TraceServer":  {"", "lifeline", "__complete trace --server ", 0, "http://127.0.0.1:7070\n", ""},
+		"TraceOutputs": {
+			"",
+			"lifeline",
+			"__complete trace -o ",
+			0,
+			"tree\ntable\nmermaid\ndot\njson\nyaml\nname\n",
+			"",
+		},
+		"TraceServer": {"", "lifeline", "__complete trace --server ", 0, "http://127.0.0.1:7070\n", ""},
 		"WatchNothing": {
 			"neither server nor cluster", "lifeline", "watch --direct", 1, "", "lifeline: there is no kubeconfig",
 		},
@@ -177,7 +188,11 @@ func TestCommandLine(t *testing.T) {
 			"lifeline: cannot read the authorities (--ca-file): open /no/such/file: no such file or directory\n",
 		},
 		"WebhookNone": {
-			"after the flags", "lifeline", "webhook install", 1, "",
+			"after the flags",
+			"lifeline",
+			"webhook install",
+			1,
+			"",
 			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config\n",
 		},
 		"WebhookName": {

@@ -136,7 +136,13 @@ func TestEvictions(t *testing.T) {
 				}
 				told = append(append(append(told, e.Take(end)...), e.Amendments()...), e.Traces(end)...)
 				if got := rootsOf(told, "app"); !slices.Equal(got, []string{tc.want}) {
-					t.Errorf("looks %t: %s: the deletion is in the traces of %q, want %q", looks, tc.reason, got, tc.want)
+					t.Errorf(
+						"looks %t: %s: the deletion is in the traces of %q, want %q",
+						looks,
+						tc.reason,
+						got,
+						tc.want,
+					)
 				}
 			}
 		})

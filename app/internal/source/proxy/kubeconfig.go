@@ -114,7 +114,9 @@ func first(texts ...string) string {
 }
 
 // ErrNoConfig means that there is neither a kubeconfig nor a service account.
-var ErrNoConfig = errors.New("there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config")
+var ErrNoConfig = errors.New(
+	"there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config",
+)
 
 // isDefault reports whether cfg is kubectl's fallback without any configuration.
 func isDefault(cfg *rest.Config) bool {
