@@ -59,11 +59,11 @@ func (s *story) fails(t *testing.T) {
 	})
 }
 
-// slows waits until the slowest work of the newest trace has that name.
-func (s *story) slows(t *testing.T, name string) {
+// slows waits until the list has that work as the slowest of the newest trace of the namespace.
+func (s *story) slows(t *testing.T, namespace, name string) {
 	t.Helper()
 	harness.Eventually(t, name+" as the slowest work of the newest trace", func() bool {
-		return strings.HasPrefix(s.server.List(t, nil)[0].Slowest, name)
+		return strings.Contains(bench.Do(t, asking(s.server, "ls", "-n", namespace, "--limit", "1")).Stdout, name)
 	})
 }
 

@@ -55,6 +55,8 @@ func SummaryOf(s *store.Summary) Summary {
 		Heals:           s.Heals,
 		Slowest:         s.Slowest,
 		SlowestDuration: Seconds(s.SlowestDuration),
+		Current:         s.Current,
+		CurrentDuration: Seconds(s.CurrentDuration),
 		Spans:           s.Spans,
 		AsOf:            s.AsOf.UTC(),
 	}

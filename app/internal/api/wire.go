@@ -63,6 +63,8 @@ type Summary struct {
 	Heals           string       `json:"heals,omitempty"`
 	Slowest         string       `json:"slowest,omitempty"`
 	SlowestDuration Seconds      `json:"slowestDuration,omitempty"`
+	Current         string       `json:"current,omitempty"`
+	CurrentDuration Seconds      `json:"currentDuration,omitempty"`
 	Spans           int          `json:"spans"`
 	AsOf            time.Time    `json:"asOf"`
 }

@@ -91,8 +91,7 @@ func seenSince(server api.Info) time.Time {
 	return since
 }
 
-// summaries converts a server's summaries for package render. Open traces extend to asOf, because a
-// server stores them only after a change, not every second.
+// summaries converts a server's summaries for package render, as they stand at asOf.
 func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 	out := make([]store.Summary, 0, len(found))
 	for _, s := range found {
@@ -102,16 +101,13 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 				s.Duration,
 			), Outcome: s.Outcome, Reason: s.Reason,
 			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
-			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration), Spans: s.Spans, AsOf: s.AsOf,
+			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
+			Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
 		}
 		if s.Object != nil {
 			t.Object = *s.Object
 		}
-		if far := asOf.Sub(t.Start); t.Open && t.Duration > 0 && far > t.Duration {
-			share := float64(t.SlowestDuration) / float64(t.Duration)
-			t.Duration, t.SlowestDuration = far, time.Duration(share*float64(far))
-		}
-		out = append(out, t)
+		out = append(out, t.At(asOf))
 	}
 	return out
 }

@@ -53,6 +53,10 @@ type Summary struct {
 	// much; empty if there is none.
 	Slowest         string
 	SlowestDuration time.Duration
+	// Current is the work at the end of the critical path of an open trace, and
+	// CurrentDuration how much of the path it has by AsOf. It goes on.
+	Current         string
+	CurrentDuration time.Duration
 	// Spans is their number, amending ones included.
 	Spans int
 
@@ -67,8 +71,17 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
 	out.Stuck = slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
 	out.Start, out.Duration = extent(t, asOf)
-	if shares := insight.Shares(insight.CriticalPath(t, asOf)); len(shares) > 0 && shares[0].Label != insight.Other {
+	path := insight.CriticalPath(t, asOf)
+	if shares := insight.Shares(path); len(shares) > 0 && shares[0].Label != insight.Other {
 		out.Slowest, out.SlowestDuration = shares[0].Label, shares[0].Duration
+	}
+	if n := len(path); n > 0 && path[n-1].Span.Open() {
+		out.Current = insight.Label(path[n-1].Span)
+		for _, s := range path {
+			if insight.Label(s.Span) == out.Current {
+				out.CurrentDuration += s.Duration()
+			}
+		}
 	}
 	root := t.Root()
 	if root == nil {
@@ -85,6 +98,23 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 		}
 	}
 	return out
+}
+
+// At returns s as it stands at now: a server stores an open trace only when it changes, and its current
+// work has gone on since.
+func (s Summary) At(now time.Time) Summary {
+	more := now.Sub(s.Start) - s.Duration
+	if !s.Open || s.Duration <= 0 || more <= 0 {
+		return s
+	}
+	s.Duration += more
+	if s.Current == "" {
+		return s
+	}
+	if s.CurrentDuration += more; s.Current == s.Slowest || s.CurrentDuration > s.SlowestDuration {
+		s.Slowest, s.SlowestDuration = s.Current, s.CurrentDuration
+	}
+	return s
 }
 
 // extent is from when to when the root reaches, or all spans if none is one.

@@ -73,7 +73,8 @@ func TestSummarize(t *testing.T) {
 			want: store.Summary{
 				Start: spantest.At(1000).Time, Duration: 59 * time.Second, Outcome: span.Unfinished, Reason: "waiting",
 				Name: "reconcile ReplicaSet", Object: spantest.Ref("apps", "ReplicaSet", "web-6cf"),
-				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second, Spans: 1,
+				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second,
+				Current: "reconcile ReplicaSet", CurrentDuration: 59 * time.Second, Spans: 1,
 			},
 		},
 		"stuck": {
@@ -87,7 +88,8 @@ func TestSummarize(t *testing.T) {
 			want: store.Summary{
 				Stuck: true, Start: spantest.At(1000).Time, Duration: 59 * time.Second, Outcome: span.Unfinished,
 				Name: "reconcile ReplicaSet", Object: spantest.Ref("apps", "ReplicaSet", "web-6cf"),
-				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second, Spans: 1,
+				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second,
+				Current: "reconcile ReplicaSet", CurrentDuration: 59 * time.Second, Spans: 1,
 			},
 		},
 		"no root": {
@@ -223,4 +225,57 @@ func FuzzCursor(f *testing.F) {
 			t.Errorf("%q: %v", text, err)
 		}
 	})
+}
+
+// TestSummaryAt: an open trace goes on with its current work after its last change.
+func TestSummaryAt(t *testing.T) {
+	open := store.Summary{
+		Open: true, Start: spantest.Epoch, Duration: 10 * time.Second, Slowest: "schedule",
+		SlowestDuration: 8 * time.Second, Current: "pull image", CurrentDuration: 2 * time.Second,
+	}
+	cases := map[string]struct {
+		reason string
+		change func(*store.Summary)
+		after  time.Duration
+		want   func(*store.Summary)
+	}{
+		"no time has passed": {
+			reason: "it is the same", after: 10 * time.Second, want: func(*store.Summary) {},
+		},
+		"a little": {
+			reason: "the other work still has more", after: 12 * time.Second,
+			want: func(s *store.Summary) { s.Duration, s.CurrentDuration = 12*time.Second, 4*time.Second },
+		},
+		"long": {
+			reason: "the current work has most", after: 60 * time.Second,
+			want: func(s *store.Summary) {
+				s.Duration, s.CurrentDuration = 60*time.Second, 52*time.Second
+				s.Slowest, s.SlowestDuration = "pull image", 52*time.Second
+			},
+		},
+		"ended": {
+			reason: "nothing goes on", after: 60 * time.Second,
+			change: func(s *store.Summary) { s.Open = false }, want: func(s *store.Summary) { s.Open = false },
+		},
+		"unknown work": {
+			reason: "an older version had none", after: 60 * time.Second,
+			change: func(s *store.Summary) { s.Current, s.CurrentDuration = "", 0 },
+			want: func(s *store.Summary) {
+				s.Duration, s.Current, s.CurrentDuration = 60*time.Second, "", 0
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			given, want := open, open
+			if tc.change != nil {
+				tc.change(&given)
+			}
+			tc.want(&want)
+			if diff := cmp.Diff(want, given.At(spantest.Epoch.Add(tc.after))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
 }

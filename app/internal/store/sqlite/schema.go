@@ -144,6 +144,9 @@ ALTER TABLE spans ADD COLUMN origin INTEGER NOT NULL DEFAULT -1;
 `, `
 -- a span of an open trace waits after an error
 ALTER TABLE traces ADD COLUMN stuck INTEGER NOT NULL DEFAULT 0;
+-- the work at the end of the critical path of an open trace
+ALTER TABLE traces ADD COLUMN current TEXT NOT NULL DEFAULT '';
+ALTER TABLE traces ADD COLUMN current_duration INTEGER NOT NULL DEFAULT 0;
 `}
 
 // migrate brings the schema of the writer's database to the newest version, and

@@ -14,7 +14,8 @@ import (
 var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
-	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck",
+	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
+	"current_duration",
 }
 
 var (
@@ -66,6 +67,8 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 		text(sum.Slowest),
 		int64(sum.SlowestDuration),
 		sum.Stuck,
+		text(sum.Current),
+		int64(sum.CurrentDuration),
 	)
 	if err != nil {
 		return err
@@ -130,6 +133,8 @@ func summaries(
 		&sum.Slowest,
 		(*int64)(&sum.SlowestDuration),
 		&sum.Stuck,
+		&sum.Current,
+		(*int64)(&sum.CurrentDuration),
 	}, func() error {
 		sum.ID, sum.Open = traceID(id), p == open
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
