@@ -80,6 +80,9 @@ func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	if t := f.Autoscaler(w); t != nil {
 		return []*change.Timeline{t}
 	}
+	if to, tool := applier(w); tool != nil {
+		return f.Named(to)
+	}
 	if !restarts(w) {
 		return nil
 	}

@@ -99,6 +99,8 @@ func (f *Finder) Relates(w *change.Write) bool {
 		}
 	case f.scales(w):
 		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
+	default:
+		return f.delivers(w)
 	}
 	for _, n := range names {
 		if !f.after(w, f.Named(n)) {

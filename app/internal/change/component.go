@@ -30,6 +30,9 @@ func Reconciler(t *Timeline) string {
 	if c := t.Kind().Controller; c != "" {
 		return c
 	}
+	if _, _, ok := kind.Release(t.Ref.Kind, t.Ref.Name); ok {
+		return "helm"
+	}
 	for i := len(t.Versions) - 1; i >= 0; i-- {
 		for _, m := range t.Versions[i].Managers {
 			if m.Subresource == "status" {

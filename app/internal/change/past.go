@@ -64,6 +64,8 @@ type Instant struct {
 	User, Manager string
 	// Paths are the changed fields.
 	Paths []string
+	// Revision is the ID of a published revision, or "".
+	Revision string
 }
 
 const (
@@ -138,10 +140,18 @@ func (p *Past) Of(ev *history.Event) *Past {
 	}
 }
 
+// Revision returns the ID of the revision that r publishes, or "".
+func (r *Reconciliation) Revision() string {
+	if r.Published != "" {
+		return r.Published
+	}
+	return r.First().Revision()
+}
+
 // Remember adds an instant change to the remembered ones. A newer change of the same fields replaces an
 // older one.
 func (t *Timeline) Remember(i Instant) {
-	kept := slices.DeleteFunc(slices.Clone(t.Recent), func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) })
+	kept := slices.DeleteFunc(slices.Clone(t.Recent), func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision })
 	kept = append(kept, i)
 	t.Recent = slices.Clone(kept[max(0, len(kept)-maxRecent):])
 }

@@ -72,6 +72,8 @@ type Reconciliation struct {
 	Children []*Reconciliation
 	// Folded marks a stand-in for a reconciliation that has only its name left.
 	Folded bool
+	// Published is the ID of the published revision of a Folded one.
+	Published string
 	// Instant means that the change holds as soon as it is stored, such as a change of metadata
 	// alone.
 	Instant bool

@@ -73,6 +73,12 @@ func Names(t *Timeline) []object.Name {
 		return t.Names
 	}
 	all := []object.Name{object.NameOf(&t.Ref)}
+	if release, _, ok := kind.Release(t.Ref.Kind, t.Ref.Name); ok {
+		return append(all, kind.ReleaseName(t.Ref.Namespace, release), kind.AnyRelease(t.Ref.Namespace))
+	}
+	if kind.IsApplication(t.Ref.Kind) {
+		return append(all, kind.ApplicationName(t.Ref.Name))
+	}
 	if kind.PersistentVolumeClaim.Is(t.Ref.Kind) {
 		if pattern, ok := kind.ClaimPattern(all[0]); ok {
 			all = append(all, pattern)

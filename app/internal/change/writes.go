@@ -73,8 +73,10 @@ func (t *Timeline) between(u, v *history.Version) Write {
 	}
 	w.Changed = history.Compare(t.Kind(), u, v)
 	switch {
-	case u.Deleting.IsZero() && !v.Deleting.IsZero():
+	case u.Deleting.IsZero() && !v.Deleting.IsZero(), !removesRelease(u) && removesRelease(v):
 		w.Verb, w.Part = history.Deleted, Desired
+	case publishes(u, v):
+		w.Part, w.Changed.Paths = Desired, []string{pathRevision}
 	case w.desires():
 		w.Part = Desired
 	case w.Changed.Metadata():
@@ -93,7 +95,7 @@ func (t *Timeline) between(u, v *history.Version) Write {
 		w.Manager = Writer(u, v, w.Part == Desired || w.Part == Ownership)
 	}
 	w.At = history.Arrival(v).Exactly(w.Request)
-	if w.Verb == history.Deleted {
+	if w.Verb == history.Deleted && !v.Deleting.IsZero() {
 		if w.Request == nil {
 			w.Request = t.deletion()
 		}
@@ -190,7 +192,7 @@ func requestPart(req *observation.Write) part {
 func (t *Timeline) end(prev *history.Version) Write {
 	w := Write{Timeline: t, RV: t.Removal.RV, Verb: history.Removed, Part: Observed, Previous: prev}
 	w.At = history.Moment{Hi: t.Removal.Seen, Live: !t.Removal.Listed}
-	if prev == nil || prev.Deleting.IsZero() {
+	if prev == nil || prev.Deleting.IsZero() && !removesRelease(prev) {
 		w.Verb, w.Part, w.Request = history.Deleted, Desired, t.deletion()
 		w.At = w.At.Exactly(w.Request)
 	}

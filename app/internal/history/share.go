@@ -232,12 +232,20 @@ func (s *Shared) status(o *observation.State, before *Status) *Status {
 			st.Autoscaler = &a
 		}
 	}
+	if o.Revision != nil {
+		st.Revision = before.Revision
+		if !Equal(o.Revision, before.Revision) {
+			r := *o.Revision
+			st.Revision = &r
+		}
+	}
 	if o.Pod != nil {
 		st.Pod = s.pod(o.Pod, before.Pod)
 	}
 	if st.Verdict == before.Verdict && st.ObservedGeneration == before.ObservedGeneration &&
 		same(st.Conditions, before.Conditions) &&
 		st.Workload == before.Workload && st.Autoscaler == before.Autoscaler &&
+		st.Revision == before.Revision &&
 		st.Pod == before.Pod {
 		return before
 	}

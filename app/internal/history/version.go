@@ -77,6 +77,7 @@ type Status struct {
 	Pod                *PodState
 	Workload           *observation.Workload
 	Autoscaler         *observation.Autoscaler
+	Revision           *observation.Revision
 }
 
 // Verdict is the generic result for the object, from kstatus.

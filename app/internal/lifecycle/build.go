@@ -223,6 +223,7 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	if t := d.autoscaler(r); t != nil {
 		out = append(out, span.KeyAutoscaler.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
 	}
+	out = append(out, d.delivery(r)...)
 	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
 		out = appendNode(out, d.engine.nodes[last.Pod.Node])

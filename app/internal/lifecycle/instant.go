@@ -8,6 +8,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -49,13 +50,13 @@ func (d *derivation) recalled(t *change.Timeline, i *change.Instant) *change.Rec
 	}
 	return &change.Reconciliation{
 		Folded: true, Instant: true, Done: true, Concluded: true, Timeline: t, Lineage: line, SpanID: i.SpanID,
-		Verb: history.Updated, Activity: i.At, Writes: []*change.Write{w},
+		Verb: history.Updated, Activity: i.At, Writes: []*change.Write{w}, Published: i.Revision,
 	}
 }
 
 // recall remembers the handed-out instant changes of t before they are forgotten.
 func (d *derivation) recall(t *change.Timeline) {
-	if !t.Kind().Recalled {
+	if !t.Kind().Recalled && !kind.IsSource(t.Ref.Kind) {
 		return
 	}
 	for _, r := range d.instants[t.Ref.UID] {
@@ -65,6 +66,7 @@ func (d *derivation) recall(t *change.Timeline) {
 		}
 		i := change.Instant{
 			TraceID: r.Lineage.ID, SpanID: r.ID(), RV: w.RV, At: w.At.At().Time, Manager: w.Manager, Paths: r.Fields(),
+			Revision: w.Revision(),
 		}
 		if q := d.Audited(w); q != nil && !q.Unauthenticated {
 			i.User = q.User

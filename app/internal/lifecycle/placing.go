@@ -5,11 +5,14 @@ package lifecycle
 import (
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // place adds w to its reconciliation, or begins one.
@@ -17,6 +20,8 @@ func (d *derivation) place(w *change.Write) {
 	switch {
 	case w.Part == change.Desired && w.Verb == history.Updated && w.Timeline.Kind().Immediate:
 		d.placeMetadata(w)
+	case w.Publishes():
+		d.placePublication(w)
 	case w.Part == change.Desired && d.reconciled(w):
 		d.placeDesired(w)
 	case w.Part == change.Desired:
@@ -180,6 +185,16 @@ func (d *derivation) beginInstant(w *change.Write, c cause.Cause) {
 	r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
 	d.instants[w.Timeline.Ref.UID] = append(d.Instants(w.Timeline.Ref.UID), r)
 	d.beginSeries(r)
+}
+
+// placePublication places a new revision of a source: a change of its own, or the effect of a change of
+// the source.
+func (d *derivation) placePublication(w *change.Write) {
+	c := d.Cause(w)
+	if r := d.UnderWay(w); r != nil && r.Lineage == c.Line {
+		c.Parent, c.Above, c.Remote, c.Evidence = r, trace.SpanID{}, false, span.ByOwner
+	}
+	d.beginInstant(w, c)
 }
 
 // copied returns the change of the owner's labels or annotations that the owner's controller copied

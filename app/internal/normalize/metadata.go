@@ -17,7 +17,7 @@ import (
 
 // Metadata is Object for objects read as metadata only, such as Secrets and ConfigMaps.
 // Their data is unknown, so every write counts as a change of the desired state, and of the leaf
-// PathData.
+// PathData. The exception is a stored Helm release: it changes with the progress of the release.
 func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *observation.State {
 	version, err := strconv.ParseUint(m.ResourceVersion, 10, 64)
 	if err != nil || m.UID == "" {
@@ -55,8 +55,14 @@ func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *
 			Controller: ref.Controller != nil && *ref.Controller,
 		})
 	}
-	n.own(s, contents(m), entries(m.ManagedFields))
-	s.Desired = xxhash.Sum64String(m.ResourceVersion)
+	content := contents(m)
+	if deliver(s, m); s.Revision != nil {
+		withoutRelease(content)
+	}
+	n.own(s, content, entries(m.ManagedFields))
+	if s.Revision == nil {
+		s.Desired = xxhash.Sum64String(m.ResourceVersion)
+	}
 	carry(s, m, m.GenerateName)
 	return s
 }

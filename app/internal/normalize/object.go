@@ -57,7 +57,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.ObservedGeneration = observedIn(items(status, "conditions"))
 	}
 	s.Reconciled = hasStatus || s.Generation > 0
-	s.Relations = relations(obj, kind.Of(of.Group, of.Kind), &s.Ref)
+	s.Relations = relations(obj, kind.Of(of.Group, of.Kind), s)
 	n.own(s, obj, items(meta, "managedFields"))
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
@@ -69,6 +69,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Autoscaler = autoscaler(obj)
 	default:
 		s.Workload = workload(obj, gk)
+		s.Revision = revision(obj, of)
 	}
 	s.Clean()
 	s.Progress, s.ProgressMessage = progress(u, gk, s)

@@ -3,6 +3,8 @@
 package normalize
 
 import (
+	"cmp"
+
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +32,9 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		if raw(sub(u.Object, "spec"), "type") == "LoadBalancer" {
 			return addressed(u)
 		}
+	}
+	if kind.IsApplication(s.Kind) && s.Revision != nil {
+		return syncProgress(u, s.Revision)
 	}
 	result, err := status.Compute(u)
 	if err != nil {
@@ -74,6 +79,20 @@ func addressed(u *unstructured.Unstructured) (observation.Progress, string) {
 		return observation.ProgressCurrent, ""
 	}
 	return observation.ProgressInProgress, "waiting for the address of a load balancer"
+}
+
+// syncProgress returns the verdict on an Argo CD Application: that of its sync. It has no condition
+// for it.
+func syncProgress(u *unstructured.Unstructured, r *observation.Revision) (observation.Progress, string) {
+	text := raw(sub(sub(u.Object, "status"), "operationState"), "message")
+	switch r.Phase {
+	case observation.RevisionPending:
+		return observation.ProgressInProgress, message.Clean(cmp.Or(text, "waiting for the sync"))
+	case observation.RevisionFailed:
+		return observation.ProgressFailed, message.Clean(cmp.Or(text, "the sync has failed"))
+	case observation.RevisionPublished, observation.RevisionApplied, observation.RevisionRemoved:
+	}
+	return observation.ProgressCurrent, ""
 }
 
 // jobProgress returns the verdict on a Job. A suspended Job has arrived when its controller has

@@ -9,14 +9,17 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // maxRelations bounds the relations of one object.
 const maxRelations = 32
 
-// relations returns the references of an object to others, sorted, each once.
-func relations(obj fields, k *kind.Kind, ref *object.Ref) []object.Relation {
-	var out []object.Relation
+// relations returns the references of the object of s to others, sorted, each once.
+func relations(obj fields, k *kind.Kind, s *observation.State) []object.Relation {
+	ref, meta := &s.Ref, sub(obj, "metadata")
+	out := applied(ref, s.Owners, inMetadata(meta, "labels"), inMetadata(meta, "annotations"))
+	out = append(out, sourceOf(obj, ref)...)
 	for _, r := range k.Relations {
 		walkPath(obj, r.Path, func(v any) {
 			if to, ok := name(v, r.To, ref); ok {

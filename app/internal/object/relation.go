@@ -39,6 +39,10 @@ const (
 	Nominated RelationType = "nominated"
 	// Evicted is the Node of a Pod that is evicted or preempted.
 	Evicted RelationType = "evicted"
+	// Applied is the object of a tool of continuous delivery that applies an object.
+	Applied RelationType = "applied"
+	// Source is the source of the revisions that an object applies.
+	Source RelationType = "source"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
 )

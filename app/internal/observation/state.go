@@ -59,6 +59,8 @@ type State struct {
 	Node     *Node     `json:"node,omitempty"`
 	// Autoscaler is that of a HorizontalPodAutoscaler.
 	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
+	// Revision is that of an object of a tool of continuous delivery.
+	Revision *Revision `json:"revision,omitempty"`
 }
 
 // Progress is the state of an object on the way to its desired state.

@@ -28,7 +28,7 @@ func header(t *span.Trace, o Options) []line {
 			when = piece{root.Start.In(o.Now.Location()).Format("2006-01-02 15:04:05 MST"), dim}
 		}
 		by = author(root)
-		changed.text = changedFields(root)
+		changed.text = cmp.Or(revision(root), changedFields(root))
 	}
 	pieces := []piece{title, by, changed, verdict, watching, when, {"trace " + t.ID.String(), dim}}
 	return flow(pieces, o.width())
@@ -43,6 +43,14 @@ func author(s *span.Span) piece {
 		return piece{"by " + actor, plain}
 	}
 	return piece{}
+}
+
+// revision names the revision that a tool of continuous delivery publishes or applies.
+func revision(root *span.Span) string {
+	if id := insight.Attribute(root, span.KeyRevision); id != "" {
+		return "revision " + escape(id)
+	}
+	return ""
 }
 
 // changedFields says which fields a change set or removed. It names one if there are many.

@@ -84,7 +84,7 @@ func (w *Writer) instant(i change.Instant) *statepb.Instant {
 		Rv:      i.RV,
 		At:      w.Time(i.At),
 		User:    w.Text(i.User),
-		Manager: w.Text(i.Manager),
+		Manager: w.Text(i.Manager), Revision: w.Text(i.Revision),
 	}
 	for _, p := range i.Paths {
 		m.Paths = append(m.Paths, w.Text(p))
@@ -100,7 +100,7 @@ func (r *Reader) instant(m *statepb.Instant) change.Instant {
 		At:      r.Time(m.At),
 		User:    r.Text(m.User),
 		Manager: r.Text(m.Manager),
-		Paths:   texts(r, m.Paths),
+		Paths:   texts(r, m.Paths), Revision: r.Text(m.Revision),
 	}
 }
 

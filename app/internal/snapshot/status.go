@@ -20,6 +20,9 @@ func (w *Writer) status(s *history.Status) *statepb.Status {
 	if a := s.Autoscaler; a != nil {
 		m.Autoscaler = &statepb.Autoscaler{Scaled: w.Time(a.Scaled), Metrics: w.Text(a.Metrics)}
 	}
+	if v := s.Revision; v != nil {
+		m.Revision = &statepb.Revision{Id: w.Text(v.ID), Phase: w.Text(string(v.Phase)), By: w.Text(v.By)}
+	}
 	return m
 }
 
@@ -33,6 +36,11 @@ func (r *Reader) status(m *statepb.Status) *history.Status {
 	}
 	if a := m.Autoscaler; a != nil {
 		s.Autoscaler = &observation.Autoscaler{Scaled: r.Time(a.Scaled), Metrics: r.Text(a.Metrics)}
+	}
+	if v := m.Revision; v != nil {
+		s.Revision = &observation.Revision{
+			ID: r.Text(v.Id), Phase: observation.RevisionPhase(r.Text(v.Phase)), By: r.Text(v.By),
+		}
 	}
 	return s
 }

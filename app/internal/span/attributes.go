@@ -42,6 +42,12 @@ const (
 	KeyHeals        = attribute.Key("lifeline.heals")
 	// KeyAutoscaler is the autoscaler that changed a number of replicas.
 	KeyAutoscaler = attribute.Key("lifeline.autoscaler")
+	// KeyRevision is the revision that a tool of continuous delivery publishes or applies.
+	KeyRevision = attribute.Key("lifeline.revision")
+	// KeyRevisionUser is the user who asked for the revision, by the tool's own statement.
+	KeyRevisionUser = attribute.Key("lifeline.revision.user")
+	// KeyDrift is the object of the tool that undoes a change of somebody else.
+	KeyDrift = attribute.Key("lifeline.drift")
 	// KeyParentSampled is the sampled flag of a parent outside the trace.
 	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
 	KeyAttempt       = attribute.Key("lifeline.attempt")

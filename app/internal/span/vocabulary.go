@@ -121,6 +121,27 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyAutoscaler), "a scaling by an autoscaler", "the kind and name of the autoscaler", ""},
 	{
 		AttributeKey,
+		string(KeyRevision),
+		"a change by Helm, Argo CD or Flux",
+		"the revision that the tool publishes or applies",
+		"",
+	},
+	{
+		AttributeKey,
+		string(KeyRevisionUser),
+		"beside `lifeline.revision`",
+		"the user who asked for it, as the tool says",
+		"",
+	},
+	{
+		AttributeKey,
+		string(KeyDrift),
+		"the correction of a drift",
+		"the kind and name of the object whose tool undoes a change of somebody else",
+		"",
+	},
+	{
+		AttributeKey,
 		string(KeyParentSampled),
 		"a span whose parent is in another system",
 		"whether that parent was sampled",

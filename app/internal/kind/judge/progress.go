@@ -71,7 +71,10 @@ func Failure(s *history.Version) string {
 		return ""
 	}
 	if s.Progress == observation.ProgressFailed {
-		if s.ProgressMessage == "" {
+		switch {
+		case isRelease(s):
+			return "Helm reports the release as failed"
+		case s.ProgressMessage == "":
 			return "failed"
 		}
 		return s.ProgressMessage
@@ -105,11 +108,17 @@ func WaitsFor(s *history.Version) string {
 		}
 		return fmt.Sprintf("%d of %d replicas available", w.Available, w.Replicas)
 	}
-	if s.ProgressMessage == "" {
+	switch {
+	case isRelease(s):
+		return "Helm has not finished"
+	case s.ProgressMessage == "":
 		return "its controller has not reported completion"
 	}
 	return s.ProgressMessage
 }
+
+// isRelease reports whether s is a stored Helm release.
+func isRelease(s *history.Version) bool { return s.Revision != nil && s.Group == "" }
 
 // Opaque reports whether nothing in v, the newest version of an object, shows when its controller
 // has handled a change: it has no observedGeneration, and its kind has no rule here. v may be nil.
@@ -118,7 +127,7 @@ func Opaque(v *history.Version) bool {
 		return true
 	}
 	switch {
-	case v.Pod != nil, v.Workload != nil, kind.Of(v.Group, v.Kind.Kind).Progress:
+	case v.Pod != nil, v.Workload != nil, v.Revision != nil, kind.Of(v.Group, v.Kind.Kind).Progress:
 		return false
 	case v.Group == "" || v.Is("events.k8s.io", "Event"):
 		return false // the core kinds converge at once, or their status shows it

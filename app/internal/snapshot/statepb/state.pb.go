@@ -1615,6 +1615,7 @@ type Status struct {
 	Pod                uint64                 `protobuf:"varint,4,opt,name=pod,proto3" json:"pod,omitempty"`               // in pods
 	Workload           uint64                 `protobuf:"varint,5,opt,name=workload,proto3" json:"workload,omitempty"`     // in workloads
 	Autoscaler         *Autoscaler            `protobuf:"bytes,6,opt,name=autoscaler,proto3" json:"autoscaler,omitempty"`
+	Revision           *Revision              `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -1691,6 +1692,13 @@ func (x *Status) GetAutoscaler() *Autoscaler {
 	return nil
 }
 
+func (x *Status) GetRevision() *Revision {
+	if x != nil {
+		return x.Revision
+	}
+	return nil
+}
+
 // Autoscaler is an observation.Autoscaler.
 type Autoscaler struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1744,6 +1752,67 @@ func (x *Autoscaler) GetMetrics() uint64 {
 	return 0
 }
 
+// Revision is an observation.Revision.
+type Revision struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`       // in texts
+	Phase         uint64                 `protobuf:"varint,2,opt,name=phase,proto3" json:"phase,omitempty"` // in texts
+	By            uint64                 `protobuf:"varint,3,opt,name=by,proto3" json:"by,omitempty"`       // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Revision) Reset() {
+	*x = Revision{}
+	mi := &file_snapshot_state_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Revision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Revision) ProtoMessage() {}
+
+func (x *Revision) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Revision.ProtoReflect.Descriptor instead.
+func (*Revision) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Revision) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Revision) GetPhase() uint64 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *Revision) GetBy() uint64 {
+	if x != nil {
+		return x.By
+	}
+	return 0
+}
+
 // Verdict is a history.Verdict.
 type Verdict struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -1755,7 +1824,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1836,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1849,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Verdict) GetProgress() uint64 {
@@ -1811,7 +1880,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1892,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1905,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Condition) GetType() uint64 {
@@ -1892,7 +1961,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +1973,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +1986,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Workload) GetReplicas() int32 {
@@ -1997,7 +2066,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2078,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2091,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Pod) GetSpec() uint64 {
@@ -2074,7 +2143,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2155,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2168,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PodSpec) GetNode() uint64 {
@@ -2149,7 +2218,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2230,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2243,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PodPhase) GetPhase() uint64 {
@@ -2220,7 +2289,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2301,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2314,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Container) GetName() uint64 {
@@ -2355,7 +2424,7 @@ type ContainerState struct {
 
 func (x *ContainerState) Reset() {
 	*x = ContainerState{}
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2436,7 @@ func (x *ContainerState) String() string {
 func (*ContainerState) ProtoMessage() {}
 
 func (x *ContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2449,7 @@ func (x *ContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerState.ProtoReflect.Descriptor instead.
 func (*ContainerState) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContainerState) GetWaiting() bool {
@@ -2449,7 +2518,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2530,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2543,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Event) GetNotice() uint64 {
@@ -2546,7 +2615,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2627,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2640,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2633,7 +2702,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2714,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2727,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -2826,7 +2895,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +2907,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +2920,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -2890,7 +2959,7 @@ type Past struct {
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2902,7 +2971,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2915,7 +2984,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -3012,13 +3081,14 @@ type Instant struct {
 	User          uint64                 `protobuf:"varint,5,opt,name=user,proto3" json:"user,omitempty"`          // in texts
 	Manager       uint64                 `protobuf:"varint,6,opt,name=manager,proto3" json:"manager,omitempty"`    // in texts
 	Paths         []uint64               `protobuf:"varint,7,rep,packed,name=paths,proto3" json:"paths,omitempty"` // in texts
+	Revision      uint64                 `protobuf:"varint,8,opt,name=revision,proto3" json:"revision,omitempty"`  // in texts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Instant) Reset() {
 	*x = Instant{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3030,7 +3100,7 @@ func (x *Instant) String() string {
 func (*Instant) ProtoMessage() {}
 
 func (x *Instant) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3043,7 +3113,7 @@ func (x *Instant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instant.ProtoReflect.Descriptor instead.
 func (*Instant) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Instant) GetTraceId() uint64 {
@@ -3095,6 +3165,13 @@ func (x *Instant) GetPaths() []uint64 {
 	return nil
 }
 
+func (x *Instant) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // Earlier is a change.Earlier.
 type Earlier struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3109,7 +3186,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3198,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3211,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -3187,7 +3264,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3199,7 +3276,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3212,7 +3289,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -3268,7 +3345,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3280,7 +3357,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3293,7 +3370,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3323,7 +3400,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3335,7 +3412,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3348,7 +3425,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3390,7 +3467,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3402,7 +3479,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3415,7 +3492,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3446,7 +3523,7 @@ type Taken struct {
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3458,7 +3535,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3471,7 +3548,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3527,7 +3604,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3539,7 +3616,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3552,7 +3629,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3629,7 +3706,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3641,7 +3718,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3654,7 +3731,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3689,7 +3766,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3701,7 +3778,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3714,7 +3791,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3795,7 +3872,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3807,7 +3884,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3820,7 +3897,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -3877,7 +3954,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3889,7 +3966,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3902,7 +3979,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -3937,7 +4014,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3949,7 +4026,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3962,7 +4039,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -3991,7 +4068,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4003,7 +4080,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4016,7 +4093,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4053,7 +4130,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4065,7 +4142,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4078,7 +4155,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4264,7 +4341,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\toperation\x18\x02 \x01(\x04R\toperation\x12 \n" +
 	"\vsubresource\x18\x03 \x01(\x04R\vsubresource\x12(\n" +
 	"\x04time\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x04time\x12\x16\n" +
-	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\xdd\x01\n" +
+	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\x93\x02\n" +
 	"\x06Status\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\x04R\averdict\x12/\n" +
 	"\x13observed_generation\x18\x02 \x01(\x12R\x12observedGeneration\x12\x1e\n" +
@@ -4275,11 +4352,16 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\bworkload\x18\x05 \x01(\x04R\bworkload\x12:\n" +
 	"\n" +
 	"autoscaler\x18\x06 \x01(\v2\x1a.lifeline.state.AutoscalerR\n" +
-	"autoscaler\"T\n" +
+	"autoscaler\x124\n" +
+	"\brevision\x18\a \x01(\v2\x18.lifeline.state.RevisionR\brevision\"T\n" +
 	"\n" +
 	"Autoscaler\x12,\n" +
 	"\x06scaled\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x06scaled\x12\x18\n" +
-	"\ametrics\x18\x02 \x01(\x04R\ametrics\"P\n" +
+	"\ametrics\x18\x02 \x01(\x04R\ametrics\"@\n" +
+	"\bRevision\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
+	"\x05phase\x18\x02 \x01(\x04R\x05phase\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\x04R\x02by\"P\n" +
 	"\aVerdict\x12\x1a\n" +
 	"\bprogress\x18\x01 \x01(\x04R\bprogress\x12)\n" +
 	"\x10progress_message\x18\x02 \x01(\x04R\x0fprogressMessage\"\x95\x01\n" +
@@ -4401,7 +4483,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06before\x18\n" +
 	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\x12\x18\n" +
 	"\aarrived\x18\v \x01(\x04R\aarrived\x12\x1a\n" +
-	"\btemplate\x18\f \x01(\x04R\btemplate\"\xb7\x01\n" +
+	"\btemplate\x18\f \x01(\x04R\btemplate\"\xd3\x01\n" +
 	"\aInstant\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
@@ -4409,7 +4491,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02at\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12\x12\n" +
 	"\x04user\x18\x05 \x01(\x04R\x04user\x12\x18\n" +
 	"\amanager\x18\x06 \x01(\x04R\amanager\x12\x14\n" +
-	"\x05paths\x18\a \x03(\x04R\x05paths\"\x95\x01\n" +
+	"\x05paths\x18\a \x03(\x04R\x05paths\x12\x1a\n" +
+	"\brevision\x18\b \x01(\x04R\brevision\"\x95\x01\n" +
 	"\aEarlier\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
@@ -4502,7 +4585,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4524,34 +4607,35 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Manager)(nil),        // 17: lifeline.state.Manager
 	(*Status)(nil),         // 18: lifeline.state.Status
 	(*Autoscaler)(nil),     // 19: lifeline.state.Autoscaler
-	(*Verdict)(nil),        // 20: lifeline.state.Verdict
-	(*Condition)(nil),      // 21: lifeline.state.Condition
-	(*Workload)(nil),       // 22: lifeline.state.Workload
-	(*Pod)(nil),            // 23: lifeline.state.Pod
-	(*PodSpec)(nil),        // 24: lifeline.state.PodSpec
-	(*PodPhase)(nil),       // 25: lifeline.state.PodPhase
-	(*Container)(nil),      // 26: lifeline.state.Container
-	(*ContainerState)(nil), // 27: lifeline.state.ContainerState
-	(*Event)(nil),          // 28: lifeline.state.Event
-	(*Notice)(nil),         // 29: lifeline.state.Notice
-	(*Request)(nil),        // 30: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 31: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 32: lifeline.state.Past
-	(*Instant)(nil),        // 33: lifeline.state.Instant
-	(*Earlier)(nil),        // 34: lifeline.state.Earlier
-	(*Run)(nil),            // 35: lifeline.state.Run
-	(*KeyedRun)(nil),       // 36: lifeline.state.KeyedRun
-	(*Node)(nil),           // 37: lifeline.state.Node
-	(*KeyedNode)(nil),      // 38: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 39: lifeline.state.Taken
-	(*Amendment)(nil),      // 40: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 41: lifeline.state.SeriesList
-	(*Series)(nil),         // 42: lifeline.state.Series
-	(*Subject)(nil),        // 43: lifeline.state.Subject
-	(*Sighting)(nil),       // 44: lifeline.state.Sighting
-	(*Adrift)(nil),         // 45: lifeline.state.Adrift
-	(*Refusals)(nil),       // 46: lifeline.state.Refusals
-	(*Refusal)(nil),        // 47: lifeline.state.Refusal
+	(*Revision)(nil),       // 20: lifeline.state.Revision
+	(*Verdict)(nil),        // 21: lifeline.state.Verdict
+	(*Condition)(nil),      // 22: lifeline.state.Condition
+	(*Workload)(nil),       // 23: lifeline.state.Workload
+	(*Pod)(nil),            // 24: lifeline.state.Pod
+	(*PodSpec)(nil),        // 25: lifeline.state.PodSpec
+	(*PodPhase)(nil),       // 26: lifeline.state.PodPhase
+	(*Container)(nil),      // 27: lifeline.state.Container
+	(*ContainerState)(nil), // 28: lifeline.state.ContainerState
+	(*Event)(nil),          // 29: lifeline.state.Event
+	(*Notice)(nil),         // 30: lifeline.state.Notice
+	(*Request)(nil),        // 31: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 32: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 33: lifeline.state.Past
+	(*Instant)(nil),        // 34: lifeline.state.Instant
+	(*Earlier)(nil),        // 35: lifeline.state.Earlier
+	(*Run)(nil),            // 36: lifeline.state.Run
+	(*KeyedRun)(nil),       // 37: lifeline.state.KeyedRun
+	(*Node)(nil),           // 38: lifeline.state.Node
+	(*KeyedNode)(nil),      // 39: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 40: lifeline.state.Taken
+	(*Amendment)(nil),      // 41: lifeline.state.Amendment
+	(*SeriesList)(nil),     // 42: lifeline.state.SeriesList
+	(*Series)(nil),         // 43: lifeline.state.Series
+	(*Subject)(nil),        // 44: lifeline.state.Subject
+	(*Sighting)(nil),       // 45: lifeline.state.Sighting
+	(*Adrift)(nil),         // 46: lifeline.state.Adrift
+	(*Refusals)(nil),       // 47: lifeline.state.Refusals
+	(*Refusal)(nil),        // 48: lifeline.state.Refusal
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
@@ -4564,31 +4648,31 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	16, // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
 	17, // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
 	3,  // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	20, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	21, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	21, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	22, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
 	3,  // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	22, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	27, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	26, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	23, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	28, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	27, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
 	3,  // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	24, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	25, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	23, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	25, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	26, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	24, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
 	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	29, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	30, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	30, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	31, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
 	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	36, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	31, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	38, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	39, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	40, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	41, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	44, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	44, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	45, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	45, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	46, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	37, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	32, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	39, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	40, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	41, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	42, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	45, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	45, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	46, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	46, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	47, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
 	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
 	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
 	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
@@ -4599,56 +4683,57 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	13, // 42: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
 	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
 	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	28, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	30, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	32, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	33, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	29, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	31, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	33, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	34, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
 	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
 	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
 	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
 	2,  // 52: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
 	2,  // 53: lifeline.state.Manager.time:type_name -> lifeline.state.Time
 	19, // 54: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	2,  // 55: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,  // 56: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 57: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 58: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 60: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 61: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 62: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 63: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 64: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	30, // 65: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 66: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	34, // 67: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 68: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 69: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 70: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 71: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	35, // 72: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	37, // 73: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 74: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 75: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 76: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	32, // 77: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 78: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	28, // 79: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	30, // 80: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 81: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	42, // 82: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 83: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 84: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	43, // 85: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	43, // 86: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	47, // 87: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 88: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 89: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	90, // [90:90] is the sub-list for method output_type
-	90, // [90:90] is the sub-list for method input_type
-	90, // [90:90] is the sub-list for extension type_name
-	90, // [90:90] is the sub-list for extension extendee
-	0,  // [0:90] is the sub-list for field type_name
+	20, // 55: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	2,  // 56: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,  // 57: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,  // 58: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,  // 59: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,  // 60: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,  // 61: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,  // 62: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,  // 63: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,  // 64: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,  // 65: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	31, // 66: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,  // 67: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	35, // 68: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,  // 69: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,  // 70: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,  // 71: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,  // 72: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	36, // 73: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	38, // 74: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,  // 75: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,  // 76: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,  // 77: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	33, // 78: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,  // 79: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	29, // 80: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	31, // 81: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,  // 82: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	43, // 83: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,  // 84: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,  // 85: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	44, // 86: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	44, // 87: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	48, // 88: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,  // 89: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,  // 90: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	91, // [91:91] is the sub-list for method output_type
+	91, // [91:91] is the sub-list for method input_type
+	91, // [91:91] is the sub-list for extension type_name
+	91, // [91:91] is the sub-list for extension extendee
+	0,  // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4662,7 +4747,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

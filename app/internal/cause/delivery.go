@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byDelivery is rule C4 for a write by a tool of continuous delivery. It belongs to the revision that
+// the tool applies: the tool wrote it, its object names the release or application, and the revision
+// was under way. Outside a revision the tool corrects a drift: a change of its own, with a link to
+// the last revision.
+func (f *Finder) byDelivery(w *change.Write) (Cause, bool, []span.Link) {
+	to, tool := applier(w)
+	if tool == nil {
+		return Cause{}, false, nil
+	}
+	var open, last *change.Reconciliation
+	ambiguous := false
+	for _, t := range f.Named(to) {
+		r := f.revisionAt(t, w)
+		switch {
+		case r == nil || t == w.Timeline && w.Verb != history.Deleted:
+		case !f.underWay(r, w):
+			if last == nil || last.First().RV < r.First().RV {
+				last = r
+			}
+		case f.delivered(w, r, tool):
+			ambiguous = ambiguous || open != nil
+			open = r
+		}
+	}
+	switch {
+	case open != nil && !ambiguous:
+		c := Cause{Line: open.Lineage, Parent: open, Evidence: span.ByRelation}
+		if !f.certain(w, to) {
+			c.Evidence = span.ByTime
+		}
+		return c, true, nil
+	case last != nil && f.Drift(w) != nil:
+		return Cause{}, false, []span.Link{last.Link(linkDelivery)}
+	}
+	return Cause{}, false, nil
+}
+
+// linkDelivery is the reason of a link from the correction of a drift to the last revision.
+const linkDelivery = "delivery"
+
+// applier returns the name of the release or application that applies the object of w, and its tool;
+// nil without one.
+func applier(w *change.Write) (object.Name, *kind.Delivery) {
+	for _, r := range change.Relations(w.Timeline) {
+		if r.Type == object.Applied {
+			return r.To, kind.DeliveryOf(r.To)
+		}
+	}
+	return object.Name{}, nil
+}
+
+// revisionAt returns the newest reconciliation of t that began before w, or nil.
+func (f *Finder) revisionAt(t *change.Timeline, w *change.Write) *change.Reconciliation {
+	for _, r := range slices.Backward(f.History(t.Ref.UID)) {
+		if r.First().RV < w.RV {
+			return r
+		}
+	}
+	return nil
+}
+
+// underWay reports whether r applied objects at the time of w. A failed revision has ended.
+func (f *Finder) underWay(r *change.Reconciliation, w *change.Write) bool {
+	if r.Folded || !r.OpenAt(w, f.options.Quiet) {
+		return false
+	}
+	if t := r.Timeline; r.Verb == history.Deleted {
+		return t.Removal == nil || t.Removal.RV >= w.RV
+	}
+	failed := r.FailedBefore(w.RV)
+	return failed == nil
+}
+
+// delivered reports whether the tool wrote w for r. A person's tool acts as that person.
+func (f *Finder) delivered(w *change.Write, r *change.Reconciliation, tool *kind.Delivery) bool {
+	if tool.Personal {
+		if user, by := f.userOf(w), f.userOf(r.First()); user != "" && by != "" && user != by {
+			return false
+		}
+	}
+	return f.byTool(w, tool)
+}
+
+// byTool reports whether the tool may have written w. A deletion has no field manager.
+func (f *Finder) byTool(w *change.Write, tool *kind.Delivery) bool {
+	if q := f.Audited(w); q != nil && !q.Unauthenticated && (q.UserAgent != "" || q.Manager != "") {
+		return tool.Is(q.Manager) || tool.Is(change.ClientOf(q.UserAgent))
+	}
+	return tool.Is(w.Manager) || w.Manager == "" && w.Verb == history.Deleted
+}
+
+// certain reports whether author and name agree. A hook does not name its release, and without a log
+// nobody knows the author of a deletion.
+func (f *Finder) certain(w *change.Write, to object.Name) bool {
+	return to != kind.AnyRelease(to.Namespace) && (w.Manager != "" || f.userOf(w) != "")
+}
+
+// Drift returns the object of the tool that undoes a change of somebody else with w, or nil. A person
+// with a tool undoes nothing.
+func (f *Finder) Drift(w *change.Write) *change.Timeline {
+	to, tool := applier(w)
+	if tool == nil || tool.Personal || w.Verb == history.Deleted || !f.byTool(w, tool) {
+		return nil
+	}
+	for _, t := range f.Named(to) {
+		if r := f.revisionAt(t, w); r != nil && f.underWay(r, w) {
+			return nil
+		}
+		return t
+	}
+	return nil
+}
+
+// byPublication is rule C4 for the beginning of a revision: the source has published it.
+func (f *Finder) byPublication(w *change.Write) (Cause, bool) {
+	r := f.publication(w)
+	if r == nil {
+		return Cause{}, false
+	}
+	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+}
+
+// byOwnRevision links the beginning of a revision with its publication if an open change of the object
+// is the cause.
+func (f *Finder) byOwnRevision(w *change.Write) (Cause, bool, []span.Link) {
+	if w.Revision() == "" || w.Publishes() || !f.itself(w) {
+		return Cause{}, false, nil
+	}
+	if r := f.publication(w); r != nil {
+		return Cause{}, false, []span.Link{r.Link(linkRevision)}
+	}
+	return Cause{}, false, nil
+}
+
+// linkRevision is the reason of a link to the publication of an applied revision.
+const linkRevision = "revision"
+
+// publication returns the change in which the source of w's object published the revision that w
+// begins, or nil.
+func (f *Finder) publication(w *change.Write) *change.Reconciliation {
+	id := w.Revision()
+	if id == "" {
+		return nil
+	}
+	for _, relation := range w.Version.Relations {
+		if relation.Type != object.Source {
+			continue
+		}
+		for _, source := range f.Named(relation.To) {
+			for _, r := range slices.Backward(f.Instants(source.Ref.UID)) {
+				if r.First().RV < w.RV && r.Revision() == id {
+					return r
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// delivers reports whether w is the work of a tool for an object, or begins a revision, and the object
+// behind it is not known as it was after w.
+func (f *Finder) delivers(w *change.Write) (waits bool) {
+	if to, tool := applier(w); tool != nil && w.Verb != history.Deleted && tool.Is(w.Manager) {
+		if _, _, stored := kind.Release(w.Timeline.Ref.Kind, w.Timeline.Ref.Name); !stored {
+			return !f.after(w, f.Named(to))
+		}
+	}
+	return false
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// pathRevision stands for the revision among the changed fields of a write.
+const pathRevision = "revision"
+
+// publishes reports whether v, the version after u, begins a new revision by its status alone: a
+// source of Flux has a new one, or a Kustomization begins to apply it.
+func publishes(u, v *history.Version) bool {
+	return v.Revision != nil && (kind.IsSource(v.Kind) || kind.IsKustomization(v.Kind)) &&
+		(u.Revision == nil || u.Revision.ID != v.Revision.ID)
+}
+
+// removesRelease reports whether Helm removes the objects of the release stored in v. It deletes
+// that object last.
+func removesRelease(v *history.Version) bool {
+	return v.Revision != nil && v.Revision.Phase == observation.RevisionRemoved
+}
+
+// Publishes reports whether w is the publication of a revision, which holds as soon as it is stored.
+func (w *Write) Publishes() bool {
+	return w.Revision() != "" && w.Version.Revision.Phase == observation.RevisionPublished
+}
+
+// Revision returns the ID of the revision that w begins by the status of its object, or "".
+func (w *Write) Revision() string {
+	if w.Version == nil || w.Previous == nil || !publishes(w.Previous, w.Version) {
+		return ""
+	}
+	return w.Version.Revision.ID
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// delivery returns the attributes of a change by a tool of continuous delivery: its revision, or the
+// drift that it corrects. It returns nothing for other changes.
+func (d *derivation) delivery(r *change.Reconciliation) []attribute.KeyValue {
+	var out []attribute.KeyValue
+	if v := r.Last().Version; v != nil && v.Revision != nil {
+		out = append(out, span.KeyRevision.String(span.Bound(v.Revision.ID)))
+		if v.Revision.By != "" {
+			out = append(out, span.KeyRevisionUser.String(span.Bound(v.Revision.By)))
+		}
+	}
+	if r.Parent == nil {
+		if t := d.Drift(r.First()); t != nil {
+			out = append(out, span.KeyDrift.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
+		}
+	}
+	return out
+}
