@@ -75,7 +75,7 @@ func (f *Finder) revisionAt(t *change.Timeline, w *change.Write) *change.Reconci
 
 // underWay reports whether r applied objects at the time of w. A failed revision has ended.
 func (f *Finder) underWay(r *change.Reconciliation, w *change.Write) bool {
-	if r.Folded || !r.OpenAt(w, f.options.Quiet) {
+	if !r.OpenAt(w, f.options.Quiet) {
 		return false
 	}
 	if t := r.Timeline; r.Verb == history.Deleted {

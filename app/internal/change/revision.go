@@ -3,8 +3,11 @@
 package change
 
 import (
+	"slices"
+
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -22,6 +25,14 @@ func publishes(u, v *history.Version) bool {
 // that object last.
 func removesRelease(v *history.Version) bool {
 	return v.Revision != nil && v.Revision.Phase == observation.RevisionRemoved
+}
+
+// Applied reports whether a tool of continuous delivery applies the object of r. Its own controller
+// goes on after the revision has failed.
+func (r *Reconciliation) Applied() bool {
+	return slices.ContainsFunc(Relations(r.Timeline), func(rel object.Relation) bool {
+		return rel.Type == object.Applied
+	})
 }
 
 // Publishes reports whether w is the publication of a revision, which holds as soon as it is stored.

@@ -76,7 +76,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		}
 		return change.Ending{At: at, Outcome: span.Failed, Message: msg}, true
 	}
-	if up := r.Parent; up != nil && up.Verb != history.Deleted {
+	if up := r.Parent; up != nil && up.Verb != history.Deleted && !r.Applied() {
 		d.Conclude(up)
 		if up.Done && (up.Ended.Outcome == span.Failed || up.Ended.Outcome == span.Unfinished) {
 			// The parent does not wait for it any more.
