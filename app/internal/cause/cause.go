@@ -36,21 +36,20 @@ type rule func(f *Finder, w *change.Write) (c Cause, found bool, links []span.Li
 // The request of a command precedes a context on the object, since the user asked for the trace of
 // the command.
 var rules = [...]rule{
-	(*Finder).byOwnRevision,        // C4, link of a step: delivery.go
-	(*Finder).byConfig,             // C4, links of a restart: config.go
-	plain((*Finder).byRequest),     // C2, of a command: request.go
-	plain((*Finder).byRebuild),     // L7: rebuild.go
-	(*Finder).byAnnotation,         // C1: annotation.go
-	plain((*Finder).ByOwnersEnd),   // C3b: ownersend.go
-	plain((*Finder).byEviction),    // C4, of an evicted Pod: eviction.go
-	plain((*Finder).byOwner),       // C3: owner.go
-	plain((*Finder).byItself),      // itself.go
-	(*Finder).byAdmission,          // C2, of the audit log: admitted.go
-	plain((*Finder).byRelation),    // C4, of an API: relation.go
-	plain((*Finder).byClaim),       // C4, of storage: storage.go
-	(*Finder).byAutoscaler,         // C4, of a scaling: autoscaler.go
-	plain((*Finder).byPublication), // C4, of a new revision: delivery.go
-	(*Finder).byDelivery,           // C4, of an applied object: delivery.go
+	(*Finder).byConfig,           // C4, links of a restart: config.go
+	plain((*Finder).byRequest),   // C2, of a command: request.go
+	plain((*Finder).byRebuild),   // L7: rebuild.go
+	(*Finder).byAnnotation,       // C1: annotation.go
+	plain((*Finder).ByOwnersEnd), // C3b: ownersend.go
+	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
+	plain((*Finder).byOwner),     // C3: owner.go
+	(*Finder).byPublication,      // C4, of a new revision: delivery.go
+	plain((*Finder).byItself),    // itself.go
+	(*Finder).byAdmission,        // C2, of the audit log: admitted.go
+	plain((*Finder).byRelation),  // C4, of an API: relation.go
+	plain((*Finder).byClaim),     // C4, of storage: storage.go
+	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
+	(*Finder).byDelivery,         // C4, of an applied object: delivery.go
 }
 
 // plain converts a function without links of its own into a rule.

@@ -125,25 +125,17 @@ func (f *Finder) Drift(w *change.Write) *change.Timeline {
 	return nil
 }
 
-// byPublication is rule C4 for the beginning of a revision: the source has published it.
-func (f *Finder) byPublication(w *change.Write) (Cause, bool) {
+// byPublication is rule C4 for the beginning of a revision: the source has published it. An open change
+// of the object that has not begun a revision is nearer. The publication is then a link.
+func (f *Finder) byPublication(w *change.Write) (Cause, bool, []span.Link) {
 	r := f.publication(w)
-	if r == nil {
-		return Cause{}, false
-	}
-	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
-}
-
-// byOwnRevision links the beginning of a revision with its publication if an open change of the object
-// is the cause.
-func (f *Finder) byOwnRevision(w *change.Write) (Cause, bool, []span.Link) {
-	if w.Revision() == "" || w.Publishes() || !f.itself(w) {
+	switch {
+	case r == nil:
 		return Cause{}, false, nil
-	}
-	if r := f.publication(w); r != nil {
+	case f.itself(w) && !f.UnderWay(w).BeganRevision():
 		return Cause{}, false, []span.Link{r.Link(linkRevision)}
 	}
-	return Cause{}, false, nil
+	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true, nil
 }
 
 // linkRevision is the reason of a link to the publication of an applied revision.
@@ -171,12 +163,30 @@ func (f *Finder) publication(w *change.Write) *change.Reconciliation {
 	return nil
 }
 
-// delivers reports whether w is the work of a tool for an object, or begins a revision, and the object
-// behind it is not known as it was after w.
-func (f *Finder) delivers(w *change.Write) (waits bool) {
-	if to, tool := applier(w); tool != nil && w.Verb != history.Deleted && tool.Is(w.Manager) {
-		if _, _, stored := kind.Release(w.Timeline.Ref.Kind, w.Timeline.Ref.Name); !stored {
-			return !f.after(w, f.Named(to))
+// delivers reports whether w is the work of a tool for an object that is not known as it was after w, or
+// begins a revision whose publication is unknown.
+func (f *Finder) delivers(w *change.Write) bool {
+	if id := w.Revision(); id != "" && !w.Publishes() {
+		return !f.published(w, id)
+	}
+	to, tool := applier(w)
+	if _, _, stored := kind.Release(w.Timeline.Ref.Kind, w.Timeline.Ref.Name); stored || tool == nil ||
+		w.Verb == history.Deleted || !tool.Is(w.Manager) {
+		return false
+	}
+	return !f.after(w, f.Named(to))
+}
+
+// published reports whether a source of w's object had the revision id, perhaps before the start of the
+// observer.
+func (f *Finder) published(w *change.Write, id string) bool {
+	for _, relation := range w.Version.Relations {
+		if relation.Type == object.Source && slices.ContainsFunc(f.Named(relation.To), func(t *change.Timeline) bool {
+			return slices.ContainsFunc(t.Versions, func(v *history.Version) bool {
+				return v.Revision != nil && v.Revision.ID == id
+			})
+		}) {
+			return true
 		}
 	}
 	return false

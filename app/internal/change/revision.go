@@ -17,9 +17,12 @@ const pathRevision = "revision"
 // publishes reports whether v, the version after u, begins a new revision by its status alone: a
 // source of Flux has a new one, or a Kustomization begins to apply it.
 func publishes(u, v *history.Version) bool {
-	return v.Revision != nil && (kind.IsSource(v.Kind) || kind.IsKustomization(v.Kind)) &&
+	return v.Revision != nil && ByStatus(v.Kind) &&
 		(u.Revision == nil || u.Revision.ID != v.Revision.ID)
 }
+
+// ByStatus reports whether only the status of objects of that kind shows a new revision.
+func ByStatus(k object.Kind) bool { return kind.IsSource(k) || kind.IsKustomization(k) }
 
 // removesRelease reports whether Helm removes the objects of the release stored in v. It deletes
 // that object last.
@@ -46,4 +49,9 @@ func (w *Write) Revision() string {
 		return ""
 	}
 	return w.Version.Revision.ID
+}
+
+// BeganRevision reports whether a write of r began a revision.
+func (r *Reconciliation) BeganRevision() bool {
+	return slices.ContainsFunc(r.Writes, func(w *Write) bool { return w.Revision() != "" })
 }

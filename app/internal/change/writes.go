@@ -6,6 +6,7 @@
 package change
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -89,6 +90,8 @@ func (t *Timeline) between(u, v *history.Version) Write {
 		w.Part = Bookkeeping
 	}
 	switch {
+	case w.Revision() != "":
+		w.Manager = cmp.Or(Writer(u, v, false), Reconciler(t)) // two writes in one second look alike
 	case w.Changed.Known && (w.Part == Desired || w.Part == Metadata) && w.Verb == history.Updated:
 		w.Manager = w.Changed.Author(u, v)
 	default:

@@ -13,7 +13,7 @@ import (
 // drift that it corrects. It returns nothing for other changes.
 func (d *derivation) delivery(r *change.Reconciliation) []attribute.KeyValue {
 	var out []attribute.KeyValue
-	if v := r.Last().Version; v != nil && v.Revision != nil {
+	if v := r.Last().Version; v != nil && v.Revision != nil && applies(r) {
 		out = append(out, span.KeyRevision.String(span.Bound(v.Revision.ID)))
 		if v.Revision.By != "" {
 			out = append(out, span.KeyRevisionUser.String(span.Bound(v.Revision.By)))
@@ -25,4 +25,14 @@ func (d *derivation) delivery(r *change.Reconciliation) []attribute.KeyValue {
 		}
 	}
 	return out
+}
+
+// applies reports whether r publishes or applies a revision. A change of the labels of a Kustomization
+// does not.
+func applies(r *change.Reconciliation) bool {
+	kind := r.Timeline.Ref.Kind
+	if !change.ByStatus(kind) {
+		return !r.Instant
+	}
+	return r.BeganRevision()
 }

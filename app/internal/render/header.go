@@ -45,10 +45,14 @@ func author(s *span.Span) piece {
 	return piece{}
 }
 
-// revision names the revision that a tool of continuous delivery publishes or applies.
+// revision names the revision that a tool of continuous delivery publishes or applies, or the drift that
+// it corrects.
 func revision(root *span.Span) string {
 	if id := insight.Attribute(root, span.KeyRevision); id != "" {
 		return "revision " + escape(id)
+	}
+	if of := insight.Attribute(root, span.KeyDrift); of != "" {
+		return "corrects a drift from " + escape(of)
 	}
 	return ""
 }
