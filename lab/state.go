@@ -29,7 +29,11 @@ type Info struct {
 	Kubectl    string   `json:"kubectl"`
 	AuditLog   string   `json:"auditLog"`
 	// Registry is the host:port that real nodes pull from.
-	Registry string    `json:"registry,omitempty"`
+	Registry string `json:"registry,omitempty"`
+	// AddOns are those of the cluster. Git is the URL of its Git repository,
+	// which Flux brings.
+	AddOns   []AddOn   `json:"addOns,omitempty"`
+	Git      string    `json:"git,omitempty"`
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"`
 	// Processes are those that the cluster started, the first started first.
@@ -55,6 +59,8 @@ func (c *Cluster) saveState() error {
 	}
 	return writeJSON(filepath.Join(c.dir, stateFile), Info{
 		Registry:   address,
+		AddOns:     c.opts.AddOns,
+		Git:        c.GitURL(),
 		Name:       c.opts.Name,
 		Dir:        c.dir,
 		Kubernetes: c.Release(),
