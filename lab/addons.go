@@ -26,6 +26,8 @@ const (
 	// Flux is Flux's source-controller and kustomize-controller, and a Git
 	// repository: see GitURL and Commit. It needs git.
 	Flux AddOn = "flux"
+	// Helm is the program helm: see RunHelmAs. Nothing of it runs in the cluster.
+	Helm AddOn = "helm"
 )
 
 // An addOnSpec says what an add-on consists of.
@@ -46,7 +48,10 @@ func AddOns() []AddOn { return slices.Sorted(maps.Keys(addOnSpecs())) }
 
 // addOnSpecs is a function because the add-ons' functions refer to it.
 func addOnSpecs() map[AddOn]addOnSpec {
-	return map[AddOn]addOnSpec{Flux: flux}
+	return map[AddOn]addOnSpec{
+		Flux: flux,
+		Helm: {programs: []string{"helm"}},
+	}
 }
 
 // has reports whether the cluster has an add-on.

@@ -27,7 +27,9 @@ type Info struct {
 	Server     string   `json:"server"`
 	Kubeconfig string   `json:"kubeconfig"`
 	Kubectl    string   `json:"kubectl"`
-	AuditLog   string   `json:"auditLog"`
+	// Helm is the path of helm. It is empty without the add-on Helm.
+	Helm     string `json:"helm,omitempty"`
+	AuditLog string `json:"auditLog"`
 	// Registry is the host:port that real nodes pull from.
 	Registry string `json:"registry,omitempty"`
 	// AddOns are those of the cluster. Git is the URL of its Git repository,
@@ -68,6 +70,7 @@ func (c *Cluster) saveState() error {
 		Server:     c.ServerURL(),
 		Kubeconfig: c.Kubeconfig(),
 		Kubectl:    c.Kubectl(),
+		Helm:       c.bin["helm"],
 		AuditLog:   c.AuditLog(),
 		Started:    time.Now(),
 		Detached:   c.opts.Detached,

@@ -56,8 +56,8 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 		pathCommand(
 			out,
 			"bin",
-			"Print the folder of the kubectl that fits a cluster",
-			func(i lab.Info) string { return filepath.Dir(i.Kubectl) },
+			"Print the folder of the kubectl that fits a cluster, and that of helm: a list for PATH",
+			binPath,
 		),
 		imageCommand(out),
 		bandwidthCommand(),
@@ -281,6 +281,15 @@ func statusCommand(out io.Writer) *cobra.Command {
 			return printStatus(out, infos)
 		},
 	}
+}
+
+// binPath lists the folders of the programs for users of a cluster.
+func binPath(info lab.Info) string {
+	path := filepath.Dir(info.Kubectl)
+	if info.Helm != "" {
+		path += string(filepath.ListSeparator) + filepath.Dir(info.Helm)
+	}
+	return path
 }
 
 func inspectAll(dirs []string) ([]lab.Info, error) {

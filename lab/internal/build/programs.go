@@ -34,6 +34,7 @@ type program struct {
 const (
 	kubernetes     = "kubernetes"
 	stripped       = "-s -w"
+	helmFlags      = stripped + " -X helm.sh/helm/v4/internal/version.version=v4.3.1"
 	containerdTags = "no_btrfs no_zfs no_devmapper" // what would need C headers
 )
 
@@ -80,5 +81,6 @@ func programsOf(minor string) ([]program, error) {
 			"kustomize-controller", "flux", "flux",
 			"github.com/fluxcd/kustomize-controller", "", stripped, "config/crd/bases",
 		},
+		{"helm", "helm", "helm", "helm.sh/helm/v4/cmd/helm", "", helmFlags, ""},
 	}, nil
 }
