@@ -110,6 +110,7 @@ func reconfigurable(before, after Options) error {
 		"Nodes":     before.Nodes == after.Nodes,
 		"NodeCount": before.NodeCount == after.NodeCount,
 		"Detached":  before.Detached == after.Detached,
+		"AddOns":    slices.Equal(before.AddOns, after.AddOns),
 		"Users (they can only be added)": len(after.Users) >= len(before.Users) &&
 			slices.EqualFunc(before.Users, after.Users[:len(before.Users)], equalUsers),
 	} {
@@ -140,8 +141,9 @@ func (c *Cluster) restart(ctx context.Context, component Component) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("more than %s have passed", startLimit))
 	defer cancel()
 	begin := time.Now()
-	switch component {
-	case Etcd, APIServer, ControllerManager, Scheduler:
+	_, ofAddOn := addOnComponents[component]
+	switch {
+	case ofAddOn || slices.Contains([]Component{Etcd, APIServer, ControllerManager, Scheduler}, component):
 		p := c.group.Get(string(component))
 		if p == nil {
 			return fmt.Errorf("cannot restart %s: cluster %s has none", component, c.opts.Name)

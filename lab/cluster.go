@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/api"
+	"github.com/kube-lifeline/lifeline/lab/internal/gitserver"
 	"github.com/kube-lifeline/lifeline/lab/internal/pki"
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 	"github.com/kube-lifeline/lifeline/lab/internal/registry"
@@ -36,7 +37,8 @@ type Cluster struct {
 
 	choosePorts       func(n int) ([]int, error)
 	apiPort, etcdPort int
-	healthPorts       sync.Map // of the controller manager and the scheduler
+	healthPorts       sync.Map // of the controller manager, the scheduler and the add-ons
+	git               string   // host:port of the Git server; empty without Flux
 }
 
 // Dir returns the cluster's directory.
@@ -64,7 +66,7 @@ func (c *Cluster) Kubectl() string { return c.bin["kubectl"] }
 // component ended, how, and how its log ends.
 func (c *Cluster) Err() error {
 	var errs []error
-	for _, component := range append([]Component{registry.Name}, components...) {
+	for _, component := range append([]Component{registry.Name, gitserver.Name}, components...) {
 		if p := c.group.Get(string(component)); p != nil {
 			errs = append(errs, p.Err())
 		}

@@ -2,7 +2,7 @@
 
 package lab
 
-// A Component is one of the programs that a cluster is made of.
+// A Component is one of the programs that a cluster runs.
 type Component string
 
 // The components of a cluster. Those of the nodes depend on the NodeMode.
@@ -16,5 +16,14 @@ const (
 	Containerd        Component = "containerd" // NodesReal
 )
 
+// The controllers of the add-ons.
+const (
+	SourceController    Component = "source-controller"    // Flux
+	KustomizeController Component = "kustomize-controller" // Flux
+)
+
 // components lists all of them, in the order in which they start.
-var components = []Component{Etcd, APIServer, ControllerManager, Scheduler, KWOK, Containerd, Kubelet}
+var components = []Component{
+	Etcd, APIServer, ControllerManager, Scheduler, KWOK, Containerd, Kubelet,
+	SourceController, KustomizeController,
+}

@@ -23,8 +23,12 @@ const apiserverGrace = time.Second
 //go:embed audit-policy.yaml
 var defaultAuditPolicy string
 
-// launch starts a control plane component with the present options.
+// launch starts a component of the control plane, or of an add-on, with the
+// present options.
 func (c *Cluster) launch(component Component) error {
+	if _, ok := addOnComponents[component]; ok {
+		return c.launchAddOn(component)
+	}
 	args, err := map[Component]func() ([]string, error){
 		Etcd:              c.etcdArgs,
 		APIServer:         c.apiserverArgs,

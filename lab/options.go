@@ -69,6 +69,10 @@ type Options struct {
 	// the lab's own flags: {"--kube-api-qps=100"}.
 	ExtraArgs map[Component][]string
 
+	// AddOns are what the cluster has beyond Kubernetes. Nothing of an add-on
+	// is built or started for a cluster without it.
+	AddOns []AddOn
+
 	// Users are ordinary users, who have no permission until one is granted.
 	Users []User
 
@@ -175,6 +179,11 @@ func (o Options) Validate() error {
 	for component := range o.ExtraArgs {
 		if !slices.Contains(components, component) {
 			bad("ExtraArgs: no component %q", component)
+		}
+	}
+	for _, a := range o.AddOns {
+		if !slices.Contains(AddOns(), a) {
+			bad("AddOns: no add-on %q: want some of %v", a, AddOns())
 		}
 	}
 	seen := map[string]bool{}

@@ -48,6 +48,11 @@ func TestValidate(t *testing.T) {
 			opts:   Options{ExtraArgs: map[Component][]string{"kcm": nil}},
 			want:   `"kcm"`,
 		},
+		"AddOn": {
+			reason: "The error lists those that exist.",
+			opts:   Options{AddOns: []AddOn{"argo"}},
+			want:   `no add-on "argo": want some of [`,
+		},
 		"UserTwice": {
 			reason: "Each user has one kubeconfig.",
 			opts:   Options{Users: []User{{Name: "a"}, {Name: "a"}}},

@@ -15,7 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
-// awaitReady waits until a control plane component serves.
+// awaitReady waits until a component of the control plane, or of an add-on,
+// serves.
 func (c *Cluster) awaitReady(ctx context.Context, component Component) error {
 	probe := map[Component]func(context.Context) error{
 		Etcd:      c.etcdReady,
@@ -25,6 +26,9 @@ func (c *Cluster) awaitReady(ctx context.Context, component Component) error {
 		},
 		Scheduler: func(ctx context.Context) error { return c.healthy(ctx, Scheduler, "/readyz") },
 	}[component]
+	if _, ok := addOnComponents[component]; ok {
+		probe = func(ctx context.Context) error { return c.addOnReady(ctx, component) }
+	}
 	err := c.group.Get(string(component)).WaitReady(ctx, probe)
 	if err != nil && strings.Contains(process.Tail(c.Logs(component)), errPortTaken.Error()) {
 		return fmt.Errorf("%w: %w", errPortTaken, err)

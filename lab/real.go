@@ -142,6 +142,14 @@ func (n *realNodes) stop(ctx context.Context) error {
 
 // checkMachine reports what keeps this machine from running such a cluster.
 func (o Options) checkMachine() error {
+	for _, spec := range o.addOns() {
+		if spec.check == nil {
+			continue
+		}
+		if err := spec.check(); err != nil {
+			return err
+		}
+	}
 	if o.Nodes != NodesReal {
 		return nil
 	}

@@ -99,6 +99,9 @@ func (o Options) programs() []string {
 	case NodesReal:
 		names = append(names, "kubelet", "containerd", "containerd-shim-runc-v2")
 	}
+	for _, spec := range o.addOns() {
+		names = append(names, spec.programs...)
+	}
 	return names
 }
 
@@ -130,6 +133,9 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	if err := c.awaitAll(ctx); err != nil {
+		return err
+	}
+	if err := c.startAddOns(ctx); err != nil {
 		return err
 	}
 	c.say("cluster %s ready after %s", c.opts.Name, time.Since(begin).Round(100*time.Millisecond))

@@ -27,9 +27,15 @@ type Info struct {
 	Server     string   `json:"server"`
 	Kubeconfig string   `json:"kubeconfig"`
 	Kubectl    string   `json:"kubectl"`
-	AuditLog   string   `json:"auditLog"`
+	// Helm is the path of helm. It is empty without the add-on Helm.
+	Helm     string `json:"helm,omitempty"`
+	AuditLog string `json:"auditLog"`
 	// Registry is the host:port that real nodes pull from.
-	Registry string    `json:"registry,omitempty"`
+	Registry string `json:"registry,omitempty"`
+	// AddOns are those of the cluster. Git is the URL of its Git repository,
+	// which Flux brings.
+	AddOns   []AddOn   `json:"addOns,omitempty"`
+	Git      string    `json:"git,omitempty"`
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"`
 	// Processes are those that the cluster started, the first started first.
@@ -55,6 +61,8 @@ func (c *Cluster) saveState() error {
 	}
 	return writeJSON(filepath.Join(c.dir, stateFile), Info{
 		Registry:   address,
+		AddOns:     c.opts.AddOns,
+		Git:        c.GitURL(),
 		Name:       c.opts.Name,
 		Dir:        c.dir,
 		Kubernetes: c.Release(),
@@ -62,6 +70,7 @@ func (c *Cluster) saveState() error {
 		Server:     c.ServerURL(),
 		Kubeconfig: c.Kubeconfig(),
 		Kubectl:    c.Kubectl(),
+		Helm:       c.bin["helm"],
 		AuditLog:   c.AuditLog(),
 		Started:    time.Now(),
 		Detached:   c.opts.Detached,

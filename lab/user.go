@@ -54,14 +54,33 @@ func (c *Cluster) RunKubectl(ctx context.Context, stdin io.Reader, args ...strin
 
 // RunKubectlAs is RunKubectl as another user.
 func (c *Cluster) RunKubectlAs(ctx context.Context, user string, stdin io.Reader, args ...string) (string, error) {
+	return c.run(ctx, "kubectl", user, stdin, args)
+}
+
+// RunHelmAs runs helm as a user and returns its stdout. An error holds its
+// stderr. It needs the add-on Helm.
+func (c *Cluster) RunHelmAs(ctx context.Context, user string, args ...string) (string, error) {
+	if !c.opts.has(Helm) {
+		return "", fmt.Errorf("cannot run helm: the cluster was started without the add-on %s", Helm)
+	}
+	return c.run(ctx, "helm", user, nil, args)
+}
+
+// run runs one of the cluster's programs as a user, with directories of the
+// cluster for what the program keeps.
+func (c *Cluster) run(ctx context.Context, program, user string, stdin io.Reader, args []string) (string, error) {
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, c.Kubectl(), args...)
+	cmd := exec.CommandContext(ctx, c.bin[program], args...)
 	cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+c.KubeconfigFor(user), "KUBECACHEDIR="+filepath.Join(c.dir, "kubectl-cache"))
+	for _, kind := range []string{"CACHE", "CONFIG", "DATA"} {
+		cmd.Env = append(cmd.Env, "HELM_"+kind+"_HOME="+filepath.Join(c.dir, "helm", strings.ToLower(kind)))
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf(
-			"kubectl %s: %w: %s",
+			"%s %s: %w: %s",
+			program,
 			strings.Join(args, " "),
 			err,
 			strings.TrimSpace(errs.String()),

@@ -56,8 +56,8 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 		pathCommand(
 			out,
 			"bin",
-			"Print the folder of the kubectl that fits a cluster",
-			func(i lab.Info) string { return filepath.Dir(i.Kubectl) },
+			"Print the folder of the kubectl that fits a cluster, and that of helm: a list for PATH",
+			binPath,
 		),
 		imageCommand(out),
 		bandwidthCommand(),
@@ -105,9 +105,41 @@ func buildCommand(talk io.Writer) *cobra.Command {
 		},
 	}
 	versionFlag(cmd, &opts)
+	addOnsFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	cmd.Flags().BoolVar(&check, "check", false, "build nothing; fail if something is not built")
 	return cmd
+}
+
+// addOnsFlag lets a command choose add-ons.
+func addOnsFlag(cmd *cobra.Command, opts *lab.Options) {
+	cmd.Flags().Var(addOnsValue{&opts.AddOns}, "add-ons", fmt.Sprintf("what the cluster has beyond Kubernetes, of %v", lab.AddOns()))
+}
+
+// addOnsValue reads NAME,NAME into lab.Options.AddOns.
+type addOnsValue struct{ to *[]lab.AddOn }
+
+// Type implements pflag.Value.
+func (addOnsValue) Type() string { return "NAME,NAME" }
+
+// String implements pflag.Value.
+func (v addOnsValue) String() string {
+	if v.to == nil {
+		return ""
+	}
+	var names []string
+	for _, a := range *v.to {
+		names = append(names, string(a))
+	}
+	return strings.Join(names, ",")
+}
+
+// Set implements pflag.Value. lab.Options.Validate checks the names.
+func (v addOnsValue) Set(text string) error {
+	for name := range strings.SplitSeq(text, ",") {
+		*v.to = append(*v.to, lab.AddOn(strings.TrimSpace(name)))
+	}
+	return nil
 }
 
 func versionsCommand(out io.Writer) *cobra.Command {
@@ -151,6 +183,7 @@ func upCommand(out, talk io.Writer) *cobra.Command {
 	}
 	where.flags(cmd)
 	versionFlag(cmd, &opts)
+	addOnsFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	cmd.Flags().IntVar(&opts.NodeCount, "node-count", 1, "how many nodes KWOK plays")
 	cmd.Flags().Var(tracingFlag{&opts.Tracing}, "tracing", tracingUsage)
@@ -250,6 +283,15 @@ func statusCommand(out io.Writer) *cobra.Command {
 	}
 }
 
+// binPath lists the folders of the programs for users of a cluster.
+func binPath(info lab.Info) string {
+	path := filepath.Dir(info.Kubectl)
+	if info.Helm != "" {
+		path += string(filepath.ListSeparator) + filepath.Dir(info.Helm)
+	}
+	return path
+}
+
 func inspectAll(dirs []string) ([]lab.Info, error) {
 	var infos []lab.Info
 	for _, dir := range dirs {
@@ -275,6 +317,9 @@ func printStatus(out io.Writer, infos []lab.Info) error {
 			info.Name, state, info.Kubernetes, info.Nodes, info.Server, info.Dir, info.AuditLog)
 		if info.Registry != "" {
 			fmt.Fprintf(out, "  images %s/app:v1 and app:v2\n", info.Registry)
+		}
+		if info.Git != "" {
+			fmt.Fprintf(out, "  Git repository %s\n", info.Git)
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, p := range info.Processes {

@@ -164,6 +164,11 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 			lastBytes(out.Bytes(), 4<<10),
 		)
 	}
+	if p.crds != "" {
+		if err := extractCRDs(ctx, src, p, CRDs(path)); err != nil {
+			return err
+		}
+	}
 	if err := os.Rename(tmp, path); err != nil {
 		return fmt.Errorf("cannot build %s: %w", p.name, err)
 	}

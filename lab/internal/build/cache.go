@@ -43,6 +43,9 @@ func binDir(cache, module, toolchain string, programs []program) (string, error)
 		if p.module == module {
 			source = p.source
 			fmt.Fprintln(hash, p.pkg, p.tags, p.ldflags)
+			if p.crds != "" {
+				fmt.Fprintln(hash, p.crds)
+			}
 		}
 	}
 	return filepath.Join(cache, "bin", source+"-"+hex.EncodeToString(hash.Sum(nil))[:16]), nil

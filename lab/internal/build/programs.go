@@ -10,6 +10,14 @@ import "embed"
 //go:embed modules/*.mod modules/*.sum
 var modules embed.FS
 
+// crdsSuffix is what follows a program's path in that of the directory with its
+// CustomResourceDefinitions.
+const crdsSuffix = ".crds"
+
+// CRDs returns the directory of the CustomResourceDefinitions of a program at
+// the given path. It exists for a program that has some.
+func CRDs(program string) string { return program + crdsSuffix }
+
 // A program is one executable and how it is built.
 type program struct {
 	name    string
@@ -18,11 +26,15 @@ type program struct {
 	pkg     string
 	tags    string
 	ldflags string
+	// crds is a directory of pkg's Go module, with the program's
+	// CustomResourceDefinitions. Empty means none.
+	crds string
 }
 
 const (
 	kubernetes     = "kubernetes"
 	stripped       = "-s -w"
+	helmFlags      = stripped + " -X helm.sh/helm/v4/internal/version.version=v4.3.1"
 	containerdTags = "no_btrfs no_zfs no_devmapper" // what would need C headers
 )
 
@@ -42,23 +54,33 @@ func programsOf(minor string) ([]program, error) {
 			"k8s.io/kubernetes/cmd/" + name,
 			"",
 			kubernetesFlags(release),
+			"",
 		}
 	}
 	return []program{
-		{"etcd", "etcd", "etcd", "go.etcd.io/etcd/server/v3", "", stripped},
+		{"etcd", "etcd", "etcd", "go.etcd.io/etcd/server/v3", "", stripped, ""},
 		ofKubernetes("kube-apiserver"),
 		ofKubernetes("kube-controller-manager"),
 		ofKubernetes("kube-scheduler"),
 		ofKubernetes("kubectl"),
-		{"kwok", "kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "", stripped},
+		{"kwok", "kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "", stripped, ""},
 		ofKubernetes("kubelet"),
 		{
 			"containerd", "containerd", "containerd",
-			"github.com/containerd/containerd/v2/cmd/containerd", containerdTags, stripped,
+			"github.com/containerd/containerd/v2/cmd/containerd", containerdTags, stripped, "",
 		},
 		{
 			"containerd-shim-runc-v2", "containerd", "containerd",
-			"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", containerdTags, stripped,
+			"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", containerdTags, stripped, "",
 		},
+		{
+			"source-controller", "flux", "flux",
+			"github.com/fluxcd/source-controller", "", stripped, "config/crd/bases",
+		},
+		{
+			"kustomize-controller", "flux", "flux",
+			"github.com/fluxcd/kustomize-controller", "", stripped, "config/crd/bases",
+		},
+		{"helm", "helm", "helm", "helm.sh/helm/v4/cmd/helm", "", helmFlags, ""},
 	}, nil
 }

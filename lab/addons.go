@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/lab/internal/build"
+	"github.com/kube-lifeline/lifeline/lab/internal/process"
+)
+
+// An AddOn is something that many clusters have and that is not part of
+// Kubernetes. A cluster has those of Options.AddOns.
+type AddOn string
+
+const (
+	// Flux is Flux's source-controller and kustomize-controller, and a Git
+	// repository: see GitURL and Commit. It needs git.
+	Flux AddOn = "flux"
+	// Helm is the program helm: see RunHelmAs. Nothing of it runs in the cluster.
+	Helm AddOn = "helm"
+)
+
+// An addOnSpec says what an add-on consists of.
+type addOnSpec struct {
+	// programs are to be built; each component has the name of its program.
+	programs   []string
+	components []Component
+	// check returns what the machine lacks. Nil means that it needs nothing.
+	check func() error
+	// namespace is that of the controllers' service accounts.
+	namespace string
+	// prepare, if not nil, runs before the components start.
+	prepare func(ctx context.Context, c *Cluster) error
+}
+
+// AddOns returns all add-ons, sorted.
+func AddOns() []AddOn { return slices.Sorted(maps.Keys(addOnSpecs())) }
+
+// addOnSpecs is a function because the add-ons' functions refer to it.
+func addOnSpecs() map[AddOn]addOnSpec {
+	return map[AddOn]addOnSpec{
+		Flux: flux,
+		Helm: {programs: []string{"helm"}},
+	}
+}
+
+// has reports whether the cluster has an add-on.
+func (o Options) has(a AddOn) bool { return slices.Contains(o.AddOns, a) }
+
+// addOns returns the add-ons of the options in a fixed order.
+func (o Options) addOns() []addOnSpec {
+	var specs []addOnSpec
+	for _, a := range AddOns() {
+		if o.has(a) {
+			specs = append(specs, addOnSpecs()[a])
+		}
+	}
+	return specs
+}
+
+// An addOnComponent is a controller of an add-on.
+type addOnComponent struct {
+	// args returns the arguments for the ports. By default the controller
+	// serves its health on the first port.
+	args func(c *Cluster, ports []int) ([]string, error)
+	// ports is the number of ports that it listens on.
+	ports int
+	env   func(c *Cluster) []string
+	// ready is a path of the health port that answers 200.
+	ready string
+}
+
+// addOnComponents are the controllers of all add-ons.
+var addOnComponents = map[Component]addOnComponent{
+	SourceController:    sourceController,
+	KustomizeController: kustomizeController,
+}
+
+// startAddOns installs the add-ons and starts their controllers.
+func (c *Cluster) startAddOns(ctx context.Context) error {
+	for _, spec := range c.opts.addOns() {
+		if err := c.install(ctx, spec); err != nil {
+			return err
+		}
+		if spec.prepare != nil {
+			if err := spec.prepare(ctx, c); err != nil {
+				return err
+			}
+		}
+		for _, component := range spec.components {
+			if err := c.launch(component); err != nil {
+				return err
+			}
+		}
+		for _, component := range spec.components {
+			if err := c.ensure(ctx, component); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// install creates what the controllers of an add-on need in the cluster: their
+// resources and their permissions.
+func (c *Cluster) install(ctx context.Context, spec addOnSpec) error {
+	for _, component := range spec.components {
+		dir := build.CRDs(c.bin[string(component)])
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		apply := []string{"apply", "--server-side", "--filename=" + dir}
+		if _, err := c.RunKubectl(ctx, nil, apply...); err != nil {
+			return err
+		}
+		wait := []string{"wait", "--for=condition=Established", "--timeout=1m", "--filename=" + dir}
+		if _, err := c.RunKubectl(ctx, nil, wait...); err != nil {
+			return err
+		}
+	}
+	if spec.namespace == "" {
+		return nil
+	}
+	_, err := c.RunKubectl(ctx, strings.NewReader(accountsOf(spec)), "apply", "--server-side", "--filename=-")
+	return err
+}
+
+// accountsOf is a manifest of the service accounts of the add-on's controllers.
+// They may do everything.
+func accountsOf(spec addOnSpec) string {
+	text := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", spec.namespace)
+	for _, component := range spec.components {
+		text += fmt.Sprintf(`---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: %[1]s, namespace: %[2]s}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[2]s-%[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
+`, component, spec.namespace)
+	}
+	return text
+}
+
+// namespaceOf returns the namespace of a component of an add-on.
+func namespaceOf(component Component) string {
+	for _, spec := range addOnSpecs() {
+		if slices.Contains(spec.components, component) {
+			return spec.namespace
+		}
+	}
+	return ""
+}
+
+// launchAddOn starts a controller of an add-on, on free ports, as the user of
+// its service account.
+func (c *Cluster) launchAddOn(component Component) error {
+	spec := addOnComponents[component]
+	chosen, err := c.choosePorts(spec.ports)
+	if err != nil {
+		return err
+	}
+	c.healthPorts.Store(component, chosen[0])
+	args, err := spec.args(c, chosen)
+	if err != nil {
+		return err
+	}
+	namespace := namespaceOf(component)
+	kubeconfig := c.etc(string(component) + ".kubeconfig")
+	if err := c.writeKubeconfig(
+		kubeconfig,
+		"system:serviceaccount:"+namespace+":"+string(component),
+		"system:serviceaccounts",
+		"system:serviceaccounts:"+namespace,
+	); err != nil {
+		return err
+	}
+	// Some controllers remove old temporary files of their predecessors.
+	tmp := filepath.Join(c.dir, "data", string(component), "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return fmt.Errorf("cannot start %s: %w", component, err)
+	}
+	env := []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + tmp}
+	if spec.env != nil {
+		env = append(env, spec.env(c)...)
+	}
+	_, err = c.group.Start(process.Spec{
+		Name:    string(component),
+		Path:    c.bin[string(component)],
+		Args:    append(args, c.opts.ExtraArgs[component]...),
+		LogFile: c.Logs(component),
+		Env:     env,
+	})
+	return err
+}
+
+// addOnReady succeeds once a controller of an add-on reports that it is ready.
+func (c *Cluster) addOnReady(ctx context.Context, component Component) error {
+	return c.admin.At("http://"+loopback(c.healthPort(component))).Get(ctx, addOnComponents[component].ready, nil)
+}
+
+// loopback returns the address of a port on loopback.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
