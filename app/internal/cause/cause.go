@@ -42,6 +42,7 @@ var rules = [...]rule{
 	(*Finder).byAnnotation,       // C1: annotation.go
 	plain((*Finder).ByOwnersEnd), // C3b: ownersend.go
 	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
+	(*Finder).byNode,             // C4, of a DaemonSet's Pod: node.go
 	plain((*Finder).byOwner),     // C3: owner.go
 	plain((*Finder).byItself),    // itself.go
 	(*Finder).byAdmission,        // C2, of the audit log: admitted.go
