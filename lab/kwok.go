@@ -53,7 +53,7 @@ func (n *kwokNodes) launch() error {
 	args := []string{
 		"--kubeconfig=" + c.etc("kwok.kubeconfig"),
 		"--config=" + path,
-		"--manage-all-nodes",
+		"--manage-nodes-with-label-selector=!" + deadLabel,
 		"--node-lease-duration-seconds=40",
 		"--cidr=10.244.0.0/16",
 	}
@@ -85,6 +85,10 @@ func (n *kwokNodes) stop(ctx context.Context) error {
 	}
 	return nil
 }
+
+// deadLabel is the label of a Node whose kubelet has stopped: KWOK neither renews its Lease nor
+// changes its Pods.
+const deadLabel = "lab.lifeline.dev/dead"
 
 // kwokNode is a Node as a kubelet registers it; a stage makes it Ready.
 func kwokNode(name, release string) any {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
 // node is the manifest of a fake node of the scenario.
@@ -38,6 +40,32 @@ const tolerant = "tolerations: [{key: of, operator: Exists}]"
 // here binds the Pods of a manifest to the nodes of the scenario.
 func here(manifest string) string {
 	return strings.Replace(manifest, "containers:", "nodeSelector: {of: NS}, "+tolerant+", containers:", 1)
+}
+
+// dead is the label of a node whose kubelet has stopped.
+const dead = "lab.lifeline.dev/dead"
+
+// impatient is here for Pods that tolerate a lost node for a second.
+func impatient(manifest string) string {
+	return strings.Replace(here(manifest), "operator: Exists}]", "operator: Exists}, "+
+		"{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]", 1)
+}
+
+// pods waits until the Deployment web has n Pods, also those that terminate.
+func (s *stage) pods(n int) {
+	s.t.Helper()
+	harness.Within(s.t, 3*time.Minute, fmt.Sprintf("%d Pods", n), func() bool {
+		return len(s.get("pods", "app=web")) == n
+	})
+	s.settle()
+}
+
+// untainted waits until a node has only the taint of the scenario.
+func (s *stage) untainted(node string) {
+	s.t.Helper()
+	harness.Within(s.t, time.Minute, "node "+node+" without taints of Kubernetes", func() bool {
+		return bench.MustKubectl(s.t, "", "get", "node", node, "-o", "jsonpath={.spec.taints[*].key}") == "of"
+	})
 }
 
 const scaler = `apiVersion: autoscaling/v2
@@ -234,6 +262,80 @@ var relations = []scenario{
 			"user-b update Node NS-a converged: delete Pod",
 			"replicaset-controller create Pod web-A-* converged",
 		},
+	},
+	{
+		name: "A node is lost and comes back",
+		scenery: func(s *stage) {
+			s.nodes("a")
+			s.apply(userA, impatient(web(1, 1)))
+			s.rolled("deployment/web")
+			s.nodes("b")
+			s.as(userA, "label", "node", s.ns+"-a", dead+"=true")
+		},
+		play: func(s *stage) {
+			s.pods(2) // the controller waits 50 s for a heartbeat
+			s.as(userB, "label", "node", s.ns+"-a", dead+"-")
+			s.untainted(s.ns + "-a")
+			s.pods(1)
+		},
+		want: []string{
+			"node-controller update Node NS-a converged: delete Pod",
+			"replicaset-controller create Pod web-A-* converged",
+			"user-b update Node NS-a converged",
+		},
+	},
+	{
+		name: "A lost node is deleted",
+		scenery: func(s *stage) {
+			s.nodes("a")
+			s.apply(userA, impatient(web(1, 1)))
+			s.rolled("deployment/web")
+			s.nodes("b")
+			s.as(userA, "label", "node", s.ns+"-a", dead+"=true")
+		},
+		play: func(s *stage) {
+			s.pods(2)
+			s.as(userB, "delete", "node", s.ns+"-a")
+			s.pods(1) // the collector waits 40 s for the node to come back
+		},
+		want: []string{
+			"node-controller update Node NS-a superseded: delete Pod",
+			"replicaset-controller create Pod web-A-* converged",
+			"user-b delete Node NS-a deleted",
+		},
+	},
+	{
+		name: "A node is deleted with its Pods",
+		scenery: func(s *stage) {
+			s.nodes("a")
+			s.apply(userA, here(web(1, 1)))
+			s.rolled("deployment/web")
+			s.nodes("b")
+		},
+		play: func(s *stage) {
+			before := s.get("pods", "app=web")
+			s.as(userB, "delete", "node", s.ns+"-a")
+			s.await("delete", "pod/"+before[0])
+			s.rolled("deployment/web")
+		},
+		want: []string{
+			"user-b delete Node NS-a deleted: delete Pod",
+			"replicaset-controller create Pod web-A-* converged",
+		},
+	},
+	{
+		name: "A node joins",
+		scenery: func(s *stage) {
+			s.nodes("a")
+			s.apply(userA, strings.Replace(agent(1), "nodeSelector: {kubernetes.io/hostname: node-0}",
+				"nodeSelector: {of: NS}\n      "+tolerant, 1))
+			s.rolled("daemonset/agent")
+		},
+		play: func(s *stage) {
+			s.apply(userB, node("b", 4))
+			s.await("jsonpath={.status.numberReady}=2", "daemonset/agent")
+		},
+		want: []string{"user-b create Node NS-b converged: create Pod"},
 	},
 	{
 		name: "A Pod of high priority preempts another",

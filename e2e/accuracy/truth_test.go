@@ -74,6 +74,8 @@ func truthOf(all []audit.Write, since int) truth {
 		case i < since, !slices.Contains([]string{"", "scale", "resize", "ephemeralcontainers"}, w.Subresource):
 		case verb == "create", w.Subresource != "":
 			tr.writes = append(tr.writes, *w)
+		case now.lost && !before.lost:
+			tr.writes = append(tr.writes, *w)
 		case known && now.ok && (!reflect.DeepEqual(before.wish, now.wish) ||
 			isPerson(w.User) && !reflect.DeepEqual(before.marks, now.marks)):
 			tr.writes = append(tr.writes, *w)
@@ -94,9 +96,9 @@ func uidOf(before []audit.Write, w *audit.Write) string {
 func isPerson(user string) bool { return slices.Contains(people, user) }
 
 // object is an answer in parts: wish is the content without status and metadata, marks are labels and
-// annotations.
+// annotations. A node with a taint against Pods, because its kubelet has stopped, is lost.
 type object struct {
-	ok          bool
+	ok, lost    bool
 	wish, marks map[string]any
 }
 
@@ -109,11 +111,13 @@ func objectOf(w *audit.Write) object {
 		return object{}
 	}
 	meta, _ := all["metadata"].(map[string]any)
+	lost := false
 	if spec, ok := all["spec"].(map[string]any); ok && w.Resource == "nodes" {
 		taints, _ := spec["taints"].([]any)
 		taints = slices.DeleteFunc(taints, func(t any) bool { // these follow the conditions
 			m, _ := t.(map[string]any)
 			key, _ := m["key"].(string)
+			lost = lost || key == "node.kubernetes.io/unreachable" && m["effect"] == "NoExecute"
 			return strings.HasPrefix(key, "node.kubernetes.io/")
 		})
 		if delete(spec, "taints"); len(taints) > 0 {
@@ -137,7 +141,7 @@ func objectOf(w *audit.Write) object {
 			}
 		}
 	}
-	return object{ok: true, wish: all, marks: marks}
+	return object{ok: true, lost: lost, wish: all, marks: marks}
 }
 
 // namesOf gives generated names a readable form: web-A is the first ReplicaSet of web, web-A-* are its

@@ -42,6 +42,7 @@ var rules = [...]rule{
 	(*Finder).byAnnotation,       // C1: annotation.go
 	plain((*Finder).ByOwnersEnd), // C3b: ownersend.go
 	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
+	(*Finder).byNode,             // C4, of a DaemonSet's Pod: node.go
 	plain((*Finder).byOwner),     // C3: owner.go
 	(*Finder).byPublication,      // C4, of a new revision: delivery.go
 	plain((*Finder).byItself),    // itself.go

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -30,6 +31,8 @@ func (f *Finder) byEviction(w *change.Write) (Cause, bool) {
 		return f.byDrain(w, v.Pod.Node)
 	case change.Tainted:
 		return f.byTaint(w, v.Pod.Node)
+	case change.Collected:
+		return f.byNodesEnd(w, v.Pod.Node)
 	case change.Preempted:
 		return f.byPreemption(w, v.Pod.Node)
 	}
@@ -92,16 +95,51 @@ func (f *Finder) userOf(w *change.Write) string {
 	return ""
 }
 
-// byTaint returns the last change of the Node's taints as the cause of an eviction, if a taint of that
-// change was still there. Taints of Kubernetes itself follow the Node's conditions, and are no change.
+// byTaint returns the last change of the Node with a taint that evicts Pods and was still there.
 func (f *Finder) byTaint(w *change.Write, node string) (Cause, bool) {
-	r := f.nodeChange(w, node, pathTaints)
-	if r == nil || !slices.ContainsFunc(r.First().Changed.Paths, func(path string) bool {
-		return strings.Contains(path, "effect=NoExecute") && hasField(r.Timeline, path, w.RV)
-	}) {
+	for _, n := range f.Named(change.NodeName(node)) {
+		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
+			if r.First().RV < w.RV && evicts(r, w.RV) {
+				return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+			}
+		}
+	}
+	return Cause{}, false
+}
+
+// evicts reports whether a taint of r evicted Pods at the resourceVersion rv. The taints of a lost Node
+// replace each other.
+func evicts(r *change.Reconciliation, rv uint64) bool {
+	has := func(path string) bool { return hasField(r.Timeline, path, rv) }
+	return slices.ContainsFunc(r.First().Changed.Paths, func(path string) bool {
+		return strings.HasPrefix(path, pathTaints) && strings.Contains(path, "effect=NoExecute") && has(path)
+	}) || r.Loss() && slices.ContainsFunc(kind.LossTaints, has)
+}
+
+// byNodesEnd returns the deletion of the Node before w, with which its Pods go.
+func (f *Finder) byNodesEnd(w *change.Write, node string) (Cause, bool) {
+	var last *change.Reconciliation
+	for _, n := range f.Named(change.NodeName(node)) {
+		r := f.Current(n.Ref.UID)
+		if r != nil && r.Verb == history.Deleted && r.First().RV < w.RV &&
+			(last == nil || r.First().RV > last.First().RV) {
+			last = r
+		}
+	}
+	if last == nil {
 		return Cause{}, false
 	}
-	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+	return Cause{Line: last.Lineage, Parent: last, Evidence: span.ByRelation}, true
+}
+
+// Loss returns the loss of the Node of w that lasted until w, or nil.
+func (f *Finder) Loss(w *change.Write) *change.Reconciliation {
+	for _, r := range slices.Backward(f.Instants(w.Timeline.Ref.UID)) {
+		if r.Loss() && r.First().RV < w.RV {
+			return r
+		}
+	}
+	return nil
 }
 
 // nodeChange returns the last change of a field of the Node before w, or nil.

@@ -3,6 +3,7 @@
 package cause
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -76,7 +77,7 @@ func place(o *object.Owner, t *change.Timeline) string {
 	case kind.StatefulSet.Is(o.Kind):
 		return t.Ref.Name
 	case kind.DaemonSet.Is(o.Kind) && last != nil && last.Pod != nil:
-		return last.Pod.Node
+		return cmp.Or(last.Pod.Node, change.PlacedOn(t)) // a new Pod is not bound at once
 	}
 	return ""
 }

@@ -48,6 +48,8 @@ func (w *Write) Actor() string {
 	switch {
 	case w.Request != nil:
 		return ClientOf(w.Request.UserAgent)
+	case w.Manager == Manager && w.taintsLost():
+		return NodeController
 	case w.Manager == Manager && (w.Part == Desired || w.Part == Ownership):
 		if o := object.ControllerOf(w.Timeline.Owners()); o != nil {
 			if c := kind.Of(o.Group, o.Kind.Kind).Controller; c != "" {

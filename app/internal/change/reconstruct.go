@@ -22,9 +22,9 @@ func (t *Timeline) reconstructs(v *history.Version, rebuild bool) bool {
 }
 
 // Found reports whether the baseline version v is in the middle of a reconciliation: in deletion,
-// or neither converged nor failed.
+// or neither converged nor failed. A lost Node had converged before.
 func Found(v *history.Version) bool {
-	return !v.Deleting.IsZero() || (!judge.Converged(v) && judge.Failure(v) == "")
+	return !v.Deleting.IsZero() || !judge.Converged(v) && judge.Failure(v) == "" && !judge.Lost(v)
 }
 
 // reconstruct returns the write before the baseline version v (rule L7). v has not converged, or

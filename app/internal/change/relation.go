@@ -42,6 +42,8 @@ const (
 	Evicted = "EvictionByEvictionAPI"
 	// Tainted is an eviction by a taint of the Node.
 	Tainted = "DeletionByTaintManager"
+	// Collected is a removal after the Node of the Pod.
+	Collected = "DeletionByPodGC"
 	// Preempted is a preemption in favour of another Pod.
 	Preempted = "PreemptionByScheduler"
 )
@@ -92,6 +94,18 @@ func Nominated(v *history.Version) string {
 	for _, r := range v.Relations {
 		if r.Type == object.Nominated {
 			return r.To.Name
+		}
+	}
+	return ""
+}
+
+// PlacedOn returns the Node for which a DaemonSet made the Pod of t, or "".
+func PlacedOn(t *Timeline) string {
+	if v := t.Last(); v != nil {
+		for _, r := range v.Relations {
+			if r.Type == object.Placed {
+				return r.To.Name
+			}
 		}
 	}
 	return ""

@@ -203,9 +203,16 @@ func (d *derivation) endOfDeletion(r *change.Reconciliation) (change.Ending, boo
 }
 
 // endOfInstant ends a change that holds as soon as it is stored, with the last effect that it has by a
-// relation: a drain lasts until its Pods are gone.
+// relation: a drain lasts until its Pods are gone. The loss of a Node lasts.
 func (d *derivation) endOfInstant(r *change.Reconciliation) (change.Ending, bool) {
-	at := r.Last().At.ExactlyEnd(r.Last().Request)
+	if r.Loss() {
+		return d.endOfLoss(r)
+	}
+	return d.withEffects(r, r.Last().At.ExactlyEnd(r.Last().Request))
+}
+
+// withEffects ends an instant change at the time at, or with its last effect after that.
+func (d *derivation) withEffects(r *change.Reconciliation, at history.Moment) (change.Ending, bool) {
 	for _, c := range r.Children {
 		d.Conclude(c)
 		if !c.Done {

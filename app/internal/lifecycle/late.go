@@ -135,6 +135,8 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 	var r *change.Reconciliation
 	switch {
+	case kind.Node.Is(t.Ref.Kind) && d.instant(t.Ref.UID) == nil:
+		r = newest(d.historyOf(t))
 	case len(t.Versions) == 0 && len(t.Requests) > 0:
 		r = newest(d.historyOf(t))
 	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):

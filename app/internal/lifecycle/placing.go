@@ -139,6 +139,9 @@ func (d *derivation) inLine(w *change.Write, l *change.Lineage) *change.Reconcil
 // object's reconciliation continues beside it (rule D2). A change by a controller is a step of that
 // reconciliation (rule N3).
 func (d *derivation) placeMetadata(w *change.Write) {
+	if d.placeLoss(w) {
+		return
+	}
 	now, run := newest(d.historyOf(w.Timeline)), d.LineOf(w)
 	switch {
 	case run == nil && d.metadataStep(w):
@@ -167,8 +170,9 @@ func (d *derivation) placeMetadata(w *change.Write) {
 	d.beginInstant(w, c)
 }
 
-// beginInstant begins the reconciliation of a change that is complete as soon as it is stored.
-func (d *derivation) beginInstant(w *change.Write, c cause.Cause) {
+// beginInstant begins and returns the reconciliation of a change that is complete as soon as it is
+// stored.
+func (d *derivation) beginInstant(w *change.Write, c cause.Cause) *change.Reconciliation {
 	r := &change.Reconciliation{
 		Timeline: w.Timeline, Lineage: c.Line, Parent: c.Parent, Above: c.Above, Remote: c.Remote, Evidence: c.Evidence,
 		Links: c.Links, Heals: c.Heals, Verb: w.Verb, SpanID: c.Span,
@@ -185,6 +189,7 @@ func (d *derivation) beginInstant(w *change.Write, c cause.Cause) {
 	r.Lineage.Latest = history.Later(r.Lineage.Latest, w.Heard())
 	d.instants[w.Timeline.Ref.UID] = append(d.Instants(w.Timeline.Ref.UID), r)
 	d.beginSeries(r)
+	return r
 }
 
 // placePublication places a new revision of a source: a change of its own, or the effect of a change of

@@ -79,7 +79,7 @@ func keyOf(n object.Name) subject {
 // An unchanged object connects nothing: many workloads may read one ConfigMap.
 func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
 	for _, r := range t.Refers {
-		if key := keyOf(r.To); e.groups.byName[key] != nil {
+		if key := keyOf(r.To); e.groups.byName[key] != nil && e.connects(r) {
 			g = e.groups.tieName(g, key)
 		}
 	}
@@ -90,12 +90,34 @@ func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
 		key := keyOf(name)
 		g = e.groups.tieName(g, key)
 		for _, other := range e.relations.referrers[name] {
-			if of := e.groups.of[other]; of != nil && of != g {
+			if of := e.groups.of[other]; of != nil && of != g && e.refersTo(other, name) {
 				g = e.groups.tieName(of, key)
 			}
 		}
 	}
 	return g
+}
+
+// connects reports whether the relation r connects groups. A Node connects the Pods of DaemonSets only
+// while a change of the Node is known: its status changes often.
+func (e *Engine) connects(r object.Relation) bool {
+	return r.Type != object.Placed || slices.ContainsFunc(e.relations.named[r.To], changes)
+}
+
+// refersTo reports whether t has a relation to the name that connects groups.
+func (e *Engine) refersTo(t *change.Timeline, name object.Name) bool {
+	return slices.ContainsFunc(t.Refers, func(r object.Relation) bool { return r.To == name && e.connects(r) })
+}
+
+// changes reports whether a version of t differs from the one before outside its status, or created
+// the object.
+func changes(t *change.Timeline) bool {
+	for i, v := range t.Versions {
+		if i == 0 && !v.Baseline || i > 0 && v.Fields != t.Versions[i-1].Fields {
+			return true
+		}
+	}
+	return t.Removal != nil
 }
 
 // changedReferrers marks the groups with a relation to t as changed.

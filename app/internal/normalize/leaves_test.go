@@ -81,7 +81,15 @@ func TestDesired(t *testing.T) {
 		}, "10.0.0.0/24", true},
 		"NodeTaint": {
 			"the node controller's taints do not count", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,
-			[]string{"spec", "taints"}, []any{map[string]any{"key": "node.kubernetes.io/not-ready"}}, true,
+			[]string{"spec", "taints"}, []any{
+				map[string]any{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},
+			}, true,
+		},
+		"OutOfService": {
+			"a person takes a Node out of service", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,
+			[]string{"spec", "taints"}, []any{
+				map[string]any{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"},
+			}, false,
 		},
 		"Taint": {
 			"another taint is a change", `{"apiVersion":"v1","kind":"Node",` + head + `"spec":{}}`,

@@ -35,6 +35,15 @@ func relations(obj fields, k *kind.Kind, s *observation.State) []object.Relation
 			}
 		})
 	}
+	if kind.Pod.Is(ref.Kind) {
+		walkPath(obj, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."+
+			"nodeSelectorTerms[].matchFields", func(v any) {
+			if node := onlyNode(v); node != "" {
+				to := object.Name{Kind: kind.Node.Kind.Kind, Name: node}
+				out = append(out, object.Relation{Type: object.Placed, To: to})
+			}
+		})
+	}
 	slices.SortFunc(out, func(a, b object.Relation) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.To.Kind, b.To.Kind),
 			cmp.Compare(a.To.Group, b.To.Group), cmp.Compare(a.To.Namespace, b.To.Namespace),
@@ -42,6 +51,20 @@ func relations(obj fields, k *kind.Kind, s *observation.State) []object.Relation
 	})
 	out = slices.Compact(out)
 	return slices.Clip(out[:min(len(out), maxRelations)])
+}
+
+// onlyNode returns the name of the Node in the matchFields of a term, if they allow no other; else "".
+func onlyNode(matchFields any) string {
+	list, _ := matchFields.([]any)
+	for _, field := range list[:min(len(list), maxItems)] {
+		m, _ := field.(fields)
+		if values := items(m, "values"); raw(m, "key") == "metadata.name" && raw(m, "operator") == "In" &&
+			len(values) == 1 {
+			name, _ := values[0].(string)
+			return intern(object.Bound(name))
+		}
+	}
+	return ""
 }
 
 // name returns the object in a field: a plain name of the kind to, or a reference.

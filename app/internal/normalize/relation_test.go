@@ -40,6 +40,20 @@ func TestRelations(t *testing.T) {
 				{Type: object.Volume, To: object.Name{Kind: "PersistentVolume", Name: "pv-1"}},
 			},
 		},
+		"DaemonSet's Pod": {
+			reason: "a field with one Node leaves no other",
+			object: `{apiVersion: v1, kind: Pod, spec: {affinity: {nodeAffinity: {
+  requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+    {matchFields: [{key: metadata.name, operator: In, values: [node-1]}]}]}}}}}`,
+			want: []object.Relation{{Type: object.Placed, To: object.Name{Kind: "Node", Name: "node-1"}}},
+		},
+		"Pod of some Nodes": {
+			reason: "it was not made for one of them",
+			object: `{apiVersion: v1, kind: Pod, spec: {affinity: {nodeAffinity: {
+  requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+    {matchFields: [{key: metadata.name, operator: In, values: [node-1, node-2]}]},
+    {matchFields: [{key: metadata.name, operator: NotIn, values: [node-3]}]}]}}}}}`,
+		},
 		"StatefulSet": {
 			reason: "the names of its claims begin with the template and the set",
 			object: `{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}`,

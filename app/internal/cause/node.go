@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byNode is rule C4 for the first Pod of a DaemonSet on a Node since the Node was created, or changed
+// its labels or taints. Such a change after the last one of the DaemonSet made the Pod wanted.
+func (f *Finder) byNode(w *change.Write) (Cause, bool, []span.Link) {
+	o := f.Controller(w.Timeline)
+	if w.Verb != history.Created || o == nil || !kind.DaemonSet.Is(o.Kind) || !f.ByController(w) ||
+		f.lost(w, o) != nil {
+		return Cause{}, false, nil
+	}
+	r := f.opening(w, change.PlacedOn(w.Timeline))
+	if r == nil || f.hadPod(w, o, r.First().RV) {
+		return Cause{}, false, nil
+	}
+	c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
+	if !r.OpenAt(w, f.options.Quiet) {
+		if !f.Alive(r.Lineage, w) {
+			return Cause{}, false, nil
+		}
+		c.Evidence = span.ByTime
+	}
+	sets := f.History(o.UID)
+	for _, set := range sets {
+		if set.Verb == history.Deleted || set.Last().RV > r.First().RV {
+			return Cause{}, false, nil
+		}
+	}
+	if len(sets) > 0 {
+		c.Links = append(c.Links, sets[len(sets)-1].Link("owner"))
+	}
+	return c, true, nil
+}
+
+// opening returns the last change before w that may have made the Node eligible for the Pods of a
+// DaemonSet, or nil.
+func (f *Finder) opening(w *change.Write, node string) *change.Reconciliation {
+	if node == "" {
+		return nil
+	}
+	var last *change.Reconciliation
+	for _, n := range f.Named(change.NodeName(node)) {
+		if n.Removal != nil && n.Removal.RV < w.RV {
+			continue
+		}
+		for _, r := range slices.Concat(f.History(n.Ref.UID), f.Instants(n.Ref.UID)) {
+			if r.First().RV < w.RV && opens(r) && (last == nil || r.First().RV > last.First().RV) {
+				last = r
+			}
+		}
+	}
+	return last
+}
+
+// opens reports whether r created a Node, or changed its labels or removed a taint.
+func opens(r *change.Reconciliation) bool {
+	if !r.Instant {
+		return r.Verb == history.Created
+	}
+	return !r.Loss() && slices.ContainsFunc(r.First().Changed.Paths, func(path string) bool {
+		return strings.HasPrefix(path, "metadata.labels") ||
+			strings.HasPrefix(path, pathTaints) && !hasField(r.Timeline, path, r.First().RV)
+	})
+}
+
+// hadPod reports whether the DaemonSet already made another Pod for the Node of w after the
+// resourceVersion rv.
+func (f *Finder) hadPod(w *change.Write, o *object.Owner, rv uint64) bool {
+	return slices.ContainsFunc(f.Dependants(o.UID), func(t *change.Timeline) bool {
+		if t == w.Timeline || change.PlacedOn(t) != change.PlacedOn(w.Timeline) {
+			return false
+		}
+		first := t.Versions[0].ResourceVersion
+		return first > rv && first < w.RV
+	})
+}
