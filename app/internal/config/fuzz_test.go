@@ -14,6 +14,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte(head))
 	f.Add([]byte(exampleYAML()))
+	f.Add([]byte(head + "relations:\n" + exampleRelation))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse(data)
 		if err == nil {

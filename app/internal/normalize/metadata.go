@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -54,6 +55,9 @@ func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *
 			UID:        types.UID(intern(string(ref.UID))),
 			Controller: ref.Controller != nil && *ref.Controller,
 		})
+	}
+	if gk := (schema.GroupKind{Group: of.Group, Kind: of.Kind}); n.declared.Has(gk) {
+		s.Relations = n.relate(nil, gk, described(of, m))
 	}
 	n.own(s, contents(m), entries(m.ManagedFields))
 	s.Desired = xxhash.Sum64String(m.ResourceVersion)
