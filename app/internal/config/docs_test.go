@@ -214,8 +214,8 @@ func TestExampleRelation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Declarations()) != 1 {
-		t.Errorf("got %v", c.Declarations())
+	if got := c.Declared().Stats(); len(got) != 1 {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -50,13 +50,18 @@ func (c ObjectKindConfiguration) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: c.Group, Kind: c.Kind}
 }
 
-// Declarations returns the declared relations.
-func (c *ServerConfiguration) Declarations() []relation.Declaration {
-	var out []relation.Declaration
+// Declared returns the compiled relations, or nil if there are none. The configuration must be
+// valid.
+func (c *ServerConfiguration) Declared() *relation.Set {
+	var all []relation.Declaration
 	for _, r := range c.Relations {
-		out = append(out, r.declaration())
+		all = append(all, r.declaration())
 	}
-	return out
+	set, err := relation.NewSet(all)
+	if err != nil {
+		panic("an invalid configuration: " + err.Error())
+	}
+	return set
 }
 
 func (c RelationConfiguration) declaration() relation.Declaration {

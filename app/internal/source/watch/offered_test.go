@@ -21,8 +21,8 @@ func TestOffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Offered{
-		{schema.GroupResource{Resource: "nodes"}, false},
-		{schema.GroupResource{Resource: "pods"}, true},
+		{schema.GroupResource{Resource: "nodes"}, "Node", false},
+		{schema.GroupResource{Resource: "pods"}, "Pod", true},
 		{schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, false},
 		{schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, true},
 	}
