@@ -19,6 +19,8 @@ type Sources struct {
 	// Joining is what became of the spans of other components since the start; nil
 	// if none are received.
 	Joining *Joining `json:"joining,omitempty"`
+	// Relations are the relations of the configuration.
+	Relations []Relation `json:"relations,omitempty"`
 	// Configuration is the server's, without credentials.
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 }
@@ -33,6 +35,26 @@ type WatchSource struct {
 	Unreadable []string `json:"unreadable,omitempty"`
 	// Lag is for how long the watch that is furthest behind has been so.
 	Lag Seconds `json:"lag,omitempty"`
+}
+
+// Relation is the use of one relation of the configuration since the start of the server.
+type Relation struct {
+	Name string `json:"name"`
+	// From and To are kinds, as Deployment.apps.
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Matches is the number of pairs of objects found related. A pair counts again after a change of
+	// a key.
+	Matches int64 `json:"matches"`
+	// Causes and Effects are the observed versions of objects of the kinds From and To.
+	Causes  RelationKeys `json:"causes"`
+	Effects RelationKeys `json:"effects"`
+}
+
+// RelationKeys are numbers of observed versions: with a key, and without one.
+type RelationKeys struct {
+	Keyed   int64 `json:"keyed"`
+	Keyless int64 `json:"keyless"`
 }
 
 // Receives is where the server listens for other components; empty where not.

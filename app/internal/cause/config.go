@@ -75,18 +75,18 @@ func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation
 }
 
 // Sources returns the objects outside its trace that a span of w refers to: the autoscaler that made w,
-// and the ConfigMaps and Secrets of a restart.
+// the ConfigMaps and Secrets of a restart, and the causes in relations of the configuration.
 func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	if t := f.Autoscaler(w); t != nil {
 		return []*change.Timeline{t}
 	}
+	out := f.declared(w)
 	if to, tool := applier(w); tool != nil {
-		return f.Named(to)
+		return append(out, f.Named(to)...)
 	}
 	if !restarts(w) {
-		return nil
+		return out
 	}
-	var out []*change.Timeline
 	for _, r := range w.Version.Relations {
 		if r.Type == object.Config {
 			out = append(out, f.Named(r.To)...)

@@ -95,12 +95,14 @@ func (f *Finder) Relates(w *change.Write) bool {
 		return ok && !f.after(w, f.Referrers(pattern))
 	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && !change.IsClient(w.Manager):
 		for _, r := range change.Relations(w.Timeline) {
-			names = append(names, r.To)
+			if r.Type == object.Claim {
+				names = append(names, r.To)
+			}
 		}
 	case f.scales(w):
 		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
-	default:
-		return f.delivers(w)
+	case f.awaitsDeclared(w), f.delivers(w):
+		return true
 	}
 	for _, n := range names {
 		if !f.after(w, f.Named(n)) {

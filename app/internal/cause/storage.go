@@ -81,6 +81,9 @@ func (f *Finder) Binding(w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	for _, relation := range w.Version.Relations {
+		if relation.Type != object.Claim {
+			continue
+		}
 		for _, claim := range f.Named(relation.To) {
 			if r := f.Current(claim.Ref.UID); r != nil && r.Verb != history.Deleted && r.OpenAt(w, f.options.Quiet) {
 				return r

@@ -10,14 +10,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Relations returns the relations of t. A deleted object keeps those of its newest version. A Pod
-// also keeps the Node of its nomination, and an evicted Pod refers to its Node.
+// Relations returns the relations of t to other objects. A deleted object keeps those of its newest
+// version. A Pod also keeps the Node of its nomination, and an evicted Pod refers to its Node. The
+// keys of t as a cause are names of t, and no relations (see Names).
 func Relations(t *Timeline) []object.Relation {
 	v := t.Last()
 	if v == nil {
 		return nil
 	}
 	all := v.Relations
+	if slices.ContainsFunc(all, isCause) {
+		all = slices.DeleteFunc(slices.Clone(all), isCause)
+	}
 	if v.Pod == nil {
 		return all
 	}
@@ -29,6 +33,8 @@ func Relations(t *Timeline) []object.Relation {
 	}
 	return all
 }
+
+func isCause(r object.Relation) bool { return r.Type == object.Cause }
 
 // ReadsConfig reports whether the Pod template of t refers to a ConfigMap or Secret.
 func ReadsConfig(t *Timeline) bool {
@@ -57,8 +63,27 @@ func Disruption(v *history.Version) string {
 }
 
 // Names returns the names by which other objects may refer to t. Kinds with very many objects are
-// left out. A Pod with a nomination has the name of the nomination.
+// left out. A Pod with a nomination has the name of the nomination. The names of its keys in the
+// relations of the configuration come last.
 func Names(t *Timeline) []object.Name {
+	var keys []object.Name
+	if v := t.Last(); v != nil {
+		for i := range v.Relations {
+			if isCause(v.Relations[i]) {
+				keys = append(keys, v.Relations[i].To)
+			}
+		}
+	}
+	if n := len(t.Names); n > 0 && len(keys) == 0 {
+		if _, declared := t.Names[n-1].Declared(); !declared && !kind.Pod.Is(t.Ref.Kind) {
+			return t.Names
+		}
+	}
+	return append(ownNames(t), keys...)
+}
+
+// ownNames returns the names of t without keys.
+func ownNames(t *Timeline) []object.Name {
 	switch {
 	case t.Ref.Name == "":
 		return nil
@@ -71,8 +96,6 @@ func Names(t *Timeline) []object.Name {
 		return nil
 	case len(t.Kind().Fields) > 0:
 		return nil
-	case len(t.Names) > 0:
-		return t.Names
 	}
 	all := []object.Name{object.NameOf(&t.Ref)}
 	if release, _, ok := kind.Release(t.Ref.Kind, t.Ref.Name); ok {

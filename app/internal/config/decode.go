@@ -83,6 +83,10 @@ func (d *decoder) value(n *yaml.Node, path *field.Path, into reflect.Value) {
 		d.section(n, path, into)
 		return
 	}
+	if isSections(into.Type()) {
+		d.sections(n, path, into)
+		return
+	}
 	if list, ok := into.Addr().Interface().(*[]string); ok {
 		d.list(n, path, list)
 		return
@@ -108,6 +112,24 @@ func (d *decoder) list(n *yaml.Node, path *field.Path, into *[]string) {
 			continue
 		}
 		d.value(element, at, reflect.ValueOf(&(*into)[i]).Elem())
+	}
+}
+
+// sections decodes a list of mappings into a slice of structs.
+func (d *decoder) sections(n *yaml.Node, path *field.Path, into reflect.Value) {
+	if n.Kind != yaml.SequenceNode {
+		d.mismatch(n, path, "a list of sections with the fields "+names(into.Type().Elem()))
+		return
+	}
+	into.Set(reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content)))
+	for i, element := range n.Content {
+		at := path.Index(i)
+		d.lines[at.String()] = element.Line
+		if element.ShortTag() == "!!null" {
+			d.mismatch(element, at, "a section with the fields "+names(into.Type().Elem()))
+			continue
+		}
+		d.value(element, at, into.Index(i))
 	}
 }
 

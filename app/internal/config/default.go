@@ -28,6 +28,7 @@ func Default() *ServerConfiguration {
 			Convention: lifeline.Default.String(), Suppliers: SuppliersAnyone, SupplierGroups: []string{},
 		},
 		Engine:    EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
+		Relations: []RelationConfiguration{},
 		Joining:   JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
 		Sampling:  SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},
 		Retention: RetentionConfiguration{Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi")},

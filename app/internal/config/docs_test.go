@@ -87,6 +87,8 @@ func show(v reflect.Value) string {
 		return value.String()
 	case []string:
 		return "[" + strings.Join(value, ", ") + "]"
+	case []RelationConfiguration:
+		return "[]" // the default
 	case string:
 		if value == "" || strings.Contains(value, ":") {
 			return strconv.Quote(value)
@@ -105,6 +107,8 @@ func typeName(t reflect.Type) string {
 		return "size"
 	case reflect.TypeFor[[]string]():
 		return "list of strings"
+	case reflect.TypeFor[[]RelationConfiguration]():
+		return "list of sections"
 	case reflect.TypeFor[int]():
 		return "number"
 	case reflect.TypeFor[bool]():
@@ -173,16 +177,64 @@ cluster and lists the resources of Kubernetes itself.
   certificate, and patch its MutatingWebhookConfiguration. It writes nothing else in the cluster.
 `
 
+// listsOfSections introduces the lists of sections.
+var listsOfSections = map[string]string{
+	"relations": "An operator may create objects without an owner reference. A relation then names the cause:\n\n" +
+		"```yaml\nrelations:\n" + exampleRelation + "```\n" + `
+A write of ` + "`to`" + ` by a component belongs to the open change of ` + "`from`" + `, if the objects match
+([rule C4](trace-rules.md#declared-relations)). The server evaluates ` + "`match`" + ` once for each observed
+version of an object, and keeps a keyed digest of the compared values. So it must be possible to
+divide the expression into a key of ` + "`from`" + ` and a key of ` + "`to`" + `. All else is an error with its line
+and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: …`" + `.
+
+- CEL's standard functions and macros are available. Compared values are strings of at most 253
+  bytes, numbers and booleans. A version with a missing field, another value or an evaluation above
+  the cost limit has no key, and is counted.
+- Of a ConfigMap, only the metadata is there. ` + "`managedFields`" + ` and the annotation
+  ` + "`last-applied-configuration`" + ` are never there.
+- ` + "`lifeline doctor`" + ` names a relation that has not matched yet.
+- After a change of this list the server reads the cluster again. Open changes go on under their IDs,
+  or end as unfinished.
+
+`,
+}
+
+// exampleRelation is an element of relations.
+const exampleRelation = `- name: claim-of-database
+  from: {group: example.com, kind: Database}
+  to: {group: "", kind: PersistentVolumeClaim}
+  match: >-
+    to.metadata.labels['example.com/db'] == from.metadata.name &&
+    to.metadata.namespace == from.metadata.namespace
+`
+
+// TestExampleRelation parses the example of the documentation.
+func TestExampleRelation(t *testing.T) {
+	c, err := Parse([]byte(head + "relations:\n" + exampleRelation))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Declared().Stats(); len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
 func writeSections(b *strings.Builder, prefix string, section reflect.Value, comments map[string]string) {
 	for _, m := range members(section.Type()) {
 		v := section.Field(m.index)
-		if !isSection(v.Type()) {
-			continue
-		}
 		path := prefix + m.name
 		var doc comment.Parser
 		text := comment.Printer{TextWidth: 100}
-		fmt.Fprintf(b, "\n## `%s`\n\n%s\n", path, text.Text(doc.Parse(comments[section.Type().Name()+"."+m.name])))
+		about := func() string { return string(text.Text(doc.Parse(comments[section.Type().Name()+"."+m.name]))) }
+		switch {
+		case isSections(v.Type()):
+			fmt.Fprintf(b, "\n## `%s`\n\n%s", path, listsOfSections[path])
+			v, path = reflect.New(v.Type().Elem()).Elem(), path+"[]"
+		case isSection(v.Type()):
+			fmt.Fprintf(b, "\n## `%s`\n\n%s\n", path, about())
+		default:
+			continue
+		}
 		writeTable(b, path+".", v, comments)
 		writeSections(b, path+".", v, comments)
 	}

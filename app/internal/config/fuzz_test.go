@@ -14,11 +14,15 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte(head))
 	f.Add([]byte(exampleYAML()))
+	f.Add([]byte(head + "relations:\n" + exampleRelation))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse(data)
 		if err == nil {
 			if err := c.Validate(); err != nil {
 				t.Fatalf("Parse returned an invalid configuration: %v", err)
+			}
+			if got := c.Declared().Stats(); len(got) != len(c.Relations) {
+				t.Fatalf("got %d compiled relations of %d", len(got), len(c.Relations))
 			}
 			if len(c.Watch.Excluded()) < 1+len(c.Watch.Exclude) {
 				t.Fatalf("Excluded drops an exclusion: %q", c.Watch.Exclude)

@@ -109,14 +109,29 @@ func document(data []byte) (*yaml.Node, error) {
 
 // check adds the errors of the whole configuration, except for fields with a decoding error.
 func (d *decoder) check(c *ServerConfiguration) {
-	unreadable := map[string]bool{}
-	for _, p := range d.wrong {
-		unreadable[p.err.Field] = true
-	}
+	unreadable := d.wrong
 	for _, err := range c.validate() {
-		if !unreadable[err.Field] {
-			d.wrong = append(d.wrong, problem{d.lines[err.Field], err})
+		path := withoutPosition(err.Field)
+		if !slices.ContainsFunc(unreadable, func(p problem) bool {
+			return p.err.Field == path || strings.HasPrefix(path, p.err.Field+".")
+		}) {
+			d.wrong = append(d.wrong, problem{d.line(path), err})
 		}
+	}
+}
+
+// line returns the line of a field. For a field missing from a list element, it is that of the
+// element; 0 means outside the file.
+func (d *decoder) line(path string) int {
+	for {
+		if line, ok := d.lines[path]; ok {
+			return line
+		}
+		i := strings.LastIndexByte(path, '.')
+		if i < 0 || !strings.Contains(path[:i], "[") {
+			return 0
+		}
+		path = path[:i]
 	}
 }
 

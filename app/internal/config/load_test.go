@@ -121,6 +121,30 @@ func TestParseRefuses(t *testing.T) {
 			"", head + "watch: {namespaces: [~]}",
 			`configuration:3: watch.namespaces[0]: Invalid value: "~": must be a string`,
 		},
+		"NoListOfRelations": {
+			"", head + "relations: {}",
+			`configuration:3: relations: Invalid value: "{…}": must be a list of sections with the fields name, from, ` +
+				`to, match`,
+		},
+		"NullRelation": {
+			"", head + "relations: [~]",
+			`configuration:3: relations[0]: Invalid value: "~": must be a section with the fields name, from, to, match`,
+		},
+		"UnknownInRelation": {
+			"", head + "relations:\n- name: a\n  form: {}\n  from: {kind: A}\n  to: {kind: B}\n  match: from.a == to.b",
+			"configuration:5: relations[0].form: Forbidden: unknown field; did you mean from?",
+		},
+		"Match": {
+			"the line is the file's, the position the expression's",
+			head + "relations:\n" + exampleRelation + `
+- name: other
+  from: {group: apps, kind: Deployment}
+  to: {kind: ConfigMap}
+  match: from.metadata.name == to.metadata.nme && form.x == to.y
+`,
+			`configuration:14: relations[1].match:1:42: Invalid value: "from.metadata.name == to.metadata.nme && form.x ` +
+				`== to.y": undeclared reference to 'form' (did you mean 'from'?)`,
+		},
 		"Bool": {
 			"yes is not a boolean, unlike in YAML 1.1", head + "telemetry: {pprof: yes}",
 			`configuration:3: telemetry.pprof: Invalid value: "yes": must be true or false`,

@@ -29,6 +29,9 @@ func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[ServerConfiguration]().PkgPath()
 }
 
+// isSections reports whether fields of type t are lists of sections.
+func isSections(t reflect.Type) bool { return t.Kind() == reflect.Slice && isSection(t.Elem()) }
+
 // each calls visit for every field that is not a section.
 func each(path *field.Path, section reflect.Value, visit func(*field.Path, reflect.Value)) {
 	for _, m := range members(section.Type()) {

@@ -49,6 +49,10 @@ type ServerConfiguration struct {
 	// How traces are built.
 	Engine EngineConfiguration `json:"engine"`
 
+	// Relations between objects that Kubernetes does not show by owners, such as a PersistentVolumeClaim
+	// that an operator creates for a Database. At most 16. See [relations](#relations).
+	Relations []RelationConfiguration `json:"relations"`
+
 	// How the spans of other components are joined to the traces of changes.
 	Joining JoiningConfiguration `json:"joining"`
 

@@ -42,6 +42,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.receiver(field.NewPath("receivers", "audit", "webhook"), c.Receivers.Audit.Webhook)
 	v.webhook(field.NewPath("webhook"), c.Webhook)
 	v.engine(field.NewPath("engine"), c.Engine)
+	v.relations(field.NewPath("relations"), c.Relations)
 	v.joining(field.NewPath("joining"), c.Joining)
 	v.sampling(field.NewPath("sampling"), c.Sampling)
 	v.retention(field.NewPath("retention"), c.Retention)

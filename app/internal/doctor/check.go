@@ -47,7 +47,7 @@ type Report struct {
 func Examine(f Facts) Report {
 	r := Report{Facts: f}
 	for _, check := range []func(*Facts) Check{
-		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching,
+		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching, checkRelations,
 		checkAudit, checkAPIServer, checkEtcd, checkKubelet, checkRuntime, checkWebhook, checkJoining, checkClocks,
 	} {
 		if c := check(&f); c.Name != "" {

@@ -96,6 +96,25 @@ var reports = map[string]struct {
 		c.Kubelets.Value[0].Tracing, c.Kubelets.Value[1].Tracing = nil, nil
 		c.Audited = known(0.0)
 	}, false},
+	"relations": {"one of two relations never matched", func(_ *Cluster, s *Server, _ *Facts) {
+		s.From.Relations = []api.Relation{
+			{
+				Name: "claim-of-database", From: "Database.example.com", To: "PersistentVolumeClaim", Matches: 3,
+				Causes: api.RelationKeys{Keyed: 2}, Effects: api.RelationKeys{Keyed: 3, Keyless: 7},
+			},
+			{
+				Name: "never", From: "Database.example.com", To: "Backup.$(reboot).com",
+				Causes: api.RelationKeys{Keyed: 1, Keyless: 1},
+			},
+		}
+	}, false},
+	"relations-young": {"too early to say", func(_ *Cluster, s *Server, _ *Facts) {
+		s.From.Received.Since = noon.Add(-20 * time.Second)
+		s.From.Relations = []api.Relation{{Name: "never", From: "A.example.com", To: "B.example.com"}}
+	}, false},
+	"relations-matched": {"each relation matched", func(_ *Cluster, s *Server, _ *Facts) {
+		s.From.Relations = []api.Relation{{Name: "some", From: "A.example.com", To: "B.example.com", Matches: 1}}
+	}, false},
 	"no-receivers": {"a server that only watches", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Receives, s.From.Joining = api.Receives{}, nil
 		s.From.Received.Components, s.From.Received.Audit = nil, received.Audit{}

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -15,11 +16,14 @@ type relations struct {
 	referrers map[object.Name][]*change.Timeline
 	// named are the objects with a name.
 	named map[object.Name][]*change.Timeline
+	// matches counts the pairs of objects found related, by the relation in the configuration.
+	matches map[string]uint64
 }
 
 func newRelations() relations {
 	return relations{
 		referrers: map[object.Name][]*change.Timeline{}, named: map[object.Name][]*change.Timeline{},
+		matches: map[string]uint64{},
 	}
 }
 
@@ -30,6 +34,9 @@ func (e *Engine) relate(t *change.Timeline) {
 			remove(e.relations.named, n, t)
 		}
 		for _, n := range names {
+			if !slices.Contains(t.Names, n) {
+				e.relations.matched(n, len(e.relations.referrers[n]))
+			}
 			e.relations.named[n] = append(e.relations.named[n], t)
 		}
 		t.Names = names
@@ -42,12 +49,27 @@ func (e *Engine) relate(t *change.Timeline) {
 		remove(e.relations.referrers, r.To, t)
 	}
 	for _, r := range refers {
+		if !slices.Contains(t.Refers, r) {
+			e.relations.matched(r.To, len(e.relations.named[r.To]))
+		}
 		if all := e.relations.referrers[r.To]; !slices.Contains(all, t) {
 			e.relations.referrers[r.To] = append(all, t)
 		}
 	}
 	t.Refers = refers
 }
+
+// matched counts n pairs of objects with the name, if that is a key in a relation of the
+// configuration.
+func (r *relations) matched(name object.Name, n int) {
+	if of, declared := name.Declared(); declared && n > 0 {
+		r.matches[of] += uint64(n)
+	}
+}
+
+// Matches returns the numbers of pairs of objects found related since the start, by the relation in
+// the configuration. A pair counts again after a change of a key.
+func (e *Engine) Matches() map[string]uint64 { return maps.Clone(e.relations.matches) }
 
 // unrelate removes t from the index.
 func (e *Engine) unrelate(t *change.Timeline) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -58,6 +59,9 @@ func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *
 	content := contents(m)
 	if deliver(s, m); s.Revision != nil {
 		withoutRelease(content)
+	}
+	if gk := (schema.GroupKind{Group: of.Group, Kind: of.Kind}); n.declared.Has(gk) {
+		s.Relations = n.relate(s.Relations, gk, described(of, m))
 	}
 	n.own(s, content, entries(m.ManagedFields))
 	if s.Revision == nil {

@@ -181,4 +181,4 @@ func BenchmarkNormalize(b *testing.B) {
 }
 
 // normalizer has a fixed key, so that digests are the same in each run.
-var normalizer = New([KeySize]byte{1})
+var normalizer = New([KeySize]byte{1}, nil)

@@ -57,7 +57,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.ObservedGeneration = observedIn(items(status, "conditions"))
 	}
 	s.Reconciled = hasStatus || s.Generation > 0
-	s.Relations = relations(obj, kind.Of(of.Group, of.Kind), s)
+	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)
 	n.own(s, obj, items(meta, "managedFields"))
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {

@@ -44,13 +44,18 @@ func relations(obj fields, k *kind.Kind, s *observation.State) []object.Relation
 			}
 		})
 	}
-	slices.SortFunc(out, func(a, b object.Relation) int {
+	out = inOrder(out)
+	return slices.Clip(out[:min(len(out), maxRelations)])
+}
+
+// inOrder sorts relations, each once.
+func inOrder(all []object.Relation) []object.Relation {
+	slices.SortFunc(all, func(a, b object.Relation) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.To.Kind, b.To.Kind),
 			cmp.Compare(a.To.Group, b.To.Group), cmp.Compare(a.To.Namespace, b.To.Namespace),
 			cmp.Compare(a.To.Name, b.To.Name))
 	})
-	out = slices.Compact(out)
-	return slices.Clip(out[:min(len(out), maxRelations)])
+	return slices.Compact(all)
 }
 
 // onlyNode returns the name of the Node in the matchFields of a term, if they allow no other; else "".

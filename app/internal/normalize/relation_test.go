@@ -102,7 +102,7 @@ func TestRelations(t *testing.T) {
 			u.SetName("x")
 			u.SetUID("u")
 			u.SetResourceVersion("1")
-			got := New(NewKey()).Object(u).Relations
+			got := New(NewKey(), nil).Object(u).Relations
 			if len(got) == 0 {
 				got = nil
 			}

@@ -47,4 +47,21 @@ const (
 	Source RelationType = "source"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
+	// Cause and Effect are the sides of a relation in the configuration. An object has the name of
+	// its key (see DeclaredName). Equal keys relate a cause with its effects.
+	Cause  RelationType = "cause"
+	Effect RelationType = "effect"
 )
+
+// declared is the kind of the names of keys. No API has such a kind in the core group.
+const declared = "Relation"
+
+// DeclaredName returns the name that stands for a key in a relation of the configuration.
+func DeclaredName(relation, key string) Name {
+	return Name{Kind: declared, Namespace: relation, Name: key}
+}
+
+// Declared returns the relation of a name from DeclaredName, and whether n is such a name.
+func (n Name) Declared() (relation string, ok bool) {
+	return n.Namespace, n.Kind == declared && n.Group == ""
+}

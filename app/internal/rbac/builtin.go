@@ -3,8 +3,10 @@
 package rbac
 
 import (
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -37,6 +39,22 @@ var builtIn = map[string]string{
 	"scheduling.k8s.io":            "priorityclasses*",
 	"storage.k8s.io": "csidrivers* csinodes* csistoragecapacities storageclasses* volumeattachments* " +
 		"volumeattributesclasses*",
+}
+
+// withGuessed adds the kinds of declared relations to offered. The names of custom resources are
+// guessed, since only the cluster has them.
+func withGuessed(offered []watch.Offered, kinds []schema.GroupKind) []watch.Offered {
+	for _, of := range kinds {
+		plural, _ := meta.UnsafeGuessKindToResource(of.WithVersion("v1"))
+		gr := plural.GroupResource()
+		i := slices.IndexFunc(offered, func(o watch.Offered) bool { return o.GroupResource == gr })
+		if i < 0 {
+			offered = append(offered, watch.Offered{GroupResource: gr, Kind: of.Kind, Namespaced: true})
+			continue
+		}
+		offered[i].Kind = of.Kind
+	}
+	return offered
 }
 
 // BuiltIn returns Kubernetes' own resources, unordered, for use without a cluster.

@@ -25,10 +25,10 @@ type Command struct {
 // Run writes the manifests. It writes nothing if the cluster does not answer. The code is 0, or 1
 // with an error.
 func (c *Command) Run(ctx context.Context) (code int, err error) {
-	c.Offered = BuiltIn()
+	c.Offered = withGuessed(BuiltIn(), c.Config.Declared().Kinds())
 	if c.REST != nil {
 		c.Offered, err = watch.Offers(ctx, watch.Config{
-			REST: c.REST,
+			REST: c.REST, Relations: c.Config.Declared(),
 			Warn: func(format string, args ...any) { fmt.Fprintf(c.Log, "lifeline: "+format+"\n", args...) },
 		})
 		if err != nil {

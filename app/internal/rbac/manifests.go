@@ -82,7 +82,7 @@ func Write(w io.Writer, o Options) error {
 // watched are the resources that the server watches under its configuration.
 func (o Options) watched() []watch.Offered {
 	var out []watch.Offered
-	for _, r := range watch.Select(o.Offered, o.Config.Watch.Excluded()) {
+	for _, r := range watch.Select(o.Offered, o.Config.Watch.Excluded(), o.Config.Declared().Kinds()) {
 		if len(o.Config.Watch.Namespaces) > 0 && !r.Namespaced || !isResource(r) {
 			continue
 		}

@@ -65,6 +65,20 @@ func TestWrite(t *testing.T) {
 				offered("events.k8s.io", "events", true), offered("", "events", true),
 				offered("coordination.k8s.io", "leases", true),
 			}},
+		"relations": {"a relation precedes the default exclusions, not the user's, and grants no Secrets",
+			func(c *config.ServerConfiguration) {
+				c.Watch.Exclude = []string{"heads.example.com"}
+				of := func(group, kind string) config.ObjectKindConfiguration {
+					return config.ObjectKindConfiguration{Group: group, Kind: kind}
+				}
+				c.Relations = []config.RelationConfiguration{
+					{Name: "a", From: of("example.com", "Head"), To: of("", "Endpoints"), Match: "from.a == to.a"},
+					{Name: "b", From: of("example.com", "Database"), To: of("", "Pod"), Match: "from.a == to.a"},
+				}
+			}, withGuessed(BuiltIn(), []schema.GroupKind{
+				{Group: "example.com", Kind: "Head"}, {Kind: "Endpoints"}, {Group: "example.com", Kind: "Database"},
+				{Kind: "Pod"},
+			})},
 		"nothing": {"", func(*config.ServerConfiguration) {}, nil},
 	}
 	for name, tc := range cases {

@@ -120,14 +120,15 @@ func (s *server) recorderOptions() recorderOptions {
 		settle = max(settle, joinSettle)
 	}
 	return recorderOptions{
-		Engine:   lifecycle.Options{Cluster: s.cluster, Settle: settle, Patience: c.Engine.Patience.Duration},
-		Sampling: s.sampling,
-		Share:    s.share,
-		Sends:    s.sends,
-		Opened:   s.publishOpen(),
-		Stored:   s.stored,
-		Differs:  s.differs,
-		Warn:     s.log.Warn,
+		Engine:    lifecycle.Options{Cluster: s.cluster, Settle: settle, Patience: c.Engine.Patience.Duration},
+		Relations: s.declared,
+		Sampling:  s.sampling,
+		Share:     s.share,
+		Sends:     s.sends,
+		Opened:    s.publishOpen(),
+		Stored:    s.stored,
+		Differs:   s.differs,
+		Warn:      s.log.Warn,
 	}
 }
 

@@ -204,6 +204,10 @@ func (l *loop) look(ctx context.Context) error {
 		return nil
 	}
 	err := l.recorder.look(ctx, l.s.clock.Now())
+	if l.s.declared != nil {
+		related := l.recorder.engine.Matches()
+		l.s.related.Store(&related)
+	}
 	l.count(time.Now())
 	l.s.looked(err)
 	if err == nil && !l.s.behind.waits {

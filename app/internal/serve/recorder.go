@@ -19,6 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -83,6 +84,8 @@ type recorder struct {
 // recorderOptions are what a recorder works with.
 type recorderOptions struct {
 	Engine lifecycle.Options
+	// Relations are the relations of the configuration; nil means none.
+	Relations *relation.Set
 	// Sampling is asked at each look.
 	Sampling func() sampling
 	// Share tells, for each look, what of the traces is this server's to keep;

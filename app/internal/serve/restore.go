@@ -52,7 +52,7 @@ func restore(ctx context.Context, l *ledger, o recorderOptions, latest time.Time
 		err = fmt.Errorf("%w: it was written at %s, which is still to come", errJournal, r.last.Format(time.RFC3339))
 		r.last = time.Time{}
 	}
-	if errors.Is(err, lifecycle.ErrFormat) || errors.Is(err, errJournal) {
+	if errors.Is(err, lifecycle.ErrFormat) || errors.Is(err, errJournal) || errors.Is(err, errRelations) {
 		r.recorder = newRecorder(l, o)
 		r.anew, r.save = err, true
 		if err = errors.Join(r.numberJournal(ctx), r.dropPositions(ctx), r.findCopies(ctx)); err == nil {
@@ -67,6 +67,10 @@ func restore(ctx context.Context, l *ledger, o recorderOptions, latest time.Time
 	}
 	return r, r.findPositions(ctx)
 }
+
+// errRelations is a change of the relations in the configuration. The keys of the known objects are
+// those of the old ones.
+var errRelations = errors.New("the relations in the configuration have changed")
 
 // errJournal says that the journal cannot be read.
 var errJournal = errors.New("the journal is damaged")
@@ -152,18 +156,29 @@ type engineOptions struct {
 	Patience time.Duration
 	// DigestKey is watch.Config.Key. A server of an earlier release stored none.
 	DigestKey []byte
+	// Relations are the declarations of the relations in the configuration.
+	Relations []string `json:",omitempty"`
 }
 
 func (r *recorder) encodeOptions(at time.Time) ([]byte, error) {
 	o := r.Engine
 	data, err := json.Marshal(engineOptions{
 		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience,
-		DigestKey: r.digestKey[:],
+		DigestKey: r.digestKey[:], Relations: r.declarations(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode the options of the engine: %w", err)
 	}
 	return data, nil
+}
+
+// declarations returns the declarations of the relations in the configuration.
+func (r *recorder) declarations() []string {
+	var out []string
+	for _, of := range r.Relations.Stats() {
+		out = append(out, of.Declaration.String())
+	}
+	return out
 }
 
 // savedOptions are those that the engine had which is restored: with others it
@@ -182,6 +197,9 @@ func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) 
 		return lifecycle.Options{}, fmt.Errorf("%w: %w", errJournal, err)
 	}
 	r.last = was.At
+	if !slices.Equal(was.Relations, r.declarations()) {
+		return lifecycle.Options{}, errRelations
+	}
 	if len(was.DigestKey) == len(r.digestKey) {
 		r.digestKey = [normalize.KeySize]byte(was.DigestKey)
 	} else {

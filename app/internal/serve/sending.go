@@ -83,6 +83,11 @@ func (s *server) refresh(t *telemetry.Metrics) {
 	}
 	t.OutboxOldest.Set(age.Seconds())
 	t.Deliver(o.Exported, dropped, o.Refused, int64(o.Spans))
+	for _, of := range s.relations() {
+		t.RelationMatches.Raise(float64(of.Matches), of.Name)
+		t.RelationKeyless.Raise(float64(of.Causes.Keyless), of.Name, "from")
+		t.RelationKeyless.Raise(float64(of.Effects.Keyless), of.Name, "to")
+	}
 	w := s.watcher.Stats()
 	t.ImpossibleTimes.Raise(float64(w.ImpossibleTimes), string(observation.SourceWatch))
 	t.SourceLag.WithLabelValues(string(observation.SourceWatch)).Set(max(w.Lag, s.away()).Seconds())

@@ -26,6 +26,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/announcement"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -72,6 +73,10 @@ type server struct {
 	// received counts what comes in.
 	received *received.Tally
 	watcher  *watch.Watcher
+	// declared are the relations of the configuration, related the pairs of objects that the engine
+	// has found related.
+	declared *relation.Set
+	related  atomic.Pointer[map[string]uint64]
 	member   member
 	behind   behind
 
@@ -141,7 +146,7 @@ func newBase(o Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{opts: o, log: log, level: level}
+	s := &server{opts: o, log: log, level: level, declared: o.Config.Declared()}
 	s.opts.Version = cmp.Or(o.Version, "devel")
 	s.conf.Store(o.Config)
 	s.metrics = telemetry.NewMetrics(s.refresh)

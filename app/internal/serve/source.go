@@ -18,15 +18,16 @@ import (
 // come; what the engine knows tells it what it has shown already.
 func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 	s.watcher, err = watch.New(watch.Config{
-		REST:    conf,
-		Key:     r.digestKey,
-		Reload:  s.connect,
-		Probes:  true,
-		Exclude: s.conf.Load().Watch.Excluded(),
-		Now:     s.clock.Now,
-		Emit:    s.loop.emit,
-		Reached: s.loop.reached,
-		Resume:  r.positions(),
+		REST:      conf,
+		Key:       r.digestKey,
+		Reload:    s.connect,
+		Probes:    true,
+		Exclude:   s.conf.Load().Watch.Excluded(),
+		Relations: s.declared,
+		Now:       s.clock.Now,
+		Emit:      s.loop.emit,
+		Reached:   s.loop.reached,
+		Resume:    r.positions(),
 		// A copy: the loop changes the engine meanwhile.
 		Known:  maps.All(maps.Collect(r.engine.Objects())),
 		Wanted: s.member.wanted(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 )
 
@@ -19,6 +20,7 @@ func (s *server) sources() api.Sources {
 		Received:      s.received.Summary(s.clock.Now()),
 		Receives:      s.receives(),
 		Configuration: shownConfig(s.conf.Load()),
+		Relations:     s.relations(),
 	}
 	if s.running.Load() {
 		out.Watch = s.watched()
@@ -55,6 +57,26 @@ func (s *server) watched() api.WatchSource {
 		if r.Unreadable == r.Streams {
 			out.Unreadable = append(out.Unreadable, r.Resource.String())
 		}
+	}
+	return out
+}
+
+// relations returns the use of the relations of the configuration.
+func (s *server) relations() []api.Relation {
+	matches := map[string]uint64{}
+	if known := s.related.Load(); known != nil {
+		matches = *known
+	}
+	keys := func(c relation.Counts) api.RelationKeys {
+		return api.RelationKeys{Keyed: int64(c.Keyed), Keyless: int64(c.Keyless)} //nolint:gosec // counts
+	}
+	var out []api.Relation
+	for _, of := range s.declared.Stats() {
+		out = append(out, api.Relation{
+			Name: of.Name, From: of.From.String(), To: of.To.String(),
+			Matches: int64(matches[of.Name]), //nolint:gosec // a count
+			Causes:  keys(of.Causes), Effects: keys(of.Effects),
+		})
 	}
 	return out
 }

@@ -159,6 +159,12 @@ func (d definer) made(m *Metrics) {
 	m.EngineDifferences = d.total("engine_differences_total",
 		"Open traces that a derivation from nothing gave otherwise, at one look in a thousand. Anything but 0 is "+
 			"a fault of Lifeline: report it with the log.")
+	m.RelationMatches = d.total("relation_matches_total",
+		"Pairs of objects related by a relation of the configuration, by its name. 0 for long: the relation is wrong, "+
+			"or its objects are not watched; see lifeline doctor.", "relation")
+	m.RelationKeyless = d.total("relation_keyless_total",
+		"Observed versions of objects of a relation's kinds without a key, by the relation and its side (from, to). "+
+			"Normal for objects outside the relation: a field is missing, or a condition is false.", "relation", "side")
 	m.EngineObjects = d.gauge("engine_objects",
 		"Objects in the engine. It follows the number of objects in the cluster, and memory follows it; exclude "+
 			"kinds with watch.exclude, or use shards.")

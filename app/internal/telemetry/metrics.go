@@ -61,6 +61,8 @@ type Metrics struct {
 	Writes              *Total // fate
 	EngineObjects       prometheus.Gauge
 	EngineDifferences   *Total
+	RelationMatches     *Total // relation
+	RelationKeyless     *Total // relation, side
 
 	// Export.
 	SpansExported  *Total

@@ -35,6 +35,8 @@ func touched() *Metrics {
 	m.SpansUnjoined.Inc("noise")
 	m.AdmissionContexts.Inc("owner")
 	m.Writes.Inc("traced")
+	m.RelationMatches.Inc("claim-of-database")
+	m.RelationKeyless.Inc("claim-of-database", "to")
 	m.TracesFinished.Inc("converged")
 	m.SpansDropped.Inc("age")
 	m.Request("/api/v1/info", 200)

@@ -22,19 +22,28 @@ func DefaultExclude() []schema.GroupResource {
 	}
 }
 
-// excluded is a set of resources; an empty Resource means its whole group.
+// excluded holds excluded resources. The value is true for those excluded by DefaultExclude alone.
+// An empty Resource means its whole group.
 type excluded map[schema.GroupResource]bool
 
 func newExcluded(more []schema.GroupResource) excluded {
 	e := excluded{}
-	for _, list := range [][]schema.GroupResource{DefaultExclude(), more} {
-		for _, gr := range list {
-			e[gr] = true
-		}
+	for _, gr := range DefaultExclude() {
+		e[gr] = true
+	}
+	for _, gr := range more {
+		e[gr] = false
 	}
 	return e
 }
 
-func (e excluded) has(gr schema.GroupResource) bool {
-	return e[gr] || e[schema.GroupResource{Group: gr.Group}]
+// has reports whether a resource is excluded. A resource of a declared relation is so by the user
+// only.
+func (e excluded) has(gr schema.GroupResource, related bool) bool {
+	for _, gr := range []schema.GroupResource{gr, {Group: gr.Group}} {
+		if byDefault, found := e[gr]; found && !(byDefault && related) {
+			return true
+		}
+	}
+	return false
 }

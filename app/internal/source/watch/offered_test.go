@@ -21,10 +21,10 @@ func TestOffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Offered{
-		{schema.GroupResource{Resource: "nodes"}, false},
-		{schema.GroupResource{Resource: "pods"}, true},
-		{schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, false},
-		{schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, true},
+		{schema.GroupResource{Resource: "nodes"}, "Node", false},
+		{schema.GroupResource{Resource: "pods"}, "Pod", true},
+		{schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "CustomResourceDefinition", false},
+		{schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, "Event", true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

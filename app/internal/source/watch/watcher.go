@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/relation"
 )
 
 // maxLists bounds the number of concurrent lists, and so the memory for their pages.
@@ -29,6 +30,9 @@ type Config struct {
 	// Exclude names resources that are never watched, in addition to DefaultExclude. An empty
 	// Resource means the whole group.
 	Exclude []schema.GroupResource
+	// Relations are the relations of the configuration. Their kinds are watched although
+	// DefaultExclude names them, unless Exclude does, too. Nil means none.
+	Relations *relation.Set
 	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
 	// Key is that of the digests in observations. They can only be compared with those of the same
@@ -91,6 +95,7 @@ var usualPace = pace{
 type Watcher struct {
 	now     func() time.Time
 	exclude excluded
+	related *relation.Set
 	wanted  func(namespace string) bool
 	// normalizer converts the objects.
 	normalizer *normalize.Normalizer
@@ -144,6 +149,7 @@ func New(cfg Config) (*Watcher, error) {
 	w := &Watcher{
 		now:      cfg.Now,
 		exclude:  newExcluded(cfg.Exclude),
+		related:  cfg.Relations,
 		wanted:   cfg.Wanted,
 		lists:    make(chan struct{}, maxLists),
 		visits:   make(chan struct{}, maxVisits),
@@ -170,7 +176,7 @@ func New(cfg Config) (*Watcher, error) {
 	if cfg.Key == [normalize.KeySize]byte{} {
 		cfg.Key = normalize.NewKey()
 	}
-	w.normalizer = normalize.New(cfg.Key)
+	w.normalizer = normalize.New(cfg.Key, cfg.Relations)
 	if w.now == nil {
 		w.now = time.Now
 	}
@@ -210,7 +216,8 @@ func (w *Watcher) Synced(ctx context.Context) error {
 // start watches a target unless a stream already covers it from plan.since or earlier. ctx bounds
 // the watch, not the call.
 func (w *Watcher) start(ctx context.Context, p plan) {
-	if w.exclude.has(p.resource.GroupResource()) {
+	gr := p.resource.GroupResource()
+	if w.exclude.has(gr, w.related.Has(schema.GroupKind{Group: gr.Group, Kind: w.known.kind(gr)})) {
 		return
 	}
 	w.mu.Lock()

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/relation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+)
+
+// TestChangedRelations: after a change of the relations the engine begins empty, and the watches
+// list everything. Without one it is restored.
+func TestChangedRelations(t *testing.T) {
+	set := func(match string) *relation.Set {
+		s, err := relation.NewSet([]relation.Declaration{{
+			Name: "a", From: schema.GroupKind{Kind: "ConfigMap"}, To: schema.GroupKind{Kind: "Pod"}, Match: match,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const one, other = "from.metadata.name == to.metadata.name", "from.metadata.uid == to.metadata.name"
+	path := filepath.Join(t.TempDir(), "store")
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	cases := []struct {
+		reason string
+		set    *relation.Set
+		anew   bool
+	}{
+		{"a new store", set(one), false}, {"no change", set(one), false}, {"another expression", set(other), true},
+		{"no change again", set(other), false}, {"no relation", nil, true}, {"none again", nil, false},
+	}
+	for _, tc := range cases {
+		st, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return st, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := restore(t.Context(), l, recorderOptions{
+			Engine: lifecycle.Options{Cluster: "c"}, Relations: tc.set, Warn: quietly,
+			Sampling: func() sampling { return sampling{ratePerMillion: 1_000_000} },
+		}, forever)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if anew := errors.Is(r.anew, errRelations); anew != tc.anew || anew && len(r.at) > 0 {
+			t.Errorf("%s: began anew for %v, with %d positions", tc.reason, r.anew, len(r.at))
+		}
+		r.reach(watch.Position{
+			Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Version: "7",
+		})
+		r.save = true
+		now = now.Add(time.Minute)
+		if err := r.look(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
