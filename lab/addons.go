@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,12 @@ const (
 	Flux AddOn = "flux"
 	// Helm is the program helm: see RunHelmAs. Nothing of it runs in the cluster.
 	Helm AddOn = "helm"
+	// CertManager is the controllers of cert-manager for self-signed and CA
+	// issuers. It has no webhook, so resources need all fields of their kinds.
+	CertManager AddOn = "cert-manager"
+	// Metrics is metrics-server: kubectl top, and the metrics of a
+	// HorizontalPodAutoscaler. It needs NodesReal.
+	Metrics AddOn = "metrics-server"
 )
 
 // An addOnSpec says what an add-on consists of.
@@ -51,6 +58,16 @@ func addOnSpecs() map[AddOn]addOnSpec {
 	return map[AddOn]addOnSpec{
 		Flux: flux,
 		Helm: {programs: []string{"helm"}},
+		CertManager: {
+			programs:   []string{string(CertController)},
+			components: []Component{CertController},
+			namespace:  "cert-manager",
+		},
+		Metrics: {
+			programs:   []string{string(MetricsServer)},
+			components: []Component{MetricsServer},
+			namespace:  "kube-system",
+		},
 	}
 }
 
@@ -70,20 +87,31 @@ func (o Options) addOns() []addOnSpec {
 
 // An addOnComponent is a controller of an add-on.
 type addOnComponent struct {
-	// args returns the arguments for the ports. By default the controller
-	// serves its health on the first port.
+	// args returns the arguments for the ports. The controller serves its
+	// health on the first one.
 	args func(c *Cluster, ports []int) ([]string, error)
 	// ports is the number of ports that it listens on.
 	ports int
 	env   func(c *Cluster) []string
-	// ready is a path of the health port that answers 200.
-	ready string
+	// scheme and ready make a URL of the health port that answers 200. An empty
+	// scheme means http.
+	scheme, ready string
+	// register, if not nil, runs after each start, when the controller is ready.
+	register func(ctx context.Context, c *Cluster, port int) error
 }
 
 // addOnComponents are the controllers of all add-ons.
 var addOnComponents = map[Component]addOnComponent{
 	SourceController:    sourceController,
 	KustomizeController: kustomizeController,
+	CertController: {
+		ports: 1,
+		ready: "/healthz",
+		args: func(_ *Cluster, ports []int) ([]string, error) {
+			return []string{"--health-addr=" + loopback(ports[0])}, nil
+		},
+	},
+	MetricsServer: metricsServer,
 }
 
 // startAddOns installs the add-ons and starts their controllers.
@@ -209,7 +237,19 @@ func (c *Cluster) launchAddOn(component Component) error {
 
 // addOnReady succeeds once a controller of an add-on reports that it is ready.
 func (c *Cluster) addOnReady(ctx context.Context, component Component) error {
-	return c.admin.At("http://"+loopback(c.healthPort(component))).Get(ctx, addOnComponents[component].ready, nil)
+	spec := addOnComponents[component]
+	url := cmp.Or(spec.scheme, "http") + "://" + loopback(c.healthPort(component))
+	return c.admin.At(url).Get(ctx, spec.ready, nil)
+}
+
+// registerAddOn lets the API server know a controller of an add-on that has
+// started.
+func (c *Cluster) registerAddOn(ctx context.Context, component Component) error {
+	register := addOnComponents[component].register
+	if register == nil {
+		return nil
+	}
+	return register(ctx, c, c.healthPort(component))
 }
 
 // loopback returns the address of a port on loopback.

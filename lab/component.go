@@ -20,10 +20,12 @@ const (
 const (
 	SourceController    Component = "source-controller"    // Flux
 	KustomizeController Component = "kustomize-controller" // Flux
+	CertController      Component = "cert-manager"         // CertManager
+	MetricsServer       Component = "metrics-server"       // Metrics
 )
 
 // components lists all of them, in the order in which they start.
 var components = []Component{
 	Etcd, APIServer, ControllerManager, Scheduler, KWOK, Containerd, Kubelet,
-	SourceController, KustomizeController,
+	SourceController, KustomizeController, CertController, MetricsServer,
 }

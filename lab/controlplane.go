@@ -109,6 +109,16 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--audit-log-maxsize=0", // one file: rotation would hide writes
 		"--audit-policy-file=" + policy,
 	}
+	if c.opts.has(Metrics) { // an aggregated API trusts the API server's users
+		args = append(args,
+			"--requestheader-client-ca-file="+c.pki("ca.crt"),
+			"--requestheader-allowed-names="+frontProxy,
+			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+			"--requestheader-group-headers=X-Remote-Group",
+			"--requestheader-username-headers=X-Remote-User",
+			"--proxy-client-cert-file="+c.pki(frontProxy+".crt"),
+			"--proxy-client-key-file="+c.pki(frontProxy+".key"))
+	}
 	if sink := c.opts.AuditWebhook; sink != "" {
 		path := c.etc("audit-webhook.kubeconfig")
 		if err := writeJSON(path, auditWebhookConfig(sink)); err != nil {

@@ -185,6 +185,9 @@ func (o Options) Validate() error {
 		if !slices.Contains(AddOns(), a) {
 			bad("AddOns: no add-on %q: want some of %v", a, AddOns())
 		}
+		if a == Metrics && o.Nodes != NodesReal {
+			bad("AddOns: %s needs Nodes %q", a, NodesReal)
+		}
 	}
 	seen := map[string]bool{}
 	for _, u := range o.Users {

@@ -53,6 +53,11 @@ func TestValidate(t *testing.T) {
 			opts:   Options{AddOns: []AddOn{"argo"}},
 			want:   `no add-on "argo": want some of [`,
 		},
+		"MetricsOfFakeNodes": {
+			reason: "Fake Pods use nothing.",
+			opts:   Options{AddOns: []AddOn{Metrics}},
+			want:   `metrics-server needs Nodes "real"`,
+		},
 		"UserTwice": {
 			reason: "Each user has one kubeconfig.",
 			opts:   Options{Users: []User{{Name: "a"}, {Name: "a"}}},

@@ -41,7 +41,10 @@ func (c *Cluster) awaitReady(ctx context.Context, component Component) error {
 func (c *Cluster) ensure(ctx context.Context, component Component) error {
 	for attempt := 1; ; attempt++ {
 		err := c.awaitReady(ctx, component)
-		if err == nil || attempt == portAttempts || !errors.Is(err, errPortTaken) {
+		if err == nil {
+			return c.registerAddOn(ctx, component)
+		}
+		if attempt == portAttempts || !errors.Is(err, errPortTaken) {
 			return err
 		}
 		c.say("a port was taken, trying another")

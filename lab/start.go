@@ -178,6 +178,7 @@ func (c *Cluster) makeAuthority() error {
 			return c.authority.Server("kube-apiserver", "127.0.0.1", "localhost", "kubernetes", "kubernetes.default",
 				"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "10.96.0.1")
 		},
+		frontProxy: func() (pki.Pair, error) { return c.authority.Client(frontProxy) },
 		"apiserver-kubelet": func() (pki.Pair, error) {
 			return c.authority.Client("kube-apiserver-kubelet-client", adminGroup)
 		},

@@ -15,6 +15,7 @@
 //	READY_DELAY  from then on, how long /ready answers 503
 //	LIFETIME     end after that time, counted from the start; unset: live on
 //	EXIT_CODE    the exit code when LIFETIME is over, 0 to 255
+//	BUSY         use a fifth of one CPU for that time, counted from the start
 //	TERM_DELAY   time from SIGTERM to the end, with code 0
 //
 // "/app ready" in a running container is an exec probe: it asks /ready and ends

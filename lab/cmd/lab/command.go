@@ -113,7 +113,8 @@ func buildCommand(talk io.Writer) *cobra.Command {
 
 // addOnsFlag lets a command choose add-ons.
 func addOnsFlag(cmd *cobra.Command, opts *lab.Options) {
-	cmd.Flags().Var(addOnsValue{&opts.AddOns}, "add-ons", fmt.Sprintf("what the cluster has beyond Kubernetes, of %v", lab.AddOns()))
+	usage := fmt.Sprintf("what the cluster has beyond Kubernetes, of %v", lab.AddOns())
+	cmd.Flags().Var(addOnsValue{&opts.AddOns}, "add-ons", usage)
 }
 
 // addOnsValue reads NAME,NAME into lab.Options.AddOns.

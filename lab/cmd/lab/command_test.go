@@ -61,6 +61,11 @@ func TestUpAndDown(t *testing.T) {
 			talk:   `no Kubernetes "1.9" here: want `, wantFailure: true,
 		},
 		{
+			reason: "An add-on that is not there is refused before anything is built.",
+			args:   []string{"build", "--add-ons", "helm,argo"},
+			talk:   `no add-on "argo": want some of [`, wantFailure: true,
+		},
+		{
 			reason: "Only what the shell is to evaluate is on stdout.",
 			args:   []string{"up", "--dir", dir, "--name", "cli"},
 			out:    "export KUBECONFIG=" + kubeconfig + "\n", talk: "cluster cli ready",

@@ -164,7 +164,7 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 			lastBytes(out.Bytes(), 4<<10),
 		)
 	}
-	if p.crds != "" {
+	if p.crds.dir != "" {
 		if err := extractCRDs(ctx, src, p, CRDs(path)); err != nil {
 			return err
 		}
@@ -181,16 +181,32 @@ func writeModule(dir, module string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot write module %s: %w", module, err)
 	}
-	for ext, name := range map[string]string{".mod": "go.mod", ".sum": "go.sum"} {
-		data, err := fs.ReadFile(modules, "modules/"+module+ext)
-		if err != nil {
-			return fmt.Errorf("cannot read module %s: %w", module, err)
-		}
+	files, err := moduleFiles(module)
+	if err != nil {
+		return err
+	}
+	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			return fmt.Errorf("cannot write module %s: %w", module, err)
 		}
 	}
 	return nil
+}
+
+// moduleFiles returns the files of a pinned module by name.
+func moduleFiles(module string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for ext, name := range map[string]string{".mod": "go.mod", ".sum": "go.sum", ".go.txt": "main.go"} {
+		data, err := fs.ReadFile(modules, "modules/"+module+ext)
+		if errors.Is(err, fs.ErrNotExist) && name == "main.go" {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read module %s: %w", module, err)
+		}
+		files[name] = data
+	}
+	return files, nil
 }
 
 // every calls f at the interval until stop is called. stop waits for a running

@@ -9,10 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -32,19 +33,19 @@ func binDir(cache, module, toolchain string, programs []program) (string, error)
 	var source string
 	hash := sha256.New()
 	_, _ = io.WriteString(hash, toolchain) // a hash takes everything
-	for _, ext := range []string{".mod", ".sum"} {
-		data, err := fs.ReadFile(modules, "modules/"+module+ext)
-		if err != nil {
-			return "", fmt.Errorf("cannot read module %s: %w", module, err)
-		}
-		hash.Write(data)
+	files, err := moduleFiles(module)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		hash.Write(files[name])
 	}
 	for _, p := range programs {
 		if p.module == module {
 			source = p.source
 			fmt.Fprintln(hash, p.pkg, p.tags, p.ldflags)
-			if p.crds != "" {
-				fmt.Fprintln(hash, p.crds)
+			if p.crds.dir != "" {
+				fmt.Fprintln(hash, p.crds.dir)
 			}
 		}
 	}

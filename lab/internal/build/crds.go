@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// extractCRDs copies the CustomResourceDefinitions of p from its Go module, as
-// the module in src pins it, into the directory to. It replaces the contents of
+// extractCRDs copies the CustomResourceDefinitions of p from a Go module, in the
+// version that the module in src pins, into the directory to. It replaces the contents of
 // that directory.
 func extractCRDs(ctx context.Context, src string, p program, to string) error {
-	cmd := exec.CommandContext(ctx, "go", "list", "-f", "{{.Module.Dir}}", p.pkg)
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", p.crds.module)
 	cmd.Dir = src
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("cannot find the module of %s: %w", p.name, errors.Join(err, ctx.Err()))
 	}
-	from := filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(p.crds))
+	from := filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(p.crds.dir))
 	files, err := filepath.Glob(filepath.Join(from, "*_*.yaml"))
 	if err == nil && len(files) == 0 {
 		err = os.ErrNotExist

@@ -5,9 +5,10 @@ package build
 import "embed"
 
 // modules holds one pinned module for each source: NAME.mod and NAME.sum are
-// its go.mod and go.sum (a directory with a go.mod cannot be embedded).
+// its go.mod and go.sum (a directory with a go.mod cannot be embedded). NAME.go.txt
+// is the main.go of a module whose program has no main package to import.
 //
-//go:embed modules/*.mod modules/*.sum
+//go:embed modules/*.mod modules/*.sum modules/*.go.txt
 var modules embed.FS
 
 // crdsSuffix is what follows a program's path in that of the directory with its
@@ -26,15 +27,23 @@ type program struct {
 	pkg     string
 	tags    string
 	ldflags string
-	// crds is a directory of pkg's Go module, with the program's
-	// CustomResourceDefinitions. Empty means none.
-	crds string
+	crds    crds
 }
+
+// crds is where the CustomResourceDefinitions of a program are: a directory of a
+// Go module. The zero value means that it has none.
+type crds struct{ module, dir string }
+
+// Programs report the version that their modules pin.
+const (
+	helmFlags        = stripped + " -X helm.sh/helm/v4/internal/version.version=v4.3.1"
+	certManagerFlags = stripped + " -X " + certManager + "/pkg/util.AppVersion=v1.21.2"
+)
 
 const (
 	kubernetes     = "kubernetes"
 	stripped       = "-s -w"
-	helmFlags      = stripped + " -X helm.sh/helm/v4/internal/version.version=v4.3.1"
+	certManager    = "github.com/cert-manager/cert-manager"
 	containerdTags = "no_btrfs no_zfs no_devmapper" // what would need C headers
 )
 
@@ -54,33 +63,43 @@ func programsOf(minor string) ([]program, error) {
 			"k8s.io/kubernetes/cmd/" + name,
 			"",
 			kubernetesFlags(release),
-			"",
+			crds{},
 		}
 	}
 	return []program{
-		{"etcd", "etcd", "etcd", "go.etcd.io/etcd/server/v3", "", stripped, ""},
+		{"etcd", "etcd", "etcd", "go.etcd.io/etcd/server/v3", "", stripped, crds{}},
 		ofKubernetes("kube-apiserver"),
 		ofKubernetes("kube-controller-manager"),
 		ofKubernetes("kube-scheduler"),
 		ofKubernetes("kubectl"),
-		{"kwok", "kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "", stripped, ""},
+		{"kwok", "kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "", stripped, crds{}},
 		ofKubernetes("kubelet"),
 		{
 			"containerd", "containerd", "containerd",
-			"github.com/containerd/containerd/v2/cmd/containerd", containerdTags, stripped, "",
+			"github.com/containerd/containerd/v2/cmd/containerd", containerdTags, stripped, crds{},
 		},
 		{
 			"containerd-shim-runc-v2", "containerd", "containerd",
-			"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", containerdTags, stripped, "",
+			"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", containerdTags, stripped, crds{},
 		},
 		{
 			"source-controller", "flux", "flux",
-			"github.com/fluxcd/source-controller", "", stripped, "config/crd/bases",
+			"github.com/fluxcd/source-controller", "", stripped,
+			crds{"github.com/fluxcd/source-controller", "config/crd/bases"},
 		},
 		{
 			"kustomize-controller", "flux", "flux",
-			"github.com/fluxcd/kustomize-controller", "", stripped, "config/crd/bases",
+			"github.com/fluxcd/kustomize-controller", "", stripped,
+			crds{"github.com/fluxcd/kustomize-controller", "config/crd/bases"},
 		},
-		{"helm", "helm", "helm", "helm.sh/helm/v4/cmd/helm", "", helmFlags, ""},
+		{"helm", "helm", "helm", "helm.sh/helm/v4/cmd/helm", "", helmFlags, crds{}},
+		{
+			"cert-manager", "cert-manager", "cert-manager", ".", "", certManagerFlags,
+			crds{certManager, "deploy/crds"},
+		},
+		{
+			"metrics-server", "metrics-server", "metrics-server",
+			"sigs.k8s.io/metrics-server/cmd/metrics-server", "", stripped, crds{},
+		},
 	}, nil
 }

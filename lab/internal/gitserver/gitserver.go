@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
+	"net/http/cgi" //nolint:gosec // fixed in Go 1.6.3
 	"os"
 	"os/exec"
 	"os/signal"

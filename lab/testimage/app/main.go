@@ -25,7 +25,7 @@ const misuse = 64
 const readHeaderTimeout = 10 * time.Second
 
 type settings struct {
-	startDelay, readyDelay, lifetime, termDelay time.Duration
+	startDelay, readyDelay, lifetime, termDelay, busy time.Duration
 
 	exitCode int
 	port     string
@@ -56,6 +56,7 @@ func run(ctx context.Context, cfg settings) (int, error) {
 		end = time.After(cfg.lifetime)
 	}
 	started := time.After(cfg.startDelay)
+	go work(ctx, cfg.busy)
 	failed := make(chan error, 1)
 	for {
 		select {
@@ -73,6 +74,17 @@ func run(ctx context.Context, cfg settings) (int, error) {
 			time.Sleep(cfg.termDelay)
 			return 0, nil
 		}
+	}
+}
+
+// work keeps a fifth of one CPU busy for a time.
+func work(ctx context.Context, duration time.Duration) {
+	const turn, share = 10 * time.Millisecond, 2 * time.Millisecond
+	end := time.Now().Add(duration)
+	for ctx.Err() == nil && time.Now().Before(end) {
+		for begin := time.Now(); time.Since(begin) < share; {
+		}
+		time.Sleep(turn - share)
 	}
 }
 
@@ -139,6 +151,7 @@ func settingsFrom(getenv func(string) string) (settings, error) {
 		readyDelay: duration("READY_DELAY"),
 		lifetime:   duration("LIFETIME"),
 		termDelay:  duration("TERM_DELAY"),
+		busy:       duration("BUSY"),
 		port:       getenv("PORT"),
 	}
 	if text := getenv("EXIT_CODE"); text != "" {
