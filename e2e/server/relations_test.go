@@ -101,9 +101,19 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: "", resources: {requests:
 // observed sets the status of Database main.
 func (o operator) observed(t *testing.T, ready string) {
 	t.Helper()
-	o.kubectl(t, "", "patch", "database", "main", "--subresource=status", "--type=merge", "--field-manager=db-operator",
-		"-p", fmt.Sprintf(`{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":%q,"reason":"Test",`+
-			`"message":"m","lastTransitionTime":%q}]}}`, ready, time.Now().UTC().Format(time.RFC3339)))
+	o.kubectl(
+		t,
+		"",
+		"patch",
+		"database",
+		"main",
+		"--subresource=status",
+		"--type=merge",
+		"--field-manager=db-operator",
+		"-p",
+		fmt.Sprintf(`{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":%q,"reason":"Test",`+
+			`"message":"m","lastTransitionTime":%q}]}}`, ready, time.Now().UTC().Format(time.RFC3339)),
+	)
 }
 
 // TestDeclaredRelation: an operator's claim without an owner belongs to the change of its Database,
@@ -114,11 +124,25 @@ func TestDeclaredRelation(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
-		if _, err := bench.RunKubectl(ctx, nil, "delete", "crd", "databases.relations.lifeline.test", "--wait=false"); err != nil {
+		if _, err := bench.RunKubectl(
+			ctx,
+			nil,
+			"delete",
+			"crd",
+			"databases.relations.lifeline.test",
+			"--wait=false",
+		); err != nil {
 			t.Logf("cannot delete the kind: %v", err)
 		}
 	})
-	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "crd/databases.relations.lifeline.test", "--timeout=4m")
+	bench.MustKubectl(
+		t,
+		"",
+		"wait",
+		"--for=condition=Established",
+		"crd/databases.relations.lifeline.test",
+		"--timeout=4m",
+	)
 	op := newOperator(t, ns)
 	s := serve(t, harness.ServerOptions{Config: "relations:" + claimOfDatabase + neverMatching})
 
@@ -153,7 +177,14 @@ endpoints: []
 		})
 	}
 	linked("data-1")
-	said := bench.Exec(t, "doctor", "--server", "http://"+s.APIAddress(), "--telemetry", "http://"+s.TelemetryAddress()).Stdout
+	said := bench.Exec(
+		t,
+		"doctor",
+		"--server",
+		"http://"+s.APIAddress(),
+		"--telemetry",
+		"http://"+s.TelemetryAddress(),
+	).Stdout
 	if want := "1 of 2 relations never matched: never (0 of "; !strings.Contains(said, want) {
 		t.Errorf("doctor does not say %q:\n%s", want, said)
 	}

@@ -122,12 +122,14 @@ func TestParseRefuses(t *testing.T) {
 			`configuration:3: watch.namespaces[0]: Invalid value: "~": must be a string`,
 		},
 		"NoListOfRelations": {
-			"", head + "relations: {}",
+			"",
+			head + "relations: {}",
 			`configuration:3: relations: Invalid value: "{…}": must be a list of sections with the fields name, from, ` +
 				`to, match`,
 		},
 		"NullRelation": {
-			"", head + "relations: [~]",
+			"",
+			head + "relations: [~]",
 			`configuration:3: relations[0]: Invalid value: "~": must be a section with the fields name, from, to, match`,
 		},
 		"UnknownInRelation": {

@@ -40,14 +40,23 @@ func TestValidate(t *testing.T) {
 					{Name: "one", From: a, To: a, Match: "from.a == to.b"},
 					{Name: "one", From: a, To: ObjectKindConfiguration{Kind: "Secret"}, Match: "from.a == to.b"},
 					{
-						Name: "Two", From: ObjectKindConfiguration{Group: "a/v1", Kind: "x-y"},
-						To: ObjectKindConfiguration{Group: "events.k8s.io", Kind: "Event"}, Match: "from.a == to.b || true",
+						Name: "Two",
+						From: ObjectKindConfiguration{Group: "a/v1", Kind: "x-y"},
+						To: ObjectKindConfiguration{
+							Group: "events.k8s.io",
+							Kind:  "Event",
+						},
+						Match: "from.a == to.b || true",
 					},
 				}
 			}, "relations[1].name relations[1].to.kind relations[2].name relations[2].from.group relations[2].from.kind " +
 				"relations[2].to.kind relations[2].match:1:1",
 		},
-		"ManyRelations": {"", func(c *ServerConfiguration) { c.Relations = make([]RelationConfiguration, 17) }, "relations"},
+		"ManyRelations": {
+			"",
+			func(c *ServerConfiguration) { c.Relations = make([]RelationConfiguration, 17) },
+			"relations",
+		},
 		"EveryAddress": {
 			"the API has no accounts, so an open address must be explicit", func(c *ServerConfiguration) {
 				c.API.Address = ":7070"

@@ -66,7 +66,13 @@ func compareLines(all []api.Relation) string {
 		if n++; n > maxCompared {
 			break
 		}
-		fmt.Fprintf(&b, "kubectl get %s,%s -A -o yaml | less # %s\n", shellWord(r.From), shellWord(r.To), shellWord(r.Name))
+		fmt.Fprintf(
+			&b,
+			"kubectl get %s,%s -A -o yaml | less # %s\n",
+			shellWord(r.From),
+			shellWord(r.To),
+			shellWord(r.Name),
+		)
 	}
 	return b.String()
 }

@@ -44,9 +44,13 @@ func decoded(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 func TestDeclaredKeys(t *testing.T) {
-	n := declaring(t, schema.GroupKind{Group: "example.com", Kind: "Database"}, schema.GroupKind{Kind: "PersistentVolumeClaim"},
+	n := declaring(
+		t,
+		schema.GroupKind{Group: "example.com", Kind: "Database"},
+		schema.GroupKind{Kind: "PersistentVolumeClaim"},
 		"to.metadata.labels['example.com/db'] == from.metadata.name && to.metadata.namespace == from.metadata.namespace",
-		"from.spec.port == to.spec.port")
+		"from.spec.port == to.spec.port",
+	)
 	cause := n.Object(decoded(t, `{apiVersion: example.com/v1, kind: Database, metadata: {name: main, namespace: a},
 		spec: {port: 80, password: hunter2}}`))
 	effect := n.Object(decoded(t, `{apiVersion: v1, kind: PersistentVolumeClaim,
@@ -80,7 +84,9 @@ func TestDeclaredKeys(t *testing.T) {
 	other := declaring(t, schema.GroupKind{Group: "example.com", Kind: "Database"}, schema.GroupKind{Kind: "Pod"},
 		"from.spec.port == to.spec.port")
 	other.k0++
-	again := other.Object(decoded(t, `{apiVersion: example.com/v1, kind: Database, metadata: {name: main}, spec: {port: 80}}`))
+	again := other.Object(
+		decoded(t, `{apiVersion: example.com/v1, kind: Database, metadata: {name: main}, spec: {port: 80}}`),
+	)
 	if len(again.Relations) != 1 || again.Relations[0].To.Name == keys[1].Name {
 		t.Errorf("the digest does not depend on the key: %v", again.Relations)
 	}
@@ -96,7 +102,11 @@ func TestConfidentialContent(t *testing.T) {
 	}
 	database := schema.GroupKind{Group: "example.com", Kind: "Database"}
 	for _, kind := range []string{"ConfigMap", "Secret"} {
-		n := declaring(t, database, schema.GroupKind{Kind: kind}, append(reads, "to.metadata.labels.app == from.metadata.name")...)
+		n := declaring(
+			t,
+			database,
+			schema.GroupKind{Kind: kind},
+			append(reads, "to.metadata.labels.app == from.metadata.name")...)
 		whole := n.Object(decoded(t, `{apiVersion: v1, kind: `+kind+`, data: {password: hunter2}, metadata: {name: x,
 			labels: {app: main}, annotations: {kubectl.kubernetes.io/last-applied-configuration: hunter2},
 			managedFields: [{manager: a}]}}`))

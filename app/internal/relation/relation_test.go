@@ -105,8 +105,10 @@ func TestKeys(t *testing.T) {
 			from: thing("a", "x", nil), to: thing("a", "y", map[string]any{"of": "x", "mode": "dead"}),
 		},
 		"an element": {
-			reason: "macros of CEL", match: "to.spec.owners.filter(o, o.kind == 'Database')[0].name == from.metadata.name",
-			from: thing("a", "x", nil), related: true,
+			reason:  "macros of CEL",
+			match:   "to.spec.owners.filter(o, o.kind == 'Database')[0].name == from.metadata.name",
+			from:    thing("a", "x", nil),
+			related: true,
 			to: thing("a", "y", map[string]any{"owners": []any{
 				map[string]any{"kind": "A", "name": "a"}, map[string]any{"kind": "Database", "name": "x"},
 			}}),
@@ -114,7 +116,8 @@ func TestKeys(t *testing.T) {
 		"too expensive": {
 			reason: "the cost of an evaluation is bounded",
 			match:  "string(to.spec.l.all(a, to.spec.l.all(b, to.spec.l.all(c, a == b || b == c || true)))) == from.metadata.name",
-			from:   thing("a", "true", nil), to: thing("a", "y", map[string]any{"l": make([]any, 1000)}),
+			from:   thing("a", "true", nil),
+			to:     thing("a", "y", map[string]any{"l": make([]any, 1000)}),
 		},
 	}
 	for name, tc := range cases {
@@ -135,19 +138,31 @@ func TestKeys(t *testing.T) {
 func TestErrors(t *testing.T) {
 	both := "this part uses both objects, and is no equality: " + form
 	cases := map[string]struct{ match, want string }{
-		"empty":     {"  ", "1:1: " + form},
-		"syntax":    {"from.metadata.name ==", "1:22: Syntax error: mismatched input '<EOF>'"},
-		"unknown":   {"from.a == to.b && form.c == to.d", "1:19: undeclared reference to 'form' (did you mean 'from'?)"},
-		"type":      {"from.a + to.b", "1:1: "},
-		"or":        {"from.a == to.a || from.b == to.b", "1:1: " + both},
-		"no equal":  {"from.a == to.a && from.b < to.b", "1:19: " + both},
-		"mixed":     {"from.a == to.a &&\n  from.b + to.b == from.c", "2:3: one side of this equality must use only from, the other only to"},
+		"empty":  {"  ", "1:1: " + form},
+		"syntax": {"from.metadata.name ==", "1:22: Syntax error: mismatched input '<EOF>'"},
+		"unknown": {
+			"from.a == to.b && form.c == to.d",
+			"1:19: undeclared reference to 'form' (did you mean 'from'?)",
+		},
+		"type":     {"from.a + to.b", "1:1: "},
+		"or":       {"from.a == to.a || from.b == to.b", "1:1: " + both},
+		"no equal": {"from.a == to.a && from.b < to.b", "1:19: " + both},
+		"mixed": {
+			"from.a == to.a &&\n  from.b + to.b == from.c",
+			"2:3: one side of this equality must use only from, the other only to",
+		},
 		"constant":  {"from.a == to.a && 1 == 1", "1:19: this part uses neither from nor to"},
 		"one-sided": {"from.a == 'x' && to.b == 'y'", "1:1: " + form},
 		"function":  {"from.a.nope() == to.b", "1:12: undeclared reference to 'nope'"},
-		"long":      {"from.a == to.b" + strings.Repeat(" ", 1100), "1:1: expression code point size exceeds limit: size: 1114, limit 1024"},
-		"deep":      {strings.Repeat("(", 40) + "from.a" + strings.Repeat(")", 40) + " == to.b", "1:"},
-		"many":      {"from.a == to.b" + strings.Repeat(" && from.a == to.b", 16), "1:289: must have at most 16 parts between &&"},
+		"long": {
+			"from.a == to.b" + strings.Repeat(" ", 1100),
+			"1:1: expression code point size exceeds limit: size: 1114, limit 1024",
+		},
+		"deep": {strings.Repeat("(", 40) + "from.a" + strings.Repeat(")", 40) + " == to.b", "1:"},
+		"many": {
+			"from.a == to.b" + strings.Repeat(" && from.a == to.b", 16),
+			"1:289: must have at most 16 parts between &&",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

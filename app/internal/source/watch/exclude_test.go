@@ -29,9 +29,17 @@ func TestSelectRelated(t *testing.T) {
 			[]Offered{pods, lease},
 		},
 		"excluded": {
-			"the user precedes a relation", []schema.GroupResource{slice.GroupResource, {Resource: "pods"}}, related, []Offered{},
+			"the user precedes a relation",
+			[]schema.GroupResource{slice.GroupResource, {Resource: "pods"}},
+			related,
+			[]Offered{},
 		},
-		"excluded group": {"the user excludes the group", []schema.GroupResource{{Group: "discovery.k8s.io"}}, related, []Offered{pods}},
+		"excluded group": {
+			"the user excludes the group",
+			[]schema.GroupResource{{Group: "discovery.k8s.io"}},
+			related,
+			[]Offered{pods},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

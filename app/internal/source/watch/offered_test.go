@@ -23,7 +23,11 @@ func TestOffers(t *testing.T) {
 	want := []Offered{
 		{schema.GroupResource{Resource: "nodes"}, "Node", false},
 		{schema.GroupResource{Resource: "pods"}, "Pod", true},
-		{schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "CustomResourceDefinition", false},
+		{
+			schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
+			"CustomResourceDefinition",
+			false,
+		},
 		{schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, "Event", true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
