@@ -75,15 +75,25 @@ func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation
 }
 
 // Sources returns the objects outside its trace that a span of w refers to: the autoscaler that made w,
-// and the ConfigMaps and Secrets of a restart.
+// the ConfigMaps and Secrets of a restart, and the quotas that had refused the object.
 func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	if t := f.Autoscaler(w); t != nil {
 		return []*change.Timeline{t}
 	}
+	var out []*change.Timeline
+	if w.Verb == history.Created {
+		if up := f.refusedOwner(w); up != nil {
+			for _, r := range up.Refers {
+				if r.Type == object.Quota {
+					out = append(out, f.Named(r.To)...)
+				}
+			}
+		}
+		return out
+	}
 	if !restarts(w) {
 		return nil
 	}
-	var out []*change.Timeline
 	for _, r := range w.Version.Relations {
 		if r.Type == object.Config {
 			out = append(out, f.Named(r.To)...)

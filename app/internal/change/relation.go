@@ -11,7 +11,8 @@ import (
 )
 
 // Relations returns the relations of t. A deleted object keeps those of its newest version. A Pod
-// also keeps the Node of its nomination, and an evicted Pod refers to its Node.
+// also keeps the Node of its nomination, and an evicted Pod refers to its Node. An owner of refused
+// objects refers to the quota.
 func Relations(t *Timeline) []object.Relation {
 	v := t.Last()
 	if v == nil {
@@ -19,7 +20,7 @@ func Relations(t *Timeline) []object.Relation {
 	}
 	all := v.Relations
 	if v.Pod == nil {
-		return all
+		return quotas(t, all)
 	}
 	if node := v.Pod.Node; node != "" && Disruption(v) != "" {
 		all = append(slices.Clip(all), object.Relation{Type: object.Evicted, To: NodeName(node)})
