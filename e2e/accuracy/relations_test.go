@@ -352,6 +352,23 @@ var relations = []scenario{
 		want: []string{"user-b create Pod large converged: delete Pod"},
 	},
 	{
+		// The refused Pod has a link to the raise.
+		name: "A quota is raised that refused a Pod",
+		scenery: func(s *stage) {
+			s.as(userA, "create", "quota", "few", "--hard=pods=1")
+		},
+		play: func(s *stage) {
+			s.apply(userB, web(1, 2))
+			s.await("jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].status}=True", "deployment/web")
+			s.as(userC, "patch", "quota/few", "-p", `{"spec":{"hard":{"pods":"2"}}}`)
+			s.rolled("deployment/web") // the controller tries again after up to a minute
+		},
+		want: []string{
+			"user-b create Deployment web converged: create Pod ×2, create ReplicaSet",
+			"user-c update ResourceQuota few converged",
+		},
+	},
+	{
 		// The restart has a link to the edit.
 		name: "A ConfigMap is edited and its reader restarted",
 		scenery: func(s *stage) {

@@ -11,8 +11,9 @@ import (
 )
 
 // Relations returns the relations of t to other objects. A deleted object keeps those of its newest
-// version. A Pod also keeps the Node of its nomination, and an evicted Pod refers to its Node. The
-// keys of t as a cause are names of t, and no relations (see Names).
+// version. A Pod also keeps the Node of its nomination, and an evicted Pod refers to its Node. An owner
+// of refused objects refers to the quota. The keys of t as a cause are names of t, and no relations
+// (see Names).
 func Relations(t *Timeline) []object.Relation {
 	v := t.Last()
 	if v == nil {
@@ -23,7 +24,7 @@ func Relations(t *Timeline) []object.Relation {
 		all = slices.DeleteFunc(slices.Clone(all), isCause)
 	}
 	if v.Pod == nil {
-		return all
+		return quotas(t, all)
 	}
 	if node := v.Pod.Node; node != "" && Disruption(v) != "" {
 		all = append(slices.Clip(all), object.Relation{Type: object.Evicted, To: NodeName(node)})

@@ -15,7 +15,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
-	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -112,7 +111,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 			s.End = s.Start
 		}
 	} else if last := r.Timeline.Last(); last != nil {
-		s.Message = span.Bound(judge.WaitsFor(last))
+		s.Message = span.Bound(d.waitsFor(r.Timeline, last))
 	}
 	s.Attributes = d.attributes(r)
 	out = append(out, s)

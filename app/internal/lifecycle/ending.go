@@ -80,7 +80,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		d.Conclude(up)
 		if up.Done && (up.Ended.Outcome == span.Failed || up.Ended.Outcome == span.Unfinished) {
 			// The parent does not wait for it any more.
-			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: judge.WaitsFor(last)}, true
+			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: d.waitsFor(r.Timeline, last)}, true
 		}
 	}
 	if msg := d.hopeless(r, last); msg != "" {
@@ -123,7 +123,7 @@ func (d *derivation) endOfPatience(r *change.Reconciliation) (change.Ending, boo
 	return change.Ending{
 		At:      history.Moment{Hi: last.Seen, Live: true},
 		Outcome: span.Unfinished,
-		Message: judge.WaitsFor(last),
+		Message: d.waitsFor(r.Timeline, last),
 	}, true
 }
 

@@ -39,7 +39,7 @@ func (d *derivation) verdict(l *change.Lineage) (span.Outcome, string) {
 	case open != nil:
 		reason := d.trouble(open)
 		if reason == "" && open.Timeline.Last() != nil {
-			reason = describe(open, judge.WaitsFor(open.Timeline.Last()))
+			reason = describe(open, d.waitsFor(open.Timeline, open.Timeline.Last()))
 		}
 		return span.Unfinished, span.Bound(reason)
 	case l.Run != nil && l.Run.End.IsZero():
