@@ -151,7 +151,10 @@ func (r *Reconciliation) Revision() string {
 // Remember adds an instant change to the remembered ones. A newer change of the same fields replaces an
 // older one.
 func (t *Timeline) Remember(i Instant) {
-	kept := slices.DeleteFunc(slices.Clone(t.Recent), func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision })
+	kept := slices.DeleteFunc(
+		slices.Clone(t.Recent),
+		func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision },
+	)
 	kept = append(kept, i)
 	t.Recent = slices.Clone(kept[max(0, len(kept)-maxRecent):])
 }

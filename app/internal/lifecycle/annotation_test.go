@@ -202,7 +202,10 @@ func TestContextsAnywhere(t *testing.T) {
 // joinsLate reports whether work joins a trace of the recording after it was handed out. A context of that
 // trace is stale from the first handing out on (P4), so it is judged differently if all is known at once.
 func joinsLate(path string) bool {
-	return slices.Contains([]string{"autoscaler.kwok.jsonl.gz", "drain.kwok.jsonl.gz", "flux.kwok.jsonl.gz", "helm.kwok.jsonl.gz"}, filepath.Base(path))
+	return slices.Contains(
+		[]string{"autoscaler.kwok.jsonl.gz", "drain.kwok.jsonl.gz", "flux.kwok.jsonl.gz", "helm.kwok.jsonl.gz"},
+		filepath.Base(path),
+	)
 }
 
 // scattered puts spans of few traces on the objects, one for each object or, by
