@@ -31,6 +31,9 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 			return addressed(u)
 		}
 	}
+	if k := kind.Of(gk.Group, gk.Kind); len(k.Goals) > 0 {
+		return goals(k, u.Object, s)
+	}
 	result, err := status.Compute(u)
 	if err != nil {
 		return observation.ProgressInProgress, "the status is malformed"
