@@ -14,6 +14,9 @@ func TestProgress(t *testing.T) {
 		`"creationTimestamp":"2026-05-04T03:02:01Z"},`
 	const route = `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute",` + meta +
 		`"spec":{"parentRefs":[{"name":"a"},{"name":"b","sectionName":"web","port":80}]},"status":{`
+	const debugged = `{"apiVersion":"v1","kind":"Pod",` + meta +
+		`"spec":{"ephemeralContainers":[{"name":"dbg"},{"name":"bad"}]},"status":{"phase":"Running",` +
+		`"conditions":[{"type":"Ready","status":"True"}],"ephemeralContainerStatuses":[`
 	cases := map[string]struct {
 		reason  string
 		object  string
@@ -58,6 +61,19 @@ func TestProgress(t *testing.T) {
 				`"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
 			want: observation.ProgressCurrent,
 		},
+		"PodDebugged": {
+			reason: "an ephemeral container has not started",
+			object: debugged + `{"name":"dbg","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}},` +
+				`{"name":"bad","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}}`,
+			want:    observation.ProgressInProgress,
+			message: "waiting for ephemeral container bad: ImagePullBackOff",
+		},
+		"PodDebuggedBefore": {
+			reason: "an ended ephemeral container has run",
+			object: debugged + `{"name":"dbg","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}},` +
+				`{"name":"bad","state":{"terminated":{"exitCode":1}}}]}}`,
+			want: observation.ProgressCurrent,
+		},
 		"PodFailed": {
 			reason: "a failed Pod has a message",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta +
@@ -93,13 +109,15 @@ func TestProgress(t *testing.T) {
 		},
 		"RouteRefused": {
 			reason: "one of two Gateways does not accept the route",
-			object: route + `"parents":[` + answer("b", 2, "False", "True") + `,` + answer("a", 2, "True", "True") + `]}}`,
-			want:   observation.ProgressInProgress, message: "not Accepted: NotAllowedByListeners",
+			object: route + `"parents":[` + answer("b", 2, "False", "True") + `,` +
+				answer("a", 2, "True", "True") + `]}}`,
+			want: observation.ProgressInProgress, message: "not Accepted: NotAllowedByListeners",
 		},
 		"RouteUnresolved": {
 			reason: "a Service is missing",
-			object: route + `"parents":[` + answer("a", 2, "True", "False") + `,` + answer("b", 2, "True", "True") + `]}}`,
-			want:   observation.ProgressInProgress, message: "not ResolvedRefs: NotAllowedByListeners",
+			object: route + `"parents":[` + answer("a", 2, "True", "False") + `,` +
+				answer("b", 2, "True", "True") + `]}}`,
+			want: observation.ProgressInProgress, message: "not ResolvedRefs: NotAllowedByListeners",
 		},
 		"RouteAccepted": {
 			reason: "both Gateways serve the route",
