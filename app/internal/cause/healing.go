@@ -61,7 +61,7 @@ func (f *Finder) refills(w *change.Write, o *object.Owner) bool {
 func (f *Finder) lost(w *change.Write, o *object.Owner) *departure {
 	at := place(o, w.Timeline)
 	for _, lost := range f.departed[o.UID] {
-		if !lost.replaced && lost.rv < w.RV && lost.timeline != w.Timeline &&
+		if !lost.replaced && lost.rv < w.RV && lost.timeline != w.Timeline && !edited(lost.timeline, w.Timeline) &&
 			lost.timeline.Ref.Kind == w.Timeline.Ref.Kind &&
 			place(o, lost.timeline) == at {
 			return lost
@@ -71,11 +71,13 @@ func (f *Finder) lost(w *change.Write, o *object.Owner) *departure {
 }
 
 // place returns the place of a dependant among the dependants of its owner o: its name in a
-// StatefulSet, or its Node in a DaemonSet. All dependants of other owners replace each other.
+// StatefulSet or on a Node, or its Node in a DaemonSet. All dependants of other owners replace each other.
 func place(o *object.Owner, t *change.Timeline) string {
 	switch last := t.Last(); {
 	case kind.StatefulSet.Is(o.Kind):
 		return t.Ref.Name
+	case kind.Node.Is(o.Kind):
+		return t.Ref.Namespace + "/" + t.Ref.Name
 	case kind.DaemonSet.Is(o.Kind) && last != nil && last.Pod != nil:
 		return cmp.Or(last.Pod.Node, change.PlacedOn(t)) // a new Pod is not bound at once
 	}

@@ -21,6 +21,11 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 	if kind.Of(o.Group, o.Kind.Kind).Schedule && (r == nil || r.Verb != history.Deleted) {
 		return f.scheduled(w, o, r)
 	}
+	if r == nil || !r.OpenAt(w, f.options.Quiet) {
+		if c, found := f.byManifest(w, o); found {
+			return c, true
+		}
+	}
 	if r == nil {
 		// The owner had converged before the start of the observer.
 		if w.Verb != history.Created || f.lost(w, o) == nil {

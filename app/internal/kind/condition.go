@@ -8,7 +8,7 @@ import "slices"
 // (Failed, Stalled, Degraded) had better stay False.
 var goals = []string{
 	"Ready", "Available", "Complete", "Established", "NamesAccepted", "Succeeded", "Bound", "Synced", "Reconciled",
-	"Programmed", "Accepted", "Healthy",
+	"Programmed", "Accepted", "ResolvedRefs", "Healthy",
 }
 
 // IsGoal reports whether an object is expected to reach a condition of that type.

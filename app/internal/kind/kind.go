@@ -50,6 +50,10 @@ type Kind struct {
 	// controller has handled a change.
 	Progress bool
 
+	// Goals are the conditions that a converged object has. They are in the status, or in the status for
+	// each parent of the object. Empty means that the conditions of other kinds count.
+	Goals []string
+
 	// Relations are the fields with the names of other objects.
 	Relations []Relation
 

@@ -43,6 +43,9 @@ var all = []*Kind{
 	&PodDisruptionBudget,
 	&Ingress,
 	&NetworkPolicy,
+	&Gateway,
+	&HTTPRoute,
+	&GRPCRoute,
 	&CustomResourceDefinition,
 	&APIService,
 }

@@ -12,9 +12,9 @@ import (
 type Relation struct {
 	Type object.RelationType
 	// Path is the path of the field; "[]" stands for each item of a list. The field is a name in To,
-	// or a reference with kind, name and perhaps apiVersion and namespace.
+	// or a reference with name and perhaps kind, group or apiVersion, and namespace.
 	Path string
-	// To is the kind of a plain name; nil for a reference.
+	// To is the kind of a plain name, and of a reference without kind. It may be nil for a reference.
 	To *Kind
 }
 

@@ -51,10 +51,11 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		Finalizers:         words(meta, "finalizers", ""),
 		Owners:             owners(items(meta, "ownerReferences")),
 		ObservedGeneration: numberOr(status, "observedGeneration", -1),
-		Conditions:         conditions(items(status, "conditions")),
 	}
+	list := conditionsOf(status)
+	s.Conditions = conditions(list)
 	if s.ObservedGeneration < 0 {
-		s.ObservedGeneration = observedIn(items(status, "conditions"))
+		s.ObservedGeneration = observedIn(list)
 	}
 	s.Reconciled = hasStatus || s.Generation > 0
 	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)

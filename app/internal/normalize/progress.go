@@ -4,6 +4,7 @@ package normalize
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,7 +24,7 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	}
 	switch gk {
 	case kind.Pod.GroupKind():
-		return podProgress(s)
+		return podProgress(u.Object, s)
 	case kind.Job.GroupKind():
 		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"))
 	case kind.Ingress.GroupKind():
@@ -35,6 +36,9 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	}
 	if kind.IsApplication(s.Kind) && s.Revision != nil {
 		return syncProgress(u, s.Revision)
+	}
+	if k := kind.Of(gk.Group, gk.Kind); len(k.Goals) > 0 {
+		return goals(k, u.Object, s)
 	}
 	result, err := status.Compute(u)
 	if err != nil {
@@ -63,14 +67,40 @@ func explained(result *status.Result) string {
 	return text
 }
 
-func podProgress(s *observation.State) (observation.Progress, string) {
+// podProgress returns the verdict on a Pod. A ready Pod may wait for an ephemeral container.
+func podProgress(obj fields, s *observation.State) (observation.Progress, string) {
 	switch {
 	case s.Pod.Phase == "Failed":
 		return observation.ProgressFailed, s.Pod.Message
-	case s.Pod.Phase == "Succeeded", holds(s, "Ready"):
+	case s.Pod.Phase == "Succeeded":
+		return observation.ProgressCurrent, ""
+	case holds(s, "Ready"):
+		if waits := ephemeralWait(obj); waits != "" {
+			return observation.ProgressInProgress, waits
+		}
 		return observation.ProgressCurrent, ""
 	}
 	return observation.ProgressInProgress, ""
+}
+
+// ephemeralWait describes the first ephemeral container that has not started, or returns "".
+func ephemeralWait(obj fields) string {
+	statuses := items(sub(obj, "status"), "ephemeralContainerStatuses")
+	for _, spec := range items(sub(obj, "spec"), "ephemeralContainers") {
+		m, _ := spec.(fields)
+		state := sub(named(statuses, raw(m, "name")), "state")
+		if sub(state, "running") != nil || sub(state, "terminated") != nil {
+			continue
+		}
+		text := "waiting for ephemeral container " + word(m, "name")
+		waiting := sub(state, "waiting")
+		if reason := word(waiting, "reason"); reason != "" {
+			why := message.WithReason(reason, message.Clean(raw(waiting, "message")))
+			text += ": " + strings.TrimSuffix(why, ": ")
+		}
+		return text
+	}
+	return ""
 }
 
 // addressed returns the verdict on an object that waits for the address of a load balancer.

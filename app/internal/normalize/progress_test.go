@@ -3,6 +3,7 @@
 package normalize
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -11,6 +12,11 @@ import (
 func TestProgress(t *testing.T) {
 	const meta = `"metadata":{"uid":"u","resourceVersion":"1","generation":2,` +
 		`"creationTimestamp":"2026-05-04T03:02:01Z"},`
+	const route = `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute",` + meta +
+		`"spec":{"parentRefs":[{"name":"a"},{"name":"b","sectionName":"web","port":80}]},"status":{`
+	const debugged = `{"apiVersion":"v1","kind":"Pod",` + meta +
+		`"spec":{"ephemeralContainers":[{"name":"dbg"},{"name":"bad"}]},"status":{"phase":"Running",` +
+		`"conditions":[{"type":"Ready","status":"True"}],"ephemeralContainerStatuses":[`
 	cases := map[string]struct {
 		reason  string
 		object  string
@@ -55,6 +61,19 @@ func TestProgress(t *testing.T) {
 				`"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
 			want: observation.ProgressCurrent,
 		},
+		"PodDebugged": {
+			reason: "an ephemeral container has not started",
+			object: debugged + `{"name":"dbg","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}},` +
+				`{"name":"bad","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}}`,
+			want:    observation.ProgressInProgress,
+			message: "waiting for ephemeral container bad: ImagePullBackOff",
+		},
+		"PodDebuggedBefore": {
+			reason: "an ended ephemeral container has run",
+			object: debugged + `{"name":"dbg","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}},` +
+				`{"name":"bad","state":{"terminated":{"exitCode":1}}}]}}`,
+			want: observation.ProgressCurrent,
+		},
 		"PodFailed": {
 			reason: "a failed Pod has a message",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta +
@@ -83,6 +102,52 @@ func TestProgress(t *testing.T) {
 			want:    observation.ProgressFailed,
 			message: "NoQuota: (text withheld)",
 		},
+		"RouteUnknown": {
+			reason: "the second Gateway has not answered",
+			object: route + `"parents":[` + answer("a", 2, "True", "True") + `]}}`,
+			want:   observation.ProgressInProgress, message: "waiting for Gateway b",
+		},
+		"RouteRefused": {
+			reason: "one of two Gateways does not accept the route",
+			object: route + `"parents":[` + answer("b", 2, "False", "True") + `,` +
+				answer("a", 2, "True", "True") + `]}}`,
+			want: observation.ProgressInProgress, message: "not Accepted: NotAllowedByListeners",
+		},
+		"RouteUnresolved": {
+			reason: "a Service is missing",
+			object: route + `"parents":[` + answer("a", 2, "True", "False") + `,` +
+				answer("b", 2, "True", "True") + `]}}`,
+			want: observation.ProgressInProgress, message: "not ResolvedRefs: NotAllowedByListeners",
+		},
+		"RouteAccepted": {
+			reason: "both Gateways serve the route",
+			object: route + `"parents":[` + answer("a", 2, "True", "True") + `,` + answer("b", 2, "True", "True") + `]}}`,
+			want:   observation.ProgressCurrent,
+		},
+		"RouteWithoutParents": {
+			reason: "a route without parents waits for nothing",
+			object: `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute",` + meta + `"spec":{}}`,
+			want:   observation.ProgressCurrent,
+		},
+		"GatewayProgrammed": {
+			reason: "a Gateway is done when it is programmed",
+			object: `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway",` + meta +
+				`"status":{"conditions":[{"type":"Accepted","status":"True"},{"type":"Programmed","status":"True"}]}}`,
+			want: observation.ProgressCurrent,
+		},
+		"GatewayAccepted": {
+			reason: "the second condition is missing",
+			object: `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway",` + meta +
+				`"status":{"conditions":[{"type":"Accepted","status":"True"}]}}`,
+			want: observation.ProgressInProgress,
+		},
+		"GatewayPending": {
+			reason: "an accepted Gateway may lack an address",
+			object: `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway",` + meta +
+				`"status":{"conditions":[{"type":"Accepted","status":"True"},` +
+				`{"type":"Programmed","status":"False","reason":"AddressNotAssigned"}]}}`,
+			want: observation.ProgressInProgress, message: "not Programmed: AddressNotAssigned",
+		},
 		"Malformed": {
 			reason: "a malformed status means in progress, without an error",
 			object: `{"apiVersion":"x/v1","kind":"X",` + meta + `"status":{"conditions":"soon"}}`,
@@ -96,5 +161,29 @@ func TestProgress(t *testing.T) {
 				t.Errorf("%s: want %s %q, got %s %q", tc.reason, tc.want, tc.message, s.Progress, s.ProgressMessage)
 			}
 		})
+	}
+}
+
+// answer is the status of a route for the Gateway of that name.
+func answer(gateway string, generation int, accepted, resolved string) string {
+	ref := fmt.Sprintf(`{"name":%q}`, gateway)
+	if gateway == "b" {
+		ref = `{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"b","sectionName":"web","port":80}`
+	}
+	condition := func(typ, status string) string {
+		return fmt.Sprintf(`{"type":%q,"status":%q,"observedGeneration":%d,"reason":"NotAllowedByListeners",`+
+			`"lastTransitionTime":"2026-05-04T03:02:01Z"}`, typ, status, generation)
+	}
+	return fmt.Sprintf(`{"parentRef":%s,"controllerName":"example.com/controller","conditions":[%s,%s]}`,
+		ref, condition("Accepted", accepted), condition("ResolvedRefs", resolved))
+}
+
+// TestParentsGeneration: the parent that is behind decides the observed generation of a route.
+func TestParentsGeneration(t *testing.T) {
+	s := normalizer.Object(parse(t, `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute",
+		"metadata":{"uid":"u","resourceVersion":"1","generation":2},"status":{"parents":[`+
+		answer("a", 2, "False", "True")+`,`+answer("b", 1, "True", "True")+`]}}`))
+	if c := s.Condition("Accepted"); s.ObservedGeneration != 1 || len(s.Conditions) != 2 || c.Status != "True" {
+		t.Errorf("got generation %d and conditions %+v", s.ObservedGeneration, s.Conditions)
 	}
 }

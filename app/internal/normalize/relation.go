@@ -87,6 +87,9 @@ func name(v any, to *kind.Kind, from *object.Ref) (object.Name, bool) {
 	case fields:
 		of := kindOf(raw(v, "apiVersion"), raw(v, "kind"))
 		n.Group, n.Kind, n.Name = of.Group, of.Kind, word(v, "name")
+		if to != nil {
+			n.Group, n.Kind = cmp.Or(of.Group, to.Group), cmp.Or(of.Kind, to.Kind.Kind)
+		}
 		if group, found := v["group"].(string); found {
 			n.Group = intern(group)
 		}
@@ -102,8 +105,13 @@ func walkPath(m fields, path string, yield func(any)) {
 	switch {
 	case isList:
 		for _, item := range items(m, list) {
-			if of, _ := item.(fields); of != nil && more {
+			of, _ := item.(fields)
+			switch {
+			case of == nil:
+			case more:
 				walkPath(of, rest, yield)
+			default:
+				yield(of)
 			}
 		}
 	case more:

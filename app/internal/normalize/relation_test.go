@@ -54,6 +54,25 @@ func TestRelations(t *testing.T) {
     {matchFields: [{key: metadata.name, operator: In, values: [node-1, node-2]}]},
     {matchFields: [{key: metadata.name, operator: NotIn, values: [node-3]}]}]}}}}}`,
 		},
+		"route": {
+			reason: "a Gateway and a Service are the default kinds",
+			object: `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {
+  parentRefs: [{name: edge}, {name: shared, namespace: infra}, {group: "", kind: Service, name: mesh}],
+  rules: [{backendRefs: [{name: web, port: 80}, {group: example.com, kind: Bucket, name: files}]}]}}`,
+			want: []object.Relation{
+				{Type: object.Attached, To: object.Name{
+					Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "infra", Name: "shared",
+				}},
+				{Type: object.Attached, To: object.Name{
+					Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "shop", Name: "edge",
+				}},
+				{Type: object.Attached, To: named(pod("Service"), "mesh")},
+				{Type: object.Backend, To: object.Name{
+					Group: "example.com", Kind: "Bucket", Namespace: "shop", Name: "files",
+				}},
+				{Type: object.Backend, To: named(pod("Service"), "web")},
+			},
+		},
 		"StatefulSet": {
 			reason: "the names of its claims begin with the template and the set",
 			object: `{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}`,

@@ -39,6 +39,8 @@ const (
 	Nominated RelationType = "nominated"
 	// Evicted is the Node of a Pod that is evicted or preempted.
 	Evicted RelationType = "evicted"
+	// Attached is the Gateway of a route.
+	Attached RelationType = "attached"
 	// Quota is the ResourceQuota that refused dependants of an object.
 	Quota RelationType = "quota"
 	// Placed is the only Node of a Pod by its affinity: a DaemonSet made the Pod for this Node.

@@ -65,6 +65,10 @@ func TestJudgements(t *testing.T) {
 			}
 		}, false, "progress deadline exceeded", "1 of 2 replicas available, 1 old still there"},
 		"Ready Pod": {kind.Pod.Kind, pod("Running", app, ready), true, "", "waiting for container app to be ready"},
+		"Debugged Pod": {kind.Pod.Kind, func(s *observation.State) {
+			pod("Running", app, ready)(s)
+			s.ProgressMessage = "waiting for ephemeral container dbg"
+		}, false, "", "waiting for ephemeral container dbg"},
 		"Job's Pod": {kind.Pod.Kind, func(s *observation.State) {
 			pod("Running", app, ready)(s)
 			s.Owners = []object.Owner{{Kind: kind.Job.Kind, Name: "job", UID: "j", Controller: true}}

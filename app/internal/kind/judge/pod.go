@@ -25,7 +25,7 @@ const (
 )
 
 // podConverged reports whether the Pod is ready, or has completed its work. A Pod of a Job must
-// have completed it.
+// have completed it. A ready Pod in progress waits for an ephemeral container.
 func podConverged(s *history.Version) bool {
 	if s.Pod.Phase == "Succeeded" {
 		return true
@@ -33,7 +33,15 @@ func podConverged(s *history.Version) bool {
 	if o := object.ControllerOf(s.Owners); o != nil && kind.Job.Is(o.Kind) {
 		return false
 	}
-	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && resizing(s) == nil
+	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && resizing(s) == nil && ephemeral(s) == ""
+}
+
+// ephemeral describes the ephemeral container that a ready Pod waits for, or returns "".
+func ephemeral(s *history.Version) string {
+	if Holds(s, PodReady) && s.Progress == observation.ProgressInProgress {
+		return s.ProgressMessage
+	}
+	return ""
 }
 
 // resizing returns the condition of a resize in place that the kubelet has not finished, or nil.
@@ -103,6 +111,9 @@ func PodWaitsFor(s *history.Version) string {
 	}
 	if c := resizing(s); c != nil {
 		return "resize: " + ConditionText(c)
+	}
+	if text := ephemeral(s); text != "" {
+		return text
 	}
 	if c := s.Condition(PodReady); c != nil && c.Reason == "ReadinessGatesNotReady" {
 		return c.Message
