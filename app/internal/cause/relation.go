@@ -97,6 +97,8 @@ func (f *Finder) Relates(w *change.Write) bool {
 		for _, r := range change.Relations(w.Timeline) {
 			names = append(names, r.To)
 		}
+	case f.unknownNode(w):
+		return true
 	case f.scales(w):
 		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
 	}
