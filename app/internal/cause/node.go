@@ -5,6 +5,7 @@ package cause
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -27,7 +28,8 @@ func (f *Finder) byNode(w *change.Write) (Cause, bool, []span.Link) {
 	}
 	c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
 	if !r.OpenAt(w, f.options.Quiet) {
-		if !f.Alive(r.Lineage, w) {
+		// The timestamps are those of the objects, so a late watch changes nothing.
+		if opened := openedAt(r, w); w.Version.Created.Sub(opened) > f.options.Settle {
 			return Cause{}, false, nil
 		}
 		c.Evidence = span.ByTime
@@ -75,6 +77,20 @@ func opens(r *change.Reconciliation) bool {
 	})
 }
 
+// openedAt returns the second before w in which the Node was ready, or had its new labels or taints. It
+// is zero if that is unknown.
+func openedAt(r *change.Reconciliation, w *change.Write) time.Time {
+	if r.Instant {
+		return r.First().At.At().Truncate(time.Second)
+	}
+	if v := r.ConvergedBy(w.RV); v != nil {
+		if c := v.Condition("Ready"); c != nil {
+			return c.Since
+		}
+	}
+	return r.Began()
+}
+
 // hadPod reports whether the DaemonSet already made another Pod for the Node of w after the
 // resourceVersion rv.
 func (f *Finder) hadPod(w *change.Write, o *object.Owner, rv uint64) bool {
@@ -85,4 +101,12 @@ func (f *Finder) hadPod(w *change.Write, o *object.Owner, rv uint64) bool {
 		first := t.Versions[0].ResourceVersion
 		return first > rv && first < w.RV
 	})
+}
+
+// unknownNode reports whether w creates a DaemonSet's Pod for a Node of which no version is known yet.
+// Events about it may be known.
+func (f *Finder) unknownNode(w *change.Write) bool {
+	node := change.PlacedOn(w.Timeline)
+	return node != "" && w.Verb == history.Created &&
+		!slices.ContainsFunc(f.Named(change.NodeName(node)), func(n *change.Timeline) bool { return n.Last() != nil })
 }

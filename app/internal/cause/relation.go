@@ -99,6 +99,8 @@ func (f *Finder) Relates(w *change.Write) bool {
 				names = append(names, r.To)
 			}
 		}
+	case f.unknownNode(w):
+		return true
 	case f.scales(w):
 		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
 	case f.awaitsDeclared(w), f.delivers(w):

@@ -16,8 +16,8 @@ const NodeController = "node-controller"
 // LosesNode reports whether w is the first write of a component with a taint of a lost Node. A person
 // may write such a taint, too.
 func (w *Write) LosesNode() bool {
-	return w.taintsLost() && kind.IsComponent(w.Manager) && w.Previous != nil &&
-		!judge.Lost(w.Previous) && judge.Lost(w.Version)
+	return w.taintsLost() && kind.IsComponent(w.Manager) && judge.Lost(w.Version) &&
+		(w.Reconstructed || w.Previous != nil && !judge.Lost(w.Previous))
 }
 
 // WhileLost reports whether w is a component's change of the taints of a Node that was lost before. A

@@ -22,9 +22,9 @@ func (t *Timeline) reconstructs(v *history.Version, rebuild bool) bool {
 }
 
 // Found reports whether the baseline version v is in the middle of a reconciliation: in deletion,
-// or neither converged nor failed. A lost Node had converged before.
+// or neither converged nor failed, or a lost Node.
 func Found(v *history.Version) bool {
-	return !v.Deleting.IsZero() || !judge.Converged(v) && judge.Failure(v) == "" && !judge.Lost(v)
+	return !v.Deleting.IsZero() || !judge.Converged(v) && judge.Failure(v) == "" || judge.Lost(v)
 }
 
 // reconstruct returns the write before the baseline version v (rule L7). v has not converged, or
@@ -45,6 +45,12 @@ func reconstruct(t *Timeline, v *history.Version, how *Rebuilt) Write {
 	case !v.Deleting.IsZero():
 		w.Verb = history.Deleted
 		w.At = history.Whole(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second))
+	case judge.Lost(v):
+		w.Manager, w.Changed.Paths = Manager, judge.LossTaints(v)
+		w.At = history.Whole(v.Created)
+		if c := v.Condition("Ready"); c != nil {
+			w.At = history.Whole(c.Since)
+		}
 	case v.Generation <= 1:
 		w.Verb = history.Created
 		w.At = history.Whole(v.Created)

@@ -186,15 +186,20 @@ func TestNewNodeIsNotLost(t *testing.T) {
 	}
 }
 
-// TestNodeFoundLost: a Node that is lost at the start was not created then.
+// TestNodeFoundLost: the loss of a Node that is lost at the start goes on.
 func TestNodeFoundLost(t *testing.T) {
 	s := newStory()
 	s.write("node-1", aNode, lost)
+	s.rollout()
 	s.before()
 	s.wait(time.Minute)
+	s.evicted("web-1-a")
+	s.gone("web-1-a")
 	s.write("node-1", back)
-	if got := s.outline(t); got != "" {
-		t.Errorf("got\n%s", got)
+	want := "trace 0 converged\n  reconcile Node node-1 converged\n" +
+		"    reconcile Pod web-1-a deleted (relation)\n      terminate web-1-a\n"
+	if diff := cmp.Diff(want, s.outline(t)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

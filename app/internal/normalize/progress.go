@@ -17,7 +17,7 @@ import (
 
 // progress returns the verdict of kstatus except for some kinds. For a Pod, kstatus uses the wall
 // clock, but the same object must always give the same observation. For a running Job, a Service
-// without its load balancer and an Ingress without an address, kstatus returns Current.
+// without its load balancer, an Ingress without an address and a new Node, kstatus returns Current.
 func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State) (observation.Progress, string) {
 	if !s.Deleting.IsZero() {
 		return observation.ProgressTerminating, ""
@@ -25,6 +25,8 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	switch gk {
 	case kind.Pod.GroupKind():
 		return podProgress(u.Object, s)
+	case kind.Node.GroupKind():
+		return nodeProgress(s)
 	case kind.Job.GroupKind():
 		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"))
 	case kind.Ingress.GroupKind():
@@ -101,6 +103,17 @@ func ephemeralWait(obj fields) string {
 		return text
 	}
 	return ""
+}
+
+// nodeProgress returns the verdict on a Node. Without the condition Ready, no kubelet has reported yet.
+func nodeProgress(s *observation.State) (observation.Progress, string) {
+	switch c := s.Condition("Ready"); {
+	case c == nil:
+		return observation.ProgressInProgress, "waiting for the kubelet"
+	case c.Status != "True":
+		return observation.ProgressInProgress, c.Message
+	}
+	return observation.ProgressCurrent, ""
 }
 
 // addressed returns the verdict on an object that waits for the address of a load balancer.

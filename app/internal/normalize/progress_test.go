@@ -61,6 +61,17 @@ func TestProgress(t *testing.T) {
 				`"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
 			want: observation.ProgressCurrent,
 		},
+		"NodeNew": {
+			reason: "no kubelet has reported yet",
+			object: `{"apiVersion":"v1","kind":"Node",` + meta + `"status":{}}`,
+			want:   observation.ProgressInProgress, message: "waiting for the kubelet",
+		},
+		"NodeReady": {
+			reason: "a ready Node is current",
+			object: `{"apiVersion":"v1","kind":"Node",` + meta +
+				`"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+			want: observation.ProgressCurrent,
+		},
 		"PodDebugged": {
 			reason: "an ephemeral container has not started",
 			object: debugged + `{"name":"dbg","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}},` +
@@ -121,8 +132,9 @@ func TestProgress(t *testing.T) {
 		},
 		"RouteAccepted": {
 			reason: "both Gateways serve the route",
-			object: route + `"parents":[` + answer("a", 2, "True", "True") + `,` + answer("b", 2, "True", "True") + `]}}`,
-			want:   observation.ProgressCurrent,
+			object: route + `"parents":[` + answer("a", 2, "True", "True") + `,` +
+				answer("b", 2, "True", "True") + `]}}`,
+			want: observation.ProgressCurrent,
 		},
 		"RouteWithoutParents": {
 			reason: "a route without parents waits for nothing",

@@ -11,9 +11,18 @@ import (
 
 // Lost reports whether v is a Node without a working kubelet: it has a taint of the node lifecycle
 // controller that evicts Pods.
-func Lost(v *history.Version) bool {
-	return kind.Node.Is(v.Kind) && v.Fields != nil && slices.ContainsFunc(kind.LossTaints, func(path string) bool {
-		_, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
-		return found
-	})
+func Lost(v *history.Version) bool { return len(LossTaints(v)) > 0 }
+
+// LossTaints returns the paths of these taints.
+func LossTaints(v *history.Version) []string {
+	if !kind.Node.Is(v.Kind) || v.Fields == nil {
+		return nil
+	}
+	var out []string
+	for _, path := range kind.LossTaints {
+		if _, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath); found {
+			out = append(out, path)
+		}
+	}
+	return out
 }
