@@ -116,13 +116,14 @@ func (f *Finder) Drift(w *change.Write) *change.Timeline {
 	if tool == nil || tool.Personal || w.Verb == history.Deleted || !f.byTool(w, tool) {
 		return nil
 	}
-	for _, t := range f.Named(to) {
-		if r := f.revisionAt(t, w); r != nil && f.underWay(r, w) {
-			return nil
-		}
-		return t
+	named := f.Named(to)
+	if len(named) == 0 {
+		return nil
 	}
-	return nil
+	if r := f.revisionAt(named[0], w); r != nil && f.underWay(r, w) {
+		return nil
+	}
+	return named[0]
 }
 
 // byPublication is rule C4 for the beginning of a revision: the source has published it. An open change
