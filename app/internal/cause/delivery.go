@@ -81,8 +81,7 @@ func (f *Finder) underWay(r *change.Reconciliation, w *change.Write) bool {
 	if t := r.Timeline; r.Verb == history.Deleted {
 		return t.Removal == nil || t.Removal.RV >= w.RV
 	}
-	failed := r.FailedBefore(w.RV)
-	return failed == nil
+	return r.FailedBefore(w.RV) == nil
 }
 
 // delivered reports whether the tool wrote w for r. A person's tool acts as that person.
