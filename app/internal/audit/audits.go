@@ -35,7 +35,7 @@ type Joins struct {
 	// Doubts is the engine's count of doubts at the time of joining. The joins are out of date at
 	// another count.
 	Doubts int
-	// Version holds the request of each version, by resourceVersion.
+	// Version holds the request of each version, by the object's resourceVersion.
 	Version map[uint64]Joined
 	// Removal holds the request of the removal. Its Write is nil if there is none.
 	Removal Joined
@@ -54,7 +54,7 @@ const maxPairs = 1 << 14
 
 // Slot is one stored write, as the place for a request.
 type Slot struct {
-	// RV is the resourceVersion of the write.
+	// RV is the object's resourceVersion of the write.
 	RV uint64
 	// Version is the written version, nil for the removal; prev is the one before, nil for a creation.
 	Version, prev *history.Version

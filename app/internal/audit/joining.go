@@ -20,12 +20,12 @@ func Slots(t *history.Record) []Slot {
 	var prev *history.Version
 	for _, v := range t.Versions {
 		if (prev != nil || !v.Baseline) && !hurries(prev, v) {
-			out = append(out, Slot{RV: v.ResourceVersion, Version: v, prev: prev, seen: v.Seen})
+			out = append(out, Slot{RV: v.ObjectVersion(), Version: v, prev: prev, seen: v.Seen})
 		}
 		prev = v
 	}
 	if t.Removal != nil {
-		out = append(out, Slot{RV: t.Removal.RV, prev: prev, seen: t.Removal.Seen})
+		out = append(out, Slot{RV: t.Removal.ObjectVersion(), prev: prev, seen: t.Removal.Seen})
 	}
 	return out
 }
@@ -43,7 +43,7 @@ func (j *Joins) Hurried(t *history.Record) {
 	if j.Removal.Write == nil || n < 2 || !hurries(t.Versions[n-2], t.Versions[n-1]) {
 		return
 	}
-	if rv := t.Versions[n-1].ResourceVersion; j.Version[rv].Write == nil {
+	if rv := t.Versions[n-1].ObjectVersion(); j.Version[rv].Write == nil {
 		j.Version[rv] = j.Removal
 	}
 }
@@ -71,7 +71,7 @@ func (j *Joins) ByVersion(t *history.Record, slots []Slot, q *observation.Write)
 	}
 	from := slots[0].RV
 	if slots[0].prev != nil {
-		from = slots[0].prev.ResourceVersion + 1
+		from = slots[0].prev.ObjectVersion() + 1
 	}
 	if last := slots[len(slots)-1]; q.ResourceVersion >= from && (i >= 0 || q.ResourceVersion < last.RV) &&
 		history.RequestVerb(q) == history.Updated &&
@@ -127,7 +127,7 @@ func (s *Slot) changed(m *observation.Manager) bool {
 // fits reports whether the request can have made the write, by its verb, its field manager, its
 // precondition and its time.
 func (s *Slot) fits(q *observation.Write) bool {
-	if q.Precondition > 0 && (s.prev == nil || s.prev.ResourceVersion != q.Precondition) {
+	if q.Precondition > 0 && (s.prev == nil || s.prev.ObjectVersion() != q.Precondition) {
 		return false
 	}
 	verb := history.RequestVerb(q)

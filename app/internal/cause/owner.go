@@ -50,8 +50,12 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 }
 
 // byWindow returns the evidence for the owner's open reconciliation r. It is time if r is open only
-// by the quiet window.
+// by the quiet window. It is also time if r is one of several, and only the order of arrival shows
+// which one came before w.
 func (f *Finder) byWindow(w *change.Write, r *change.Reconciliation, o *object.Owner) span.Evidence {
+	if w.Timeline.IsForeign() != r.Timeline.IsForeign() && len(f.History(r.Timeline.Ref.UID)) > 1 {
+		return span.ByTime
+	}
 	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil && !f.newRole(w, r, o) {
 		return span.ByTime
 	}

@@ -151,7 +151,7 @@ func (w *Write) Which() string {
 	if g := w.raised(); g > 0 {
 		return strconv.FormatInt(g, 10)
 	}
-	return "@" + strconv.FormatUint(w.RV, 10)
+	return "@" + strconv.FormatUint(w.ObjectVersion(), 10)
 }
 
 // raised returns the generation that an update raised, or 0. A first version from a list raised its

@@ -31,9 +31,10 @@ const (
 // Write is one stored write to an object, as distinct from the writes before and after it.
 type Write struct {
 	Timeline *Timeline
-	RV       uint64
-	Verb     history.Verb
-	Part     part
+	// RV is the place of the write among all writes: history.Version.ResourceVersion.
+	RV uint64
+	Verb history.Verb
+	Part part
 	// Version is the written version, nil for a removal and for a write with only a request.
 	// Previous is the version before, nil for a creation.
 	Version, Previous *history.Version
@@ -83,6 +84,21 @@ func (w *Write) Loose() bool {
 	return w.Version != nil && w.Version.Listed && !w.Version.Late && !w.Reconstructed && w.Request == nil &&
 		w.Part == Desired &&
 		w.Verb != history.Deleted
+}
+
+// ObjectVersion returns the resourceVersion of the object as stored by w.
+func (w *Write) ObjectVersion() uint64 {
+	switch {
+	case w.Version != nil:
+		return w.Version.ObjectVersion()
+	case w.Request != nil && w.Request.ResourceVersion > 0:
+		return w.Request.ResourceVersion
+	case w.Audit != nil && w.Audit.ResourceVersion > 0:
+		return w.Audit.ResourceVersion
+	case w.Verb == history.Removed || w.Verb == history.Deleted && w.Timeline.Removal != nil:
+		return w.Timeline.Removal.ObjectVersion()
+	}
+	return w.RV
 }
 
 // Stored returns the place of w in the order of writes.

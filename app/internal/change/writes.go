@@ -52,7 +52,7 @@ func (t *Timeline) born(v *history.Version) Write {
 		Verb:     history.Created,
 		Part:     Desired,
 		Version:  v,
-		Request:  t.RequestAt(v.ResourceVersion),
+		Request:  t.RequestAt(v.ObjectVersion()),
 	}
 	w.Manager = Writer(nil, v, true)
 	w.At = history.Arrival(v).Within(v.Created).Exactly(w.Request)
@@ -70,7 +70,7 @@ func (t *Timeline) between(u, v *history.Version) Write {
 		Verb:     history.Updated,
 		Version:  v,
 		Previous: u,
-		Request:  t.RequestAt(v.ResourceVersion),
+		Request:  t.RequestAt(v.ObjectVersion()),
 	}
 	w.Changed = history.Compare(t.Kind(), u, v)
 	switch {
@@ -132,20 +132,20 @@ func (t *Timeline) unseen(out []Write, from int) []Write {
 		if req.Failed() || req.ResourceVersion == 0 && t.tells(req) {
 			continue
 		}
-		_, known := t.Position(req.ResourceVersion)
+		place, known := t.Place(req.ResourceVersion)
 		if known ||
-			req.ResourceVersion > 0 && len(t.Versions) > 0 && req.ResourceVersion < t.Versions[0].ResourceVersion &&
+			req.ResourceVersion > 0 && len(t.Versions) > 0 && req.ResourceVersion < t.Versions[0].ObjectVersion() &&
 				t.Versions[0].Baseline {
 			continue
 		}
 		w := Write{
 			Timeline: t,
-			RV:       req.ResourceVersion,
+			RV:       place,
 			Verb:     history.RequestVerb(req),
 			Part:     requestPart(req),
 			Request:  req,
 		}
-		if last := t.Last(); w.RV == 0 && last != nil {
+		if last := t.Last(); req.ResourceVersion == 0 && last != nil {
 			w.RV = last.ResourceVersion + 1 // after all that is known
 		}
 		w.At = history.Moment{}.Exactly(req)

@@ -13,8 +13,9 @@ import (
 // Event is one occurrence of a Kubernetes Event. Its resourceVersion identifies it.
 type Event struct {
 	*Notice
-	ResourceVersion uint64
-	Count           int32
+	// ResourceVersion and Foreign are as in Version.
+	ResourceVersion, Foreign uint64
+	Count                    int32
 	// Exact means that Stamp has microseconds. Otherwise it has whole seconds.
 	Exact bool
 	// Listed means that only a list showed the occurrence.
@@ -43,11 +44,11 @@ func (s *Shared) Occurrence(o *observation.Observation) *Event {
 			Notice{Type: e.Type, Reason: e.Reason, FieldPath: e.FieldPath, Note: e.Note},
 			nil,
 		),
-		ResourceVersion: e.ResourceVersion,
-		Count:           e.Count,
-		Seen:            o.Seen,
-		Listed:          o.Listed,
+		Count:  e.Count,
+		Seen:   o.Seen,
+		Listed: o.Listed,
 	}
+	kept.ResourceVersion, kept.Foreign = split(e.ResourceVersion, e.Order)
 	switch {
 	case !e.Time.IsZero() && e.Count <= 1:
 		kept.Exact, kept.Stamp = true, e.Time
@@ -69,4 +70,4 @@ func (e *Event) At() Moment {
 
 // Key identifies the occurrence among the amendments of its object. A resourceVersion belongs to
 // one Event only.
-func (e *Event) Key() string { return "event/" + strconv.FormatUint(e.ResourceVersion, 10) }
+func (e *Event) Key() string { return "event/" + strconv.FormatUint(e.ObjectVersion(), 10) }

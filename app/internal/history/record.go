@@ -38,7 +38,8 @@ type Record struct {
 type Removal struct {
 	// RV is the resourceVersion of the removal. If only a list showed that the object is missing,
 	// it is the list's, and Listed is set.
-	RV uint64
+	// Foreign is as in Version.
+	RV, Foreign uint64
 	// Seen is the time of the observation.
 	Seen time.Time
 	// Listed means that only a list showed the removal.
@@ -58,6 +59,9 @@ func (t *Record) State(o *observation.Observation, s *Shared) (versions, baselin
 		t.Ref = s.Ref(o.State.Ref)
 	}
 	i, found := t.Position(o.State.ResourceVersion)
+	if o.State.Order != 0 {
+		i, found = t.positionOf(o.State.ResourceVersion)
+	}
 	if found {
 		known := t.Versions[i]
 		was := known.Baseline
@@ -74,7 +78,11 @@ func (t *Record) State(o *observation.Observation, s *Shared) (versions, baselin
 	if i > 0 {
 		before = t.Versions[i-1]
 	}
-	t.Versions = slices.Insert(t.Versions, i, s.version(&t.Ref, o, before))
+	v := s.version(&t.Ref, o, before)
+	if before != nil && v.Foreign != 0 {
+		v.ResourceVersion = max(v.ResourceVersion, before.ResourceVersion+1) // two observers may disagree
+	}
+	t.Versions = slices.Insert(t.Versions, i, v)
 	if o.Baseline {
 		baselines = 1
 	}
@@ -115,7 +123,8 @@ func (t *Record) Gone(o *observation.Observation) {
 	if t.Ref.Kind == (object.Kind{}) {
 		t.Ref = o.Gone.Ref
 	}
-	r := &Removal{RV: o.Gone.ResourceVersion, Seen: o.Seen, Listed: o.Listed}
+	r := &Removal{Seen: o.Seen, Listed: o.Listed}
+	r.RV, r.Foreign = split(o.Gone.ResourceVersion, o.Gone.Order)
 	switch known := t.Removal; {
 	case known == nil:
 		t.Removal = r
@@ -129,8 +138,9 @@ func (t *Record) Gone(o *observation.Observation) {
 // Event adds an occurrence of a Kubernetes Event. A known occurrence only gets the better
 // observation time.
 func (t *Record) Event(o *observation.Observation, s *Shared) {
-	i, found := slices.BinarySearchFunc(t.Events, o.Event.ResourceVersion, func(e *Event, rv uint64) int {
-		return cmp.Compare(e.ResourceVersion, rv)
+	place, foreign := split(o.Event.ResourceVersion, o.Event.Order)
+	i, found := slices.BinarySearchFunc(t.Events, place, func(e *Event, place uint64) int {
+		return cmp.Or(cmp.Compare(e.ResourceVersion, place), cmp.Compare(e.Foreign, foreign))
 	})
 	if found {
 		known := t.Events[i]
@@ -155,7 +165,7 @@ func (t *Record) Request(w *observation.Write) {
 	}
 }
 
-// RequestAt returns the successful request with the resourceVersion rv in its response, or nil. Of
+// RequestAt returns the successful request with the object's resourceVersion rv in its response, or nil. Of
 // two such requests, the first made the version and the second changed nothing.
 func (t *Record) RequestAt(rv uint64) *observation.Write {
 	for _, w := range t.Requests {

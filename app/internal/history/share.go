@@ -101,11 +101,12 @@ func (s *Shared) version(ref *object.Ref, o *observation.Observation, before *Ve
 	if before == nil {
 		before = nothing
 	}
+	place, foreign := split(o.State.ResourceVersion, o.State.Order)
 	return &Version{
 		Intent: s.intent(ref, o.State, before.Intent), Status: s.status(o.State, before.Status),
-		ResourceVersion: o.State.ResourceVersion,
-		Managers:        shareList(o.State.Managers, before.Managers, s.manager),
-		Seen:            o.Seen, Listed: o.Listed, Late: o.Late, Baseline: o.Baseline,
+		ResourceVersion: place, Foreign: foreign,
+		Managers: shareList(o.State.Managers, before.Managers, s.manager),
+		Seen:     o.Seen, Listed: o.Listed, Late: o.Late, Baseline: o.Baseline,
 	}
 }
 

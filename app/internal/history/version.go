@@ -16,7 +16,9 @@ import (
 type Version struct {
 	*Intent
 	*Status
-	ResourceVersion uint64
+	// ResourceVersion is the place of the version in the order of all writes. Foreign is 0, or the
+	// object's own resourceVersion if another storage than the cluster's keeps the object (storage.go).
+	ResourceVersion, Foreign uint64
 	// Managers are the managedFields entries, in the order of observation.State.Managers.
 	Managers []*observation.Manager
 	// Seen is the time of the observation.

@@ -40,14 +40,14 @@ type amendment struct {
 // lateState reports whether the version is older than the rest of a handed-out trace. It records
 // such a version as an amendment.
 func (e *Engine) lateState(t *change.Timeline, o *observation.Observation) bool {
-	if t.Past == nil && t.Folded && o.State.ResourceVersion < t.Versions[0].ResourceVersion {
+	if t.Past == nil && t.Folded && o.State.ResourceVersion < t.Versions[0].ObjectVersion() {
 		return true // older than all kept versions: already seen, or in no trace
 	}
 	if t.Past == nil ||
-		!t.Past.Gone && (len(t.Versions) == 0 || o.State.ResourceVersion >= t.Versions[0].ResourceVersion) {
+		!t.Past.Gone && (len(t.Versions) == 0 || o.State.ResourceVersion >= t.Versions[0].ObjectVersion()) {
 		return false
 	}
-	if t.Past.Gone && len(t.Versions) > 0 && o.State.ResourceVersion == t.Versions[0].ResourceVersion {
+	if t.Past.Gone && len(t.Versions) > 0 && o.State.ResourceVersion == t.Versions[0].ObjectVersion() {
 		return true // seen before
 	}
 	if o.Listed {
@@ -65,15 +65,16 @@ func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool)
 	switch {
 	case t.Past != nil && t.Past.Gone:
 	case w.ResourceVersion == 0 && t.Past != nil && len(t.Versions) > 0 &&
-		(w.Precondition > 0 && w.Precondition < t.Versions[0].ResourceVersion || w.End.Before(t.Past.Activity)):
+		(w.Precondition > 0 && w.Precondition < t.Versions[0].ObjectVersion() || w.End.Before(t.Past.Activity)):
 	case w.ResourceVersion == 0,
 		len(t.Versions) == 0,
 		!t.Versions[0].Baseline,
-		w.ResourceVersion > t.Versions[0].ResourceVersion:
+		w.ResourceVersion > t.Versions[0].ObjectVersion():
 		return false
 	}
+	place, _ := t.Place(w.ResourceVersion)
 	of := t.Past != nil &&
-		(w.ResourceVersion >= t.Past.RV ||
+		(place >= t.Past.RV ||
 			t.Past.Gone && t.Past.Verb == history.Deleted && history.RequestVerb(w) == history.Deleted && w.UID != "")
 	if again || !of || audit.Unnamed(w) {
 		if !again {
@@ -205,7 +206,7 @@ func (e *Engine) Amendments() []*span.Trace {
 		}
 		if a.event != nil {
 			//nolint:gosec // etcd revisions are int64
-			s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(a.event.ResourceVersion)))
+			s.Attributes = append(s.Attributes, span.KeyRV.Int64(int64(a.event.ObjectVersion())))
 		}
 		i := slices.IndexFunc(out, func(t *span.Trace) bool { return t.ID == a.past.TraceID })
 		if i < 0 {

@@ -35,7 +35,7 @@ func (d *derivation) Audited(w *change.Write) *audit.Joined {
 		}
 		return nil
 	}
-	if found, ok := j.Version[w.RV]; ok {
+	if found, ok := j.Version[w.ObjectVersion()]; ok {
 		return &found
 	}
 	return nil
@@ -47,7 +47,7 @@ func auditedSpan(w *change.Write, r *change.Reconciliation, q *audit.Joined) *sp
 	req := *q.Write
 	req.Ref = w.Timeline.Ref
 	if req.ResourceVersion == 0 { // not in the response, but known from the watch
-		req.ResourceVersion = w.RV
+		req.ResourceVersion = w.ObjectVersion()
 	}
 	s := auditSpan(r.Lineage, &req)
 	s.Parent = r.ID()
@@ -139,7 +139,7 @@ func (d *derivation) Start(r *change.Reconciliation) history.Moment {
 // time is the response to the request that stored v.
 func (d *derivation) Stored(t *change.Timeline, v *history.Version) history.Moment {
 	if t.Audits != nil {
-		if q, ok := d.engine.joins(t).Version[v.ResourceVersion]; ok {
+		if q, ok := d.engine.joins(t).Version[v.ObjectVersion()]; ok {
 			return history.Moment{Lo: q.End, Hi: q.End, Exact: span.TimeAudit}
 		}
 	}
@@ -173,20 +173,21 @@ func (e *Engine) missed(t *change.Timeline, out []change.Write, from int) []chan
 		return out
 	}
 	for _, q := range e.joins(t).Missed {
+		place, _ := t.Place(q.ResourceVersion)
 		i := from
-		for i < len(out) && out[i].RV < q.ResourceVersion {
+		for i < len(out) && out[i].RV < place {
 			i++
 		}
 		w := change.Write{
 			Timeline: t,
-			RV:       q.ResourceVersion,
+			RV:       place,
 			Verb:     history.Updated,
 			Part:     change.Bookkeeping,
 			Manager:  q.Manager,
 			Audit:    &q,
 		}
 		w.At = history.Moment{Lo: q.Start, Hi: q.End}
-		known, _ := t.Position(q.ResourceVersion)
+		known, _ := t.Position(place)
 		switch {
 		case q.Subresource == "status", q.Subresource == "binding":
 			w.Part = change.Observed

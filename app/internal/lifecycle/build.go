@@ -127,7 +127,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 			ws.Parent, ws.Object = s.ID, r.Timeline.Ref
 			if w.Request.ResourceVersion == 0 { // not in the response, but known from the watch
 				//nolint:gosec // etcd revisions are int64
-				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.RV)))
+				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.ObjectVersion())))
 			}
 			if q := d.Audited(w); q != nil {
 				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
@@ -267,7 +267,7 @@ func appendNode(out []attribute.KeyValue, n *observation.Node) []attribute.KeyVa
 func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.Event {
 	attrs := append(make([]attribute.KeyValue, 0, 4),
 		span.KeyVerb.String(string(w.Verb)), span.KeyPart.String(string(w.Part)),
-		span.KeyRV.Int64(int64(w.RV))) //nolint:gosec // etcd revisions are int64
+		span.KeyRV.Int64(int64(w.ObjectVersion()))) //nolint:gosec // etcd revisions are int64
 	if a := d.author(w); a != "" {
 		attrs = append(attrs, span.KeyActor.String(a))
 	}

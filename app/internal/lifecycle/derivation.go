@@ -124,6 +124,7 @@ func (d *derivation) writes() []*change.Write {
 		all = t.Writes(all, d.HowRebuilt(t))
 		all = d.engine.missed(t, all, from)
 	}
+	d.align(all)
 	d.loosen(all)
 	// The sort reads a write only to order it among others of the same place. Reconstructed writes
 	// come first, at place 0.

@@ -20,7 +20,7 @@ import (
 func (e *Engine) Objects() iter.Seq2[object.Ref, uint64] {
 	return func(yield func(object.Ref, uint64) bool) {
 		for _, t := range e.objects {
-			if v := t.Last(); v != nil && t.Removal == nil && !yield(t.Ref, v.ResourceVersion) {
+			if v := t.Last(); v != nil && t.Removal == nil && !yield(t.Ref, v.ObjectVersion()) {
 				return
 			}
 		}

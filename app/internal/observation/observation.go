@@ -61,6 +61,8 @@ type Gone struct {
 	// ResourceVersion is that of the removal. If only a list showed that the object is missing, it
 	// is the list's, and Observation.Listed is set.
 	ResourceVersion uint64 `json:"resourceVersion"`
+	// Order is as in State.
+	Order uint64 `json:"order,omitempty"`
 }
 
 // Write is one API request with a change or the attempt of one, from reception to response.
@@ -134,8 +136,10 @@ type Run struct {
 type Event struct {
 	// UID and ResourceVersion are those of the Event object. A repeated Event keeps its UID and
 	// increases its Count.
-	UID             string     `json:"uid"`
-	ResourceVersion uint64     `json:"resourceVersion"`
+	UID             string `json:"uid"`
+	ResourceVersion uint64 `json:"resourceVersion"`
+	// Order is as in State. Large clusters keep Events in a separate storage.
+	Order     uint64     `json:"order,omitempty"`
 	Regarding       object.Ref `json:"regarding"`
 	// FieldPath is a part of Regarding, such as "spec.containers{app}".
 	FieldPath string      `json:"fieldPath,omitempty"`

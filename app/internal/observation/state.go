@@ -12,6 +12,9 @@ import (
 type State struct {
 	object.Ref
 	ResourceVersion uint64 `json:"resourceVersion"`
+	// Order is the place of this version among those of the cluster's storage, for an object in
+	// another storage. It is 0 for an object in the cluster's storage.
+	Order uint64 `json:"order,omitempty"`
 	// Generation is 0 for kinds without one.
 	Generation int64 `json:"generation,omitempty"`
 	// Desired is a digest of the desired state: spec, data, labels and other input of controllers,

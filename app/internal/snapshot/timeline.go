@@ -80,6 +80,7 @@ func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statep
 		Late:            v.Late,
 		Baseline:        v.Baseline,
 		Told:            v.Told,
+		Foreign:         v.Foreign,
 	}
 	return m
 }
@@ -95,15 +96,16 @@ func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history
 		Late:            m.Late,
 		Baseline:        m.Baseline,
 		Told:            m.Told,
+		Foreign:         m.Foreign,
 	}
 }
 
 func (w *Writer) removal(o *history.Removal) *statepb.Removal {
-	return &statepb.Removal{Rv: o.RV, Seen: w.Time(o.Seen), Listed: o.Listed, Told: o.Told}
+	return &statepb.Removal{Rv: o.RV, Seen: w.Time(o.Seen), Listed: o.Listed, Told: o.Told, Foreign: o.Foreign}
 }
 
 func (r *Reader) removal(m *statepb.Removal) *history.Removal {
-	return &history.Removal{RV: m.Rv, Seen: r.Time(m.Seen), Listed: m.Listed, Told: m.Told}
+	return &history.Removal{RV: m.Rv, Seen: r.Time(m.Seen), Listed: m.Listed, Told: m.Told, Foreign: m.Foreign}
 }
 
 // intent omits the Ref, which is that of the timeline.
@@ -228,6 +230,7 @@ func (w *Writer) Event(e *history.Event) *statepb.Event {
 		Told:            e.Told,
 		Stamp:           w.Time(e.Stamp),
 		Seen:            w.Time(e.Seen),
+		Foreign:         e.Foreign,
 	}
 }
 
@@ -242,6 +245,7 @@ func (r *Reader) Event(m *statepb.Event) *history.Event {
 		Told:            m.Told,
 		Stamp:           r.Time(m.Stamp),
 		Seen:            r.Time(m.Seen),
+		Foreign:         m.Foreign,
 	}
 }
 

@@ -1063,6 +1063,7 @@ type Version struct {
 	Late            bool                   `protobuf:"varint,7,opt,name=late,proto3" json:"late,omitempty"`
 	Baseline        bool                   `protobuf:"varint,8,opt,name=baseline,proto3" json:"baseline,omitempty"`
 	Told            bool                   `protobuf:"varint,9,opt,name=told,proto3" json:"told,omitempty"`
+	Foreign         uint64                 `protobuf:"varint,10,opt,name=foreign,proto3" json:"foreign,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1160,6 +1161,13 @@ func (x *Version) GetTold() bool {
 	return false
 }
 
+func (x *Version) GetForeign() uint64 {
+	if x != nil {
+		return x.Foreign
+	}
+	return 0
+}
+
 // Removal is a history.Removal.
 type Removal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1167,6 +1175,7 @@ type Removal struct {
 	Seen          *Time                  `protobuf:"bytes,2,opt,name=seen,proto3" json:"seen,omitempty"`
 	Listed        bool                   `protobuf:"varint,3,opt,name=listed,proto3" json:"listed,omitempty"`
 	Told          bool                   `protobuf:"varint,4,opt,name=told,proto3" json:"told,omitempty"`
+	Foreign       uint64                 `protobuf:"varint,5,opt,name=foreign,proto3" json:"foreign,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1227,6 +1236,13 @@ func (x *Removal) GetTold() bool {
 		return x.Told
 	}
 	return false
+}
+
+func (x *Removal) GetForeign() uint64 {
+	if x != nil {
+		return x.Foreign
+	}
+	return 0
 }
 
 // Intent is a history.Intent.
@@ -2512,6 +2528,7 @@ type Event struct {
 	Told            bool                   `protobuf:"varint,6,opt,name=told,proto3" json:"told,omitempty"`
 	Stamp           *Time                  `protobuf:"bytes,7,opt,name=stamp,proto3" json:"stamp,omitempty"`
 	Seen            *Time                  `protobuf:"bytes,8,opt,name=seen,proto3" json:"seen,omitempty"`
+	Foreign         uint64                 `protobuf:"varint,9,opt,name=foreign,proto3" json:"foreign,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2600,6 +2617,13 @@ func (x *Event) GetSeen() *Time {
 		return x.Seen
 	}
 	return nil
+}
+
+func (x *Event) GetForeign() uint64 {
+	if x != nil {
+		return x.Foreign
+	}
+	return 0
 }
 
 // Notice is a history.Notice.
@@ -4289,7 +4313,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x04past\x18\b \x01(\v2\x14.lifeline.state.PastR\x04past\x12\x16\n" +
 	"\x06folded\x18\t \x01(\bR\x06folded\x12/\n" +
 	"\x06recent\x18\n" +
-	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\"\x86\x02\n" +
+	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\"\xa0\x02\n" +
 	"\aVersion\x12\x16\n" +
 	"\x06intent\x18\x01 \x01(\x04R\x06intent\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x04R\x06status\x12)\n" +
@@ -4299,12 +4323,15 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06listed\x18\x06 \x01(\bR\x06listed\x12\x12\n" +
 	"\x04late\x18\a \x01(\bR\x04late\x12\x1a\n" +
 	"\bbaseline\x18\b \x01(\bR\bbaseline\x12\x12\n" +
-	"\x04told\x18\t \x01(\bR\x04told\"o\n" +
+	"\x04told\x18\t \x01(\bR\x04told\x12\x18\n" +
+	"\aforeign\x18\n" +
+	" \x01(\x04R\aforeign\"\x89\x01\n" +
 	"\aRemoval\x12\x0e\n" +
 	"\x02rv\x18\x01 \x01(\x04R\x02rv\x12(\n" +
 	"\x04seen\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x16\n" +
 	"\x06listed\x18\x03 \x01(\bR\x06listed\x12\x12\n" +
-	"\x04told\x18\x04 \x01(\bR\x04told\"\xae\x02\n" +
+	"\x04told\x18\x04 \x01(\bR\x04told\x12\x18\n" +
+	"\aforeign\x18\x05 \x01(\x04R\aforeign\"\xae\x02\n" +
 	"\x06Intent\x12\x14\n" +
 	"\x05leave\x18\x01 \x01(\x04R\x05leave\x12\x16\n" +
 	"\x06origin\x18\x02 \x01(\x04R\x06origin\x12.\n" +
@@ -4422,7 +4449,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\astarted\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\astarted\x120\n" +
 	"\bfinished\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\bfinished\x12\x1b\n" +
 	"\texit_code\x18\x06 \x01(\x05R\bexitCode\x12\x16\n" +
-	"\x06signal\x18\a \x01(\x05R\x06signal\"\xf8\x01\n" +
+	"\x06signal\x18\a \x01(\x05R\x06signal\"\x92\x02\n" +
 	"\x05Event\x12\x16\n" +
 	"\x06notice\x18\x01 \x01(\x04R\x06notice\x12)\n" +
 	"\x10resource_version\x18\x02 \x01(\x04R\x0fresourceVersion\x12\x14\n" +
@@ -4431,7 +4458,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06listed\x18\x05 \x01(\bR\x06listed\x12\x12\n" +
 	"\x04told\x18\x06 \x01(\bR\x04told\x12*\n" +
 	"\x05stamp\x18\a \x01(\v2\x14.lifeline.state.TimeR\x05stamp\x12(\n" +
-	"\x04seen\x18\b \x01(\v2\x14.lifeline.state.TimeR\x04seen\"g\n" +
+	"\x04seen\x18\b \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x18\n" +
+	"\aforeign\x18\t \x01(\x04R\aforeign\"g\n" +
 	"\x06Notice\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\x04R\x04type\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\x04R\x06reason\x12\x1d\n" +

@@ -44,6 +44,8 @@ type fakeAPI struct {
 	token      string         // if not empty, other tokens are rejected
 	retryAfter string         // sent with each refusal
 	stuck      map[string]int // number of requests without a response, by path
+	// others serve the resources below a path from a storage of their own.
+	others map[string]*fakeAPI
 }
 
 type kindOffered struct {
@@ -194,6 +196,12 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if f.discovery(w, path) {
 		return
+	}
+	for below, other := range f.others {
+		if strings.HasPrefix(path, below) {
+			other.ServeHTTP(w, r)
+			return
+		}
 	}
 	f.mu.Lock()
 	code := cmp.Or(f.refuse[path], f.refuse[r.URL.Path])

@@ -69,6 +69,9 @@ func (w *Watcher) gone(p Position) {
 
 // reached reports the stream's position after all its observations.
 func (s *stream) reached() {
+	if !s.separate {
+		s.w.storages.reach(s.number())
+	}
 	if s.w.tell == nil || s.visiting {
 		return
 	}

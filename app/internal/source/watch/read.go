@@ -121,8 +121,9 @@ func (s *stream) observe(obj metav1.Object) *observation.Observation {
 	if o.State == nil && o.Event == nil {
 		return nil
 	}
+	s.order(o)
 	s.w.impossible.Add(uint64(o.BoundTimes(o.Seen))) //nolint:gosec // a count
 	return o
 }
 
-func (s *stream) isEvents() bool { return s.resource == events || s.resource == coreEvents }
+func (s *stream) isEvents() bool { return isEvents(s.resource) }

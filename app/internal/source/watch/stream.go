@@ -44,6 +44,9 @@ type stream struct {
 	stood uint64
 	// inexact means that the state at since is not available.
 	inexact bool
+	// checked means that separate is known: whether the resource is in another storage than the
+	// cluster's.
+	checked, separate bool
 	// behind means that the watch still has to deliver changes stored before it was opened, up to
 	// version late.
 	behind bool
@@ -108,6 +111,9 @@ func (s *stream) run(ctx context.Context) {
 // step makes the next request, and follows a watch until it ends.
 func (s *stream) step(ctx context.Context) error {
 	s.link, s.worked = s.w.link.Load(), false
+	if err := s.findStorage(ctx); err != nil {
+		return err
+	}
 	if s.version == "" {
 		return s.list(ctx)
 	}
@@ -273,13 +279,15 @@ func (s *stream) deleted(obj metav1.Object) {
 	if o == nil {
 		return
 	}
-	s.release(obj.GetUID())
+	before := s.release(obj.GetUID())
 	if o.State == nil {
 		return // an Event that expired
 	}
+	_, h := kept(o, 0)
+	h.follow(o, before)
 	o.Late = o.State.ResourceVersion <= s.late
 	o.Listed = o.Late
-	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion}
+	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
 	o.State = nil
 	s.hand(o)
 }

@@ -137,8 +137,9 @@ type Watcher struct {
 	// namedNodes counts the Nodes watched by name.
 	namedNodes int
 
-	known catalogue
-	kinds newKinds
+	known    catalogue
+	kinds    newKinds
+	storages storages
 }
 
 // New returns a Watcher without any streams. It does not connect.
@@ -166,6 +167,7 @@ func New(cfg Config) (*Watcher, error) {
 		synced:   make(chan struct{}),
 		kinds:    makeNewKinds(),
 	}
+	w.storages.resume(cfg.Resume)
 	link, err := dial(w.rest, &w.requests)
 	if err != nil {
 		return nil, err

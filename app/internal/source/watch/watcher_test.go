@@ -104,7 +104,7 @@ func (wd *watched) present() {
 	wd.await("the present", func() bool { defer wd.ping(); return wd.Stats().Lag == 0 })
 }
 
-// brief writes an observation as "baseline Pod/a 101", "gone Pod/a 102".
+// brief writes an observation as "baseline Pod/a 101", "gone Pod/a 102", "Thing/t 6 order 102".
 func brief(o *observation.Observation) string {
 	how := ""
 	switch {
@@ -113,13 +113,19 @@ func brief(o *observation.Observation) string {
 	case o.Listed:
 		how = "listed "
 	}
+	order := func(place uint64) string {
+		if place == 0 {
+			return ""
+		}
+		return fmt.Sprintf(" order %d", place)
+	}
 	switch {
 	case o.State != nil:
-		return fmt.Sprintf("%s%s/%s %d", how, o.State.Kind.Kind, o.State.Name, o.State.ResourceVersion)
+		return fmt.Sprintf("%s%s/%s %d", how, o.State.Kind.Kind, o.State.Name, o.State.ResourceVersion) + order(o.State.Order)
 	case o.Gone != nil:
-		return fmt.Sprintf("%sgone %s/%s %d", how, o.Gone.Kind.Kind, o.Gone.Name, o.Gone.ResourceVersion)
+		return fmt.Sprintf("%sgone %s/%s %d", how, o.Gone.Kind.Kind, o.Gone.Name, o.Gone.ResourceVersion) + order(o.Gone.Order)
 	default:
-		return fmt.Sprintf("%sevent %s %d", how, o.Event.Reason, o.Event.ResourceVersion)
+		return fmt.Sprintf("%sevent %s %d", how, o.Event.Reason, o.Event.ResourceVersion) + order(o.Event.Order)
 	}
 }
 
