@@ -35,6 +35,9 @@ const (
 	// Metrics is metrics-server: kubectl top, and the metrics of a
 	// HorizontalPodAutoscaler. It needs NodesReal.
 	Metrics AddOn = "metrics-server"
+	// SampleAPI is an aggregated API with a storage of its own: the kinds Flunder and Fischer of
+	// Kubernetes' sample API server.
+	SampleAPI AddOn = "sample-apiserver"
 )
 
 // An addOnSpec says what an add-on consists of.
@@ -68,6 +71,7 @@ func addOnSpecs() map[AddOn]addOnSpec {
 			components: []Component{MetricsServer},
 			namespace:  "kube-system",
 		},
+		SampleAPI: sampleAPI,
 	}
 }
 
@@ -111,7 +115,8 @@ var addOnComponents = map[Component]addOnComponent{
 			return []string{"--health-addr=" + loopback(ports[0])}, nil
 		},
 	},
-	MetricsServer: metricsServer,
+	MetricsServer:   metricsServer,
+	SampleAPIServer: sampleAPIServer,
 }
 
 // startAddOns installs the add-ons and starts their controllers.

@@ -22,10 +22,11 @@ const (
 	KustomizeController Component = "kustomize-controller" // Flux
 	CertController      Component = "cert-manager"         // CertManager
 	MetricsServer       Component = "metrics-server"       // Metrics
+	SampleAPIServer     Component = "sample-apiserver"     // SampleAPI
 )
 
 // components lists all of them, in the order in which they start.
 var components = []Component{
 	Etcd, APIServer, ControllerManager, Scheduler, KWOK, Containerd, Kubelet,
-	SourceController, KustomizeController, CertController, MetricsServer,
+	SourceController, KustomizeController, CertController, MetricsServer, SampleAPIServer,
 }

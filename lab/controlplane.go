@@ -52,21 +52,7 @@ func (c *Cluster) launch(component Component) error {
 }
 
 func (c *Cluster) etcdArgs() ([]string, error) {
-	args := []string{
-		"--name=lab",
-		"--data-dir=" + filepath.Join(c.dir, "data", "etcd"),
-		"--listen-client-urls=" + c.etcdURL(),
-		"--advertise-client-urls=" + c.etcdURL(),
-		"--listen-peer-urls=http://127.0.0.1:0",
-		"--initial-advertise-peer-urls=http://127.0.0.1:0",
-		"--initial-cluster=lab=http://127.0.0.1:0",
-		"--cert-file=" + c.pki("etcd.crt"),
-		"--key-file=" + c.pki("etcd.key"),
-		"--trusted-ca-file=" + c.pki("etcd-ca.crt"),
-		"--client-cert-auth",
-		"--unsafe-no-fsync", // the data need not survive a power cut
-		"--log-level=warn",
-	}
+	args := c.etcdArgsAt("etcd", c.etcdURL())
 	if t, ok := c.opts.Tracing[Etcd]; ok {
 		args = append(args,
 			"--enable-distributed-tracing",
@@ -76,7 +62,9 @@ func (c *Cluster) etcdArgs() ([]string, error) {
 	return args, nil
 }
 
-func (c *Cluster) etcdURL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.etcdPort) }
+func (c *Cluster) etcdURL() string { return c.etcdAt(c.etcdPort) }
+
+func (c *Cluster) etcdAt(port int) string { return "https://" + loopback(port) }
 
 func (c *Cluster) apiserverArgs() ([]string, error) {
 	policy := c.etc("audit-policy.yaml")
@@ -109,7 +97,7 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--audit-log-maxsize=0", // one file: rotation would hide writes
 		"--audit-policy-file=" + policy,
 	}
-	if c.opts.has(Metrics) { // an aggregated API trusts the API server's users
+	if c.opts.has(Metrics) || c.opts.has(SampleAPI) { // an aggregated API trusts the API server's users
 		args = append(args,
 			"--requestheader-client-ca-file="+c.pki("ca.crt"),
 			"--requestheader-allowed-names="+frontProxy,

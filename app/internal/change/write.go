@@ -32,7 +32,7 @@ const (
 type Write struct {
 	Timeline *Timeline
 	// RV is the place of the write among all writes: history.Version.ResourceVersion.
-	RV uint64
+	RV   uint64
 	Verb history.Verb
 	Part part
 	// Version is the written version, nil for a removal and for a write with only a request.

@@ -140,7 +140,7 @@ type Event struct {
 	ResourceVersion uint64 `json:"resourceVersion"`
 	// Order is as in State. Large clusters keep Events in a separate storage.
 	Order     uint64     `json:"order,omitempty"`
-	Regarding       object.Ref `json:"regarding"`
+	Regarding object.Ref `json:"regarding"`
 	// FieldPath is a part of Regarding, such as "spec.containers{app}".
 	FieldPath string      `json:"fieldPath,omitempty"`
 	Related   *object.Ref `json:"related,omitempty"`

@@ -101,5 +101,9 @@ func programsOf(minor string) ([]program, error) {
 			"metrics-server", "metrics-server", "metrics-server",
 			"sigs.k8s.io/metrics-server/cmd/metrics-server", "", stripped, crds{},
 		},
+		{
+			"sample-apiserver", "sample-apiserver", "sample-apiserver",
+			"k8s.io/sample-apiserver", "", stripped, crds{},
+		},
 	}, nil
 }

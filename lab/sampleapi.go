@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/lab/internal/process"
+)
+
+// sampleEtcd is the name of the etcd of the sample API server.
+const sampleEtcd = "sample-etcd"
+
+// sampleAPI is Kubernetes' own example of an aggregated API, with an etcd of its own. So the
+// resourceVersions of its objects are not those of the cluster.
+var sampleAPI = addOnSpec{
+	programs:   []string{string(SampleAPIServer)},
+	components: []Component{SampleAPIServer},
+	namespace:  "wardle",
+	prepare:    func(_ context.Context, c *Cluster) error { return c.startSampleEtcd() },
+}
+
+var sampleAPIServer = addOnComponent{
+	ports:    1,
+	scheme:   "https",
+	ready:    "/readyz",
+	register: registerSampleAPI,
+	args: func(c *Cluster, ports []int) ([]string, error) {
+		kubeconfig := c.etc(string(SampleAPIServer) + ".kubeconfig")
+		return []string{
+			"--bind-address=127.0.0.1",
+			"--secure-port=" + strconv.Itoa(ports[0]),
+			"--tls-cert-file=" + c.pki("apiserver.crt"),
+			"--tls-private-key-file=" + c.pki("apiserver.key"),
+			"--kubeconfig=" + kubeconfig,
+			"--authentication-kubeconfig=" + kubeconfig,
+			"--authorization-kubeconfig=" + kubeconfig,
+			"--etcd-servers=" + c.etcdAt(c.healthPort(sampleEtcd)),
+			"--etcd-cafile=" + c.pki("etcd-ca.crt"),
+			"--etcd-certfile=" + c.pki("apiserver-etcd.crt"),
+			"--etcd-keyfile=" + c.pki("apiserver-etcd.key"),
+		}, nil
+	},
+}
+
+// startSampleEtcd starts the etcd of the sample API server.
+func (c *Cluster) startSampleEtcd() error {
+	chosen, err := c.choosePorts(1)
+	if err != nil {
+		return err
+	}
+	c.healthPorts.Store(Component(sampleEtcd), chosen[0])
+	_, err = c.group.Start(process.Spec{
+		Name:    sampleEtcd,
+		Path:    c.bin[string(Etcd)],
+		Args:    c.etcdArgsAt(sampleEtcd, c.etcdAt(chosen[0])),
+		LogFile: c.Logs(sampleEtcd),
+	})
+	return err
+}
+
+// registerSampleAPI makes the server on a port an aggregated API, as registerMetrics does.
+func registerSampleAPI(ctx context.Context, c *Cluster, port int) error {
+	const manifest = `apiVersion: v1
+kind: Service
+metadata: {name: api, namespace: wardle}
+spec: {type: ExternalName, externalName: localhost}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1alpha1.wardle.example.com}
+spec:
+  group: wardle.example.com
+  version: v1alpha1
+  service: {name: api, namespace: wardle, port: %d}
+  insecureSkipTLSVerify: true
+  groupPriorityMinimum: 1000
+  versionPriority: 15
+`
+	apply := []string{"apply", "--server-side", "--filename=-"}
+	if _, err := c.RunKubectl(ctx, strings.NewReader(fmt.Sprintf(manifest, port)), apply...); err != nil {
+		return err
+	}
+	wait := []string{"wait", "apiservice/v1alpha1.wardle.example.com", "--for=condition=Available", "--timeout=1m"}
+	_, err := c.RunKubectl(ctx, nil, wait...)
+	return err
+}
+
+// etcdArgsAt are the arguments of an etcd at a URL, with its data in a directory of that name.
+func (c *Cluster) etcdArgsAt(name, url string) []string {
+	return []string{
+		"--name=lab",
+		"--data-dir=" + filepath.Join(c.dir, "data", name),
+		"--listen-client-urls=" + url,
+		"--advertise-client-urls=" + url,
+		"--listen-peer-urls=http://127.0.0.1:0",
+		"--initial-advertise-peer-urls=http://127.0.0.1:0",
+		"--initial-cluster=lab=http://127.0.0.1:0",
+		"--cert-file=" + c.pki("etcd.crt"),
+		"--key-file=" + c.pki("etcd.key"),
+		"--trusted-ca-file=" + c.pki("etcd-ca.crt"),
+		"--client-cert-auth",
+		"--unsafe-no-fsync", // the data need not survive a power cut
+		"--log-level=warn",
+	}
+}
