@@ -53,6 +53,7 @@ var rules = [...]rule{
 	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
 	(*Finder).byDelivery,         // C4, of an applied object: delivery.go
 	(*Finder).byDeclared,         // C4, of the configuration: declared.go
+	(*Finder).byEvent,            // C5: event.go
 }
 
 // plain converts a function without links of its own into a rule.

@@ -76,12 +76,12 @@ func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation
 
 // Sources returns the objects outside its trace that a span of w refers to: the autoscaler that made w,
 // the ConfigMaps and Secrets of a restart, the quotas that had refused the object, the objects of tools of
-// delivery, and the causes in relations of the configuration.
+// delivery, the causes in relations of the configuration, and the other objects of Events.
 func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	if t := f.Autoscaler(w); t != nil {
 		return []*change.Timeline{t}
 	}
-	out := f.declared(w)
+	out := append(f.declared(w), f.reported(w)...)
 	if to, tool := applier(w); tool != nil {
 		return append(out, f.Named(to)...)
 	}

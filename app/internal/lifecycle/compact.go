@@ -13,6 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -247,6 +248,11 @@ func (d *derivation) needed() needed {
 
 func (n *needed) add(d *derivation, t *change.Timeline) {
 	n.objects[t] = true
+	for _, by := range d.Referrers(object.UIDName(t.Ref.UID)) { // the causes of t are in their Events
+		if !n.objects[by] {
+			n.add(d, by)
+		}
+	}
 	for _, o := range t.Owners() {
 		if n.owners[o.UID] {
 			continue

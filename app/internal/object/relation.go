@@ -2,6 +2,8 @@
 
 package object
 
+import "k8s.io/apimachinery/pkg/types"
+
 // Name is the name of an object, in any version of its API. Objects may have it one after another.
 type Name struct {
 	Group     string `json:"group,omitempty"`
@@ -51,11 +53,24 @@ const (
 	Source RelationType = "source"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
+	// Reported is the related object of an Event about an object, by its UID (see UIDName).
+	Reported RelationType = "reported"
 	// Cause and Effect are the sides of a relation in the configuration. An object has the name of
 	// its key (see DeclaredName). Equal keys relate a cause with its effects.
 	Cause  RelationType = "cause"
 	Effect RelationType = "effect"
 )
+
+// UIDName returns the name that stands for the UID of an object in a relation.
+func UIDName(uid types.UID) Name { return Name{Kind: ofUID, Name: string(uid)} }
+
+// UID returns the UID of a name from UIDName, and whether n is such a name.
+func (n Name) UID() (uid types.UID, ok bool) {
+	return types.UID(n.Name), n.Kind == ofUID && n.Group == ""
+}
+
+// ofUID is the kind of the names of UIDs. No API has such a kind in the core group.
+const ofUID = "UID"
 
 // declared is the kind of the names of keys. No API has such a kind in the core group.
 const declared = "Relation"

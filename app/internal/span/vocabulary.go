@@ -287,6 +287,7 @@ var linkTerms = []Term{
 	},
 	{LinkReason, "delivery", "", "the last revision of the tool that corrects a drift", ""},
 	{LinkReason, "deletion", "", "the context of an object under deletion (operator kit)", ""},
+	{LinkReason, "event", "", "a change of an object that a Kubernetes Event relates to this one", ""},
 	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},
 	{LinkReason, "heals", "", "the reconciliation of the object that the write replaces", ""},
