@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -225,6 +226,13 @@ func (d *derivation) needed() needed {
 	for _, l := range d.untaken() {
 		for _, r := range l.Reconciliations {
 			n.add(d, r.Timeline)
+			for _, to := range r.Timeline.Refers {
+				if cause.Refuses(to) { // a refused dependant may be created later
+					for _, t := range d.Named(to.To) {
+						n.add(d, t)
+					}
+				}
+			}
 			for _, w := range r.Writes {
 				for _, t := range d.Sources(w) {
 					n.add(d, t)

@@ -45,6 +45,8 @@ const (
 	Attached RelationType = "attached"
 	// Quota is the ResourceQuota that refused dependants of an object.
 	Quota RelationType = "quota"
+	// Limits are the LimitRanges of the Namespace of an object, if one of them refused its dependants.
+	Limits RelationType = "limits"
 	// Placed is the only Node of a Pod by its affinity: a DaemonSet made the Pod for this Node.
 	Placed RelationType = "placed"
 	// Applied is the object of a tool of continuous delivery that applies an object.

@@ -292,6 +292,7 @@ var linkTerms = []Term{
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},
 	{LinkReason, "heals", "", "the reconciliation of the object that the write replaces", ""},
 	{LinkReason, "joined", "", "a span of another component, in link mode", ""},
+	{LinkReason, "limit-range", "", "the change of a LimitRange that had refused the object", ""},
 	{LinkReason, "object", "", "the object's context where it is not the parent (operator kit)", ""},
 	{LinkReason, "owner", "", "the last reconciliation of the owner, from a healing trace or a Node's trace", ""},
 	{LinkReason, "pod", "", "the last trace of the Pod of a session such as exec", ""},
