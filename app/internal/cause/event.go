@@ -79,32 +79,42 @@ func (f *Finder) related(r object.Relation) *change.Timeline {
 	return nil
 }
 
-// reports returns the Events by the author of w that relate the object of w and that of t (see reporter).
+// reports returns the Events by the author of w that relate the object of w and that of t. If the author is
+// unknown, they are about t and by its controller.
 func (f *Finder) reports(w *change.Write, t *change.Timeline) []*history.Event {
-	var out []*history.Event
-	for _, pair := range [][2]*change.Timeline{{t, w.Timeline}, {w.Timeline, t}} {
-		for _, e := range pair[0].Events {
-			if e.Related != nil && e.Related.UID == pair[1].Ref.UID && f.reporter(e.Related, w, t) {
-				out = append(out, e)
-			}
-		}
+	authors := f.authors(w)
+	if len(authors) == 0 {
+		return about(t, w.Timeline, change.Reconciler(t))
+	}
+	return append(about(t, w.Timeline, authors...), about(w.Timeline, t, authors...)...)
+}
+
+// authors returns the names of the author of w: that in the audit log, and that of the field manager.
+func (f *Finder) authors(w *change.Write) []string {
+	var out []string
+	if q := f.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
+		out = append(out, AuthorOf(q.Write))
+	}
+	if actor := w.Actor(); actor != "" {
+		out = append(out, actor)
 	}
 	return out
 }
 
-// reporter reports whether the author of w reported an Event. If the author is unknown, the controller of t
-// must have reported it. All controllers of kube-controller-manager share one field manager.
-func (f *Finder) reporter(by *history.Related, w *change.Write, t *change.Timeline) bool {
-	is := func(name string) bool {
-		return name != "" && (by.Component == name || by.Manager == name && !kind.IsComponent(name))
+// about returns the Events about the object of t with the related object of to, by a reporter with one of the
+// names. All controllers of kube-controller-manager share one field manager, which is no name of a reporter.
+func about(t, to *change.Timeline, names ...string) []*history.Event {
+	var out []*history.Event
+	for _, e := range t.Events {
+		by := e.Related
+		if by == nil || by.UID != to.Ref.UID {
+			continue
+		}
+		if slices.Contains(names, by.Component) || !kind.IsComponent(by.Manager) && slices.Contains(names, by.Manager) {
+			out = append(out, e)
+		}
 	}
-	if q := f.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
-		return is(AuthorOf(q.Write)) || is(w.Actor())
-	}
-	if actor := w.Actor(); actor != "" {
-		return is(actor)
-	}
-	return is(change.Reconciler(t))
+	return out
 }
 
 // below reports whether r, or a reconciliation above it, is one of the object of t.

@@ -4,13 +4,17 @@ package lifecycle
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // report is an Event by db-controller about the first object, with the second one as the related object.
@@ -210,6 +214,21 @@ trace 0 deleted
   reconcile Database main deleted
     reconcile Volume data deleted (event)
 `},
+	"deletion of the other": {"its unknown author is not the reporter", func(s *story) {
+		s.write("main", custom("Database"), observes, arrived)
+		s.write("data", volume, arrived)
+		s.before()
+		s.write("data", set("spec.size"), by("db-controller"))
+		s.finish("data")
+		s.wait(time.Minute)
+		s.gone("main")
+		s.report("main", "data")
+	}, `
+trace 0 converged
+  reconcile Volume data converged
+trace 1 deleted
+  reconcile Database main deleted
+`},
 	"other deletion": {"a deletion by an unknown author does not belong to an update, and has a link", func(s *story) {
 		s.write("main", custom("Database"), observes, arrived)
 		s.write("data", volume, arrived)
@@ -304,4 +323,50 @@ func TestSavedReport(t *testing.T) {
 	if diff := cmp.Diff(want, outline(e.Traces(s.now().Add(time.Minute)))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// TestWithoutEvents: no result requires an Event. A recording without its Events gives the same changes, with
+// the same parents but those by Events.
+func TestWithoutEvents(t *testing.T) {
+	for name, seen := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			end := seen[len(seen)-1].Seen.Add(time.Minute)
+			without := slices.DeleteFunc(slices.Clone(seen), func(o *observation.Observation) bool { return o.Event != nil })
+			traces := observe(without).Traces(end)
+			valid(t, traces)
+			want, got := parents(observe(seen).Traces(end)), parents(traces)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-with Events +without:\n%s", diff)
+			}
+			for seed := range uint64(3) {
+				if diff := cmp.Diff(outline(traces), outline(observe(permuted(without, seed)).Traces(end))); diff != "" {
+					t.Fatalf("permutation %d gives other traces (-first +permuted):\n%s", seed, diff)
+				}
+			}
+		})
+	}
+}
+
+// parents returns a line for each reconciliation, in order: its object, and its parent and evidence unless an
+// Event is the evidence.
+func parents(traces []*span.Trace) []string {
+	objects := map[trace.SpanID]string{}
+	var out []string
+	for _, tr := range traces {
+		for _, s := range tr.Spans {
+			objects[s.ID] = s.Name + " " + s.Object.Name
+		}
+		for _, s := range tr.Spans {
+			line := objects[s.ID]
+			if s.Evidence != "" && s.Evidence != span.ByEvent {
+				line += fmt.Sprintf(" below %s (%s)", objects[s.Parent], s.Evidence)
+			}
+			if strings.HasPrefix(s.Name, "reconcile ") {
+				out = append(out, line)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
