@@ -192,6 +192,25 @@ trace 1 converged
 	}, below + `trace 1 converged
   reconcile Database main converged ~previous
 `},
+	"kept": {"the Event is kept as long as the write", func(s *story) {
+		ordered(s)
+		s.write("data", volume)
+		s.report("main", "data")
+		s.write("data", observes)
+		s.write("data", set("spec.size"), by("kubectl-edit"))
+		s.finish("main")
+		for range 10 {
+			s.wait(time.Minute)
+			s.write("data", observes)
+		}
+		s.finish("data")
+	}, `
+trace 0 converged
+  reconcile Database main converged
+    reconcile Volume data superseded (event)
+trace 1 converged
+  reconcile Volume data converged ~previous
+`},
 	"audited": {"the audit log shows the author", func(s *story) {
 		ordered(s)
 		s.write("data", volume)
@@ -369,4 +388,50 @@ func parents(traces []*span.Trace) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// TestKeptReport: an Event is kept as long as an open trace needs the object of its write. A later link to that
+// write leads to the trace of the cause.
+func TestKeptReport(t *testing.T) {
+	s := newStory()
+	ordered(s)
+	s.write("data", volume)
+	s.report("main", "data")
+	s.write("data", observes)
+	s.write("disk", childOf("Volume", "data", "Disk"))
+	s.write("spare", childOf("Volume", "data", "Disk"))
+	s.finish("disk", "spare", "data")
+	s.write("disk", changed, by("kubectl-edit"), func(st *observation.State) {
+		st.Progress = observation.ProgressInProgress
+	})
+	s.finish("main")
+	for range 10 {
+		s.wait(time.Minute)
+		s.write("elsewhere", custom("Disk"), arrived)
+	}
+	s.gone("spare")
+	s.write("other", childOf("Volume", "data", "Disk"))
+	s.finish("other", "disk")
+	e := New(Options{Cluster: "test"})
+	var all []*span.Trace
+	for _, o := range s.seen {
+		e.Observe(o)
+		all = append(all, e.Take(o.Seen.Add(10*time.Second))...)
+	}
+	all = append(all, e.Take(s.now().Add(2*time.Hour))...)
+	var first trace.TraceID
+	links := map[string]trace.TraceID{}
+	for _, tr := range all {
+		for _, sp := range tr.Spans {
+			if sp.Object.Name == "data" {
+				first = tr.ID
+			}
+			for _, l := range sp.Links {
+				links[sp.Object.Name+" "+l.Attributes[0].Value.AsString()] = l.TraceID
+			}
+		}
+	}
+	if got := links["other owner"]; !first.IsValid() || got != first {
+		t.Errorf("the link leads to %s, want %s in\n%s", got, first, outline(all))
+	}
 }
