@@ -7,7 +7,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
-	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -20,10 +19,7 @@ import (
 // Events may be lost or late. A write whose own trace was handed out keeps that trace.
 func (f *Finder) byEvent(w *change.Write) (Cause, bool, []span.Link) {
 	others := f.reported(w)
-	if len(others) == 0 || !f.byComponent(w) || f.Autoscaler(w) != nil {
-		return Cause{}, false, nil
-	}
-	if _, over := f.Taken(f.derivedID(w)); over {
+	if len(others) == 0 || !f.byComponent(w) || f.Autoscaler(w) != nil || f.handedOut(w) {
 		return Cause{}, false, nil
 	}
 	var open, last []*change.Reconciliation
@@ -49,6 +45,12 @@ func (f *Finder) byEvent(w *change.Write) (Cause, bool, []span.Link) {
 		c.Evidence = span.ByTime // only the quiet time keeps it open
 	}
 	return c, true, nil
+}
+
+// handedOut reports whether w began a trace that was handed out. A later Event does not change its cause.
+func (f *Finder) handedOut(w *change.Write) bool {
+	_, over := f.Taken(f.derivedID(w))
+	return over
 }
 
 // linkEvent is the reason of a link from a write to a change of an object that an Event relates.
@@ -110,7 +112,7 @@ func about(t, to *change.Timeline, names ...string) []*history.Event {
 		if by == nil || by.UID != to.Ref.UID {
 			continue
 		}
-		if slices.Contains(names, by.Component) || !kind.IsComponent(by.Manager) && slices.Contains(names, by.Manager) {
+		if slices.Contains(names, by.Component) || by.Manager != change.Manager && slices.Contains(names, by.Manager) {
 			out = append(out, e)
 		}
 	}

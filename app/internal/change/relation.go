@@ -12,8 +12,8 @@ import (
 
 // Relations returns the relations of t to other objects. A deleted object keeps those of its newest
 // version. A Pod also keeps the Node of its nomination, and an evicted Pod refers to its Node. An owner
-// of refused objects refers to the quota, or to the LimitRanges. An object refers to the related objects of its Events. The keys
-// of t as a cause are names of t, and no relations (see Names).
+// of refused objects refers to the quota, or to the LimitRanges. An object refers to the related objects of
+// its Events. The keys of t as a cause are names of t, and no relations (see Names).
 func Relations(t *Timeline) []object.Relation {
 	v := t.Last()
 	if v == nil {

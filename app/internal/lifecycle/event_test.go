@@ -351,7 +351,8 @@ func TestWithoutEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			end := seen[len(seen)-1].Seen.Add(time.Minute)
-			without := slices.DeleteFunc(slices.Clone(seen), func(o *observation.Observation) bool { return o.Event != nil })
+			isEvent := func(o *observation.Observation) bool { return o.Event != nil }
+			without := slices.DeleteFunc(slices.Clone(seen), isEvent)
 			traces := observe(without).Traces(end)
 			valid(t, traces)
 			want, got := parents(observe(seen).Traces(end)), parents(traces)
@@ -359,7 +360,8 @@ func TestWithoutEvents(t *testing.T) {
 				t.Errorf("-with Events +without:\n%s", diff)
 			}
 			for seed := range uint64(3) {
-				if diff := cmp.Diff(outline(traces), outline(observe(permuted(without, seed)).Traces(end))); diff != "" {
+				other := observe(permuted(without, seed)).Traces(end)
+				if diff := cmp.Diff(outline(traces), outline(other)); diff != "" {
 					t.Fatalf("permutation %d gives other traces (-first +permuted):\n%s", seed, diff)
 				}
 			}

@@ -133,7 +133,9 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 // another object may still arrive, too, and belong to the newest change of t. It belongs there by
 // the name of t, by an Event about t, or as a copy of its metadata, and not by an owner reference.
 func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
-	if slices.ContainsFunc(t.Events, func(e *history.Event) bool { return e.Related != nil && now.Sub(e.Seen) < maxLag }) {
+	if slices.ContainsFunc(t.Events, func(e *history.Event) bool {
+		return e.Related != nil && now.Sub(e.Seen) < maxLag
+	}) {
 		return true
 	}
 	var r *change.Reconciliation

@@ -241,7 +241,9 @@ func TestRefused(t *testing.T) {
 				var out []string
 				for line := range strings.Lines(outline) {
 					words := strings.Fields(line)
-					to := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w != "~quota" && w != "~limit-range" })
+					to := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+						return w != "~quota" && w != "~limit-range"
+					})
 					if len(to) > 0 {
 						out = append(out, strings.ReplaceAll(words[2]+" "+strings.Join(to, " "), "~", ""))
 					}
