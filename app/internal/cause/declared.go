@@ -31,13 +31,21 @@ func (f *Finder) byDeclared(w *change.Write) (Cause, bool, []span.Link) {
 			last = append(last, r)
 		}
 	}
+	return newest(w, open, last, span.ByRelation, linkDeclared)
+}
+
+// newest returns the newest of the open changes as the cause of w, by that evidence, and links with the reason
+// why to the others. Without an open change it returns links to the last ones.
+func newest(
+	w *change.Write, open, last []*change.Reconciliation, by span.Evidence, why string,
+) (Cause, bool, []span.Link) {
 	newestFirst(open)
 	newestFirst(last)
 	if len(open) == 0 {
-		return Cause{}, false, linksTo(last, linkDeclared)
+		return Cause{}, false, linksTo(last, why)
 	}
 	r := open[0]
-	c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation, Links: linksTo(open[1:], linkDeclared)}
+	c := Cause{Line: r.Lineage, Parent: r, Evidence: by, Links: linksTo(open[1:], why)}
 	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil {
 		c.Evidence = span.ByTime // only the quiet time keeps it open
 	}

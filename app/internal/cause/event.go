@@ -34,17 +34,7 @@ func (f *Finder) byEvent(w *change.Write) (Cause, bool, []span.Link) {
 			last = append(last, r)
 		}
 	}
-	newestFirst(open)
-	newestFirst(last)
-	if len(open) == 0 {
-		return Cause{}, false, linksTo(last, linkEvent)
-	}
-	r := open[0]
-	c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByEvent, Links: linksTo(open[1:], linkEvent)}
-	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil {
-		c.Evidence = span.ByTime // only the quiet time keeps it open
-	}
-	return c, true, nil
+	return newest(w, open, last, span.ByEvent, linkEvent)
 }
 
 // handedOut reports whether w began a trace that was handed out. A later Event does not change its cause.
