@@ -45,6 +45,15 @@ func here(manifest string) string {
 // dead is the label of a node whose kubelet has stopped.
 const dead = "lab.lifeline.dev/dead"
 
+// limitRange is a LimitRange with a maximum of the CPUs of a container.
+func limitRange(cpus int) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: LimitRange
+metadata: {name: sizes}
+spec: {limits: [{type: Container, max: {cpu: %d}}]}
+`, cpus)
+}
+
 // impatient is here for Pods that tolerate a lost node for a second.
 func impatient(manifest string) string {
 	return strings.Replace(here(manifest), "operator: Exists}]", "operator: Exists}, "+
@@ -366,6 +375,23 @@ var relations = []scenario{
 		want: []string{
 			"user-b create Deployment web converged: create Pod ×2, create ReplicaSet",
 			"user-c update ResourceQuota few converged",
+		},
+	},
+	{
+		// The refused Pod has a link to the change of the LimitRange, which the refusal does not name.
+		name: "A LimitRange is relaxed that refused a Pod",
+		scenery: func(s *stage) {
+			s.apply(userA, limitRange(1))
+		},
+		play: func(s *stage) {
+			s.apply(userB, strings.Replace(web(1, 1), `web:1"`, `web:1", resources: {limits: {cpu: "2"}}`, 1))
+			s.await("jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].status}=True", "deployment/web")
+			s.apply(userC, limitRange(4))
+			s.rolled("deployment/web") // the controller tries again after up to a minute
+		},
+		want: []string{
+			"user-b create Deployment web converged: create Pod, create ReplicaSet",
+			"user-c update LimitRange sizes converged",
 		},
 	},
 	{

@@ -37,7 +37,7 @@ type rule func(f *Finder, w *change.Write) (c Cause, found bool, links []span.Li
 // the command.
 var rules = [...]rule{
 	(*Finder).byConfig,           // C4, links of a restart: config.go
-	(*Finder).byQuota,            // C4, links of an object refused before: quota.go
+	(*Finder).byRefusal,          // C4, links of an object refused before: refusal.go
 	plain((*Finder).byRequest),   // C2, of a command: request.go
 	plain((*Finder).byRebuild),   // L7: rebuild.go
 	(*Finder).byAnnotation,       // C1: annotation.go
@@ -53,6 +53,7 @@ var rules = [...]rule{
 	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
 	(*Finder).byDelivery,         // C4, of an applied object: delivery.go
 	(*Finder).byDeclared,         // C4, of the configuration: declared.go
+	(*Finder).byEvent,            // C5: event.go
 }
 
 // plain converts a function without links of its own into a rule.

@@ -75,20 +75,20 @@ func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation
 }
 
 // Sources returns the objects outside its trace that a span of w refers to: the autoscaler that made w,
-// the ConfigMaps and Secrets of a restart, the quotas that had refused the object, the objects of tools of
-// delivery, and the causes in relations of the configuration.
+// the ConfigMaps and Secrets of a restart, the quotas and LimitRanges that had refused the object, the
+// objects of tools of delivery, the causes in relations of the configuration, and the other objects of Events.
 func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	if t := f.Autoscaler(w); t != nil {
 		return []*change.Timeline{t}
 	}
-	out := f.declared(w)
+	out := append(f.declared(w), f.reported(w)...)
 	if to, tool := applier(w); tool != nil {
 		return append(out, f.Named(to)...)
 	}
 	if w.Verb == history.Created {
 		if up := f.refusedOwner(w); up != nil {
 			for _, r := range up.Refers {
-				if r.Type == object.Quota {
+				if Refuses(r) {
 					out = append(out, f.Named(r.To)...)
 				}
 			}

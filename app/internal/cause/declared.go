@@ -31,13 +31,21 @@ func (f *Finder) byDeclared(w *change.Write) (Cause, bool, []span.Link) {
 			last = append(last, r)
 		}
 	}
+	return newest(w, open, last, span.ByRelation, linkDeclared)
+}
+
+// newest returns the newest of the open changes as the cause of w, by that evidence, and links with the reason
+// why to the others. Without an open change it returns links to the last ones.
+func newest(
+	w *change.Write, open, last []*change.Reconciliation, by span.Evidence, why string,
+) (Cause, bool, []span.Link) {
 	newestFirst(open)
 	newestFirst(last)
 	if len(open) == 0 {
-		return Cause{}, false, linksTo(last)
+		return Cause{}, false, linksTo(last, why)
 	}
 	r := open[0]
-	c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation, Links: linksTo(open[1:])}
+	c := Cause{Line: r.Lineage, Parent: r, Evidence: by, Links: linksTo(open[1:], why)}
 	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil {
 		c.Evidence = span.ByTime // only the quiet time keeps it open
 	}
@@ -115,13 +123,14 @@ func newestFirst(all []*change.Reconciliation) {
 // linkDeclared is the reason of a link from a write to a change of its cause.
 const linkDeclared = "relation"
 
-// maxDeclaredLinks bounds the links of one write. An expression may match many objects.
-const maxDeclaredLinks = 4
+// maxLinks bounds the links of one write by one rule. An expression may match many objects.
+const maxLinks = 4
 
-func linksTo(all []*change.Reconciliation) []span.Link {
+// linksTo returns links with the reason why to the first of the changes.
+func linksTo(all []*change.Reconciliation, why string) []span.Link {
 	var out []span.Link
-	for _, r := range all[:min(len(all), maxDeclaredLinks)] {
-		out = append(out, r.Link(linkDeclared))
+	for _, r := range all[:min(len(all), maxLinks)] {
+		out = append(out, r.Link(why))
 	}
 	return out
 }

@@ -170,23 +170,27 @@ func hasField(node *change.Timeline, path string, rv uint64) bool {
 }
 
 // byPreemption returns the change of the Pod in favour of which the scheduler deletes another Pod of
-// the Node. The scheduler nominates that Pod for the Node.
+// the Node. The scheduler nominates that Pod for the Node. If it nominates several, its Event names the one.
 func (f *Finder) byPreemption(w *change.Write, node string) (Cause, bool) {
-	var found *change.Reconciliation
+	var found []*change.Reconciliation
 	for _, t := range f.Named(change.Nomination(node)) {
 		r := f.Current(t.Ref.UID)
 		if t == w.Timeline || r == nil || r.Verb != history.Created || r.First().RV > w.RV || !waiting(t, w.RV) {
 			continue
 		}
-		if found != nil {
-			return Cause{}, false // the Event or the log may tell; a guess would not
-		}
-		found = r
+		found = append(found, r)
 	}
-	if found == nil {
+	evidence := span.ByRelation
+	if len(found) > 1 && !f.handedOut(w) {
+		evidence = span.ByEvent
+		found = slices.DeleteFunc(found, func(r *change.Reconciliation) bool {
+			return len(about(w.Timeline, r.Timeline, change.Scheduler)) == 0
+		})
+	}
+	if len(found) != 1 {
 		return Cause{}, false
 	}
-	return Cause{Line: found.Lineage, Parent: found, Evidence: span.ByRelation}, true
+	return Cause{Line: found[0].Lineage, Parent: found[0], Evidence: evidence}, true
 }
 
 // waiting reports whether the Pod had no Node at the resourceVersion rv.

@@ -12,8 +12,8 @@ import (
 
 // Relations returns the relations of t to other objects. A deleted object keeps those of its newest
 // version. A Pod also keeps the Node of its nomination, and an evicted Pod refers to its Node. An owner
-// of refused objects refers to the quota. The keys of t as a cause are names of t, and no relations
-// (see Names).
+// of refused objects refers to the quota, or to the LimitRanges. An object refers to the related objects of
+// its Events. The keys of t as a cause are names of t, and no relations (see Names).
 func Relations(t *Timeline) []object.Relation {
 	v := t.Last()
 	if v == nil {
@@ -23,8 +23,9 @@ func Relations(t *Timeline) []object.Relation {
 	if slices.ContainsFunc(all, isCause) {
 		all = slices.DeleteFunc(slices.Clone(all), isCause)
 	}
+	all = reported(t, all)
 	if v.Pod == nil {
-		return quotas(t, all)
+		return refusals(t, all)
 	}
 	if node := v.Pod.Node; node != "" && Disruption(v) != "" {
 		all = append(slices.Clip(all), object.Relation{Type: object.Evicted, To: NodeName(node)})
@@ -101,6 +102,9 @@ func ownNames(t *Timeline) []object.Name {
 	all := []object.Name{object.NameOf(&t.Ref)}
 	if release, _, ok := kind.Release(t.Ref.Kind, t.Ref.Name); ok {
 		return append(all, kind.ReleaseName(t.Ref.Namespace, release), kind.AnyRelease(t.Ref.Namespace))
+	}
+	if kind.LimitRange.Is(t.Ref.Kind) {
+		return append(all, LimitRanges(t.Ref.Namespace))
 	}
 	if kind.IsApplication(t.Ref.Kind) {
 		return append(all, kind.ApplicationName(t.Ref.Name))

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -26,6 +28,15 @@ type Event struct {
 	Stamp time.Time
 	// Seen is the time of the observation.
 	Seen time.Time
+	// Related is the related object and the reporter; nil without such an object.
+	Related *Related
+}
+
+// Related is the related object of an Event, by its UID, and the reporter of the Event.
+type Related struct {
+	UID types.UID
+	// Component is the name that the reporter gives. Manager is its field manager, or "".
+	Component, Manager string
 }
 
 // Notice is the content of an Event. Events of many objects have the same content.
@@ -49,6 +60,9 @@ func (s *Shared) Occurrence(o *observation.Observation) *Event {
 		Listed: o.Listed,
 	}
 	kept.ResourceVersion, kept.Foreign = split(e.ResourceVersion, e.Order)
+	if e.Related != nil && e.Related.UID != "" {
+		kept.Related = &Related{e.Related.UID, s.str(e.Component), s.str(e.Manager)}
+	}
 	switch {
 	case !e.Time.IsZero() && e.Count <= 1:
 		kept.Exact, kept.Stamp = true, e.Time

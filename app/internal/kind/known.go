@@ -39,6 +39,7 @@ var all = []*Kind{
 	&StorageClass,
 	&ReplicationController,
 	&ResourceQuota,
+	&LimitRange,
 	&HorizontalPodAutoscaler,
 	&PodDisruptionBudget,
 	&Ingress,

@@ -10,9 +10,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -224,6 +226,13 @@ func (d *derivation) needed() needed {
 	for _, l := range d.untaken() {
 		for _, r := range l.Reconciliations {
 			n.add(d, r.Timeline)
+			for _, to := range r.Timeline.Refers {
+				if cause.Refuses(to) { // a refused dependant may be created later
+					for _, t := range d.Named(to.To) {
+						n.add(d, t)
+					}
+				}
+			}
 			for _, w := range r.Writes {
 				for _, t := range d.Sources(w) {
 					n.add(d, t)
@@ -247,6 +256,11 @@ func (d *derivation) needed() needed {
 
 func (n *needed) add(d *derivation, t *change.Timeline) {
 	n.objects[t] = true
+	for _, by := range d.Referrers(object.UIDName(t.Ref.UID)) { // the causes of t are in their Events
+		if !n.objects[by] {
+			n.add(d, by)
+		}
+	}
 	for _, o := range t.Owners() {
 		if n.owners[o.UID] {
 			continue

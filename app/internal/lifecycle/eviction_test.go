@@ -110,6 +110,14 @@ func TestEvictions(t *testing.T) {
 			s.write("vip", nominated)
 			s.write("other", nominated)
 		}, "Pod app"},
+		"Two wait, Event": {"the Event of the scheduler names one", func(s *story) {
+			s.write("vip", pod(""))
+			s.write("other", pod(""))
+			s.disrupt(change.Preempted)
+			s.report("app", "vip", reportedBy("default-scheduler", change.Scheduler))
+			s.write("vip", nominated)
+			s.write("other", nominated)
+		}, "Pod vip"},
 		"Nobody waits": {"the reason is not known", func(s *story) {
 			s.disrupt(change.Preempted)
 		}, "Pod app"},

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -99,22 +100,28 @@ func FuzzEngine(f *testing.F) {
 		}
 		end := seen[len(seen)-1].Seen.Add(time.Minute)
 		traces := observe(some).Traces(end)
-		for _, tr := range traces {
-			known := map[string]bool{}
-			for _, s := range tr.Spans {
-				known[s.ID.String()] = true
-			}
-			for _, s := range tr.Spans {
-				if s.Parent.IsValid() && !s.RemoteParent && !known[s.Parent.String()] {
-					t.Errorf("%s %s is an orphan", s.Name, s.Object.Name)
-				}
-				if !s.Open() && s.End.Before(s.Start.Time) {
-					t.Errorf("%s %s ends before it starts", s.Name, s.Object.Name)
-				}
-			}
-		}
+		valid(t, traces)
 		if diff := cmp.Diff(outline(traces), outline(observe(permuted(some, seed)).Traces(end))); diff != "" {
 			t.Errorf("permuted input gives other traces (-first +permuted):\n%s", diff)
 		}
 	})
+}
+
+// valid checks that every parent is in its trace, and that no span ends before it starts.
+func valid(t *testing.T, traces []*span.Trace) {
+	t.Helper()
+	for _, tr := range traces {
+		known := map[string]bool{}
+		for _, s := range tr.Spans {
+			known[s.ID.String()] = true
+		}
+		for _, s := range tr.Spans {
+			if s.Parent.IsValid() && !s.RemoteParent && !known[s.Parent.String()] {
+				t.Errorf("%s %s is an orphan", s.Name, s.Object.Name)
+			}
+			if !s.Open() && s.End.Before(s.Start.Time) {
+				t.Errorf("%s %s ends before it starts", s.Name, s.Object.Name)
+			}
+		}
+	}
 }

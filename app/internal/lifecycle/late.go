@@ -131,8 +131,13 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 
 // lingers reports whether t is kept whole for maxLag. A version of t may still arrive. A write to
 // another object may still arrive, too, and belong to the newest change of t. It belongs there by
-// the name of t or as a copy of its metadata, and not by an owner reference.
+// the name of t, by an Event about t, or as a copy of its metadata, and not by an owner reference.
 func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
+	if slices.ContainsFunc(t.Events, func(e *history.Event) bool {
+		return e.Related != nil && now.Sub(e.Seen) < maxLag
+	}) {
+		return true
+	}
 	var r *change.Reconciliation
 	switch {
 	case kind.Node.Is(t.Ref.Kind) && d.instant(t.Ref.UID) == nil:

@@ -101,7 +101,9 @@ func keyOf(n object.Name) subject {
 // An unchanged object connects nothing: many workloads may read one ConfigMap.
 func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
 	for _, r := range t.Refers {
-		if key := keyOf(r.To); e.groups.byName[key] != nil && e.connects(r) {
+		if uid, ok := r.To.UID(); ok {
+			g = e.groups.tieUID(g, uid)
+		} else if key := keyOf(r.To); e.groups.byName[key] != nil && e.connects(r) {
 			g = e.groups.tieName(g, key)
 		}
 	}

@@ -58,6 +58,10 @@ func Event(u *unstructured.Unstructured) *observation.Event {
 	if related := sub(obj, "related"); related != nil {
 		r := ref(related)
 		e.Related = &r
+		if entries := items(meta, "managedFields"); len(entries) > 0 {
+			entry, _ := entries[0].(fields) // the one of the creation
+			e.Manager = word(entry, "manager")
+		}
 	}
 	e.Clean()
 	return e

@@ -140,6 +140,27 @@ func TestRepeatedEvent(t *testing.T) {
 	}
 }
 
+// TestRelatedEvent: both APIs have the related object. Its Event keeps the field manager of its creation.
+func TestRelatedEvent(t *testing.T) {
+	const (
+		meta = `"metadata":{"uid":"e","resourceVersion":"7","managedFields":[{"manager":"databases"},{"manager":"kubectl"}]},`
+		data = `{"apiVersion":"example.com/v1","kind":"Volume","namespace":"default","name":"data","uid":"u"}`
+	)
+	volume := object.Ref{
+		Kind:      object.Kind{Group: "example.com", Version: "v1", Kind: "Volume"},
+		Namespace: "default", Name: "data", UID: "u",
+	}
+	for _, api := range []string{"v1", "events.k8s.io/v1"} {
+		e := Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"related":`+data+`}`))
+		if e.Related == nil || *e.Related != volume || e.Manager != "databases" {
+			t.Errorf("%s: got %v by %q", api, e.Related, e.Manager)
+		}
+		if e := Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"reason":"A"}`)); e.Manager != "" {
+			t.Errorf("%s: an Event without a related object keeps its field manager %q", api, e.Manager)
+		}
+	}
+}
+
 func TestNoIdentityNoState(t *testing.T) {
 	for reason, text := range map[string]string{
 		"a metric has no UID": `{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics",` +

@@ -2,6 +2,8 @@
 
 package object
 
+import "k8s.io/apimachinery/pkg/types"
+
 // Name is the name of an object, in any version of its API. Objects may have it one after another.
 type Name struct {
 	Group     string `json:"group,omitempty"`
@@ -43,6 +45,8 @@ const (
 	Attached RelationType = "attached"
 	// Quota is the ResourceQuota that refused dependants of an object.
 	Quota RelationType = "quota"
+	// Limits are the LimitRanges of the Namespace of an object, if one of them refused its dependants.
+	Limits RelationType = "limits"
 	// Placed is the only Node of a Pod by its affinity: a DaemonSet made the Pod for this Node.
 	Placed RelationType = "placed"
 	// Applied is the object of a tool of continuous delivery that applies an object.
@@ -51,11 +55,24 @@ const (
 	Source RelationType = "source"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
+	// Reported is the related object of an Event about an object, by its UID (see UIDName).
+	Reported RelationType = "reported"
 	// Cause and Effect are the sides of a relation in the configuration. An object has the name of
 	// its key (see DeclaredName). Equal keys relate a cause with its effects.
 	Cause  RelationType = "cause"
 	Effect RelationType = "effect"
 )
+
+// UIDName returns the name that stands for the UID of an object in a relation.
+func UIDName(uid types.UID) Name { return Name{Kind: ofUID, Name: string(uid)} }
+
+// UID returns the UID of a name from UIDName, and whether n is such a name.
+func (n Name) UID() (uid types.UID, ok bool) {
+	return types.UID(n.Name), n.Kind == ofUID && n.Group == ""
+}
+
+// ofUID is the kind of the names of UIDs. No API has such a kind in the core group.
+const ofUID = "UID"
 
 // declared is the kind of the names of keys. No API has such a kind in the core group.
 const declared = "Relation"

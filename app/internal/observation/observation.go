@@ -149,7 +149,9 @@ type Event struct {
 	// Note is the message, bounded in length.
 	Note      string `json:"note,omitempty"`
 	Component string `json:"component,omitempty"`
-	Count     int32  `json:"count,omitempty"`
+	// Manager is the field manager of an Event with Related.
+	Manager string `json:"manager,omitempty"`
+	Count   int32  `json:"count,omitempty"`
 	// First and Last have whole seconds; Time (eventTime) has microseconds and
 	// may be zero.
 	First time.Time `json:"first,omitzero"`

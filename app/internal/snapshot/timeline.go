@@ -3,6 +3,8 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -221,7 +223,7 @@ func (r *Reader) manager(m *statepb.Manager) *observation.Manager {
 
 // Event returns the saved form of an occurrence of a Kubernetes Event.
 func (w *Writer) Event(e *history.Event) *statepb.Event {
-	return &statepb.Event{
+	m := &statepb.Event{
 		Notice:          share(w, &w.notices, e.Notice, &w.Part.Notices, (*Writer).notice),
 		ResourceVersion: e.ResourceVersion,
 		Count:           e.Count,
@@ -232,11 +234,17 @@ func (w *Writer) Event(e *history.Event) *statepb.Event {
 		Seen:            w.Time(e.Seen),
 		Foreign:         e.Foreign,
 	}
+	if to := e.Related; to != nil {
+		m.Related = &statepb.Related{
+			Uid: w.Text(string(to.UID)), Component: w.Text(to.Component), Manager: w.Text(to.Manager),
+		}
+	}
+	return m
 }
 
 // Event returns the occurrence of a Kubernetes Event.
 func (r *Reader) Event(m *statepb.Event) *history.Event {
-	return &history.Event{
+	e := &history.Event{
 		Notice:          must(r, r.notices, m.Notice),
 		ResourceVersion: m.ResourceVersion,
 		Count:           m.Count,
@@ -247,6 +255,12 @@ func (r *Reader) Event(m *statepb.Event) *history.Event {
 		Seen:            r.Time(m.Seen),
 		Foreign:         m.Foreign,
 	}
+	if to := m.Related; to != nil {
+		e.Related = &history.Related{
+			UID: types.UID(r.Text(to.Uid)), Component: r.Text(to.Component), Manager: r.Text(to.Manager),
+		}
+	}
+	return e
 }
 
 func (w *Writer) notice(n *history.Notice) *statepb.Notice {

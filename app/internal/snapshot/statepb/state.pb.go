@@ -2529,6 +2529,7 @@ type Event struct {
 	Stamp           *Time                  `protobuf:"bytes,7,opt,name=stamp,proto3" json:"stamp,omitempty"`
 	Seen            *Time                  `protobuf:"bytes,8,opt,name=seen,proto3" json:"seen,omitempty"`
 	Foreign         uint64                 `protobuf:"varint,9,opt,name=foreign,proto3" json:"foreign,omitempty"`
+	Related         *Related               `protobuf:"bytes,10,opt,name=related,proto3" json:"related,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2626,6 +2627,74 @@ func (x *Event) GetForeign() uint64 {
 	return 0
 }
 
+func (x *Event) GetRelated() *Related {
+	if x != nil {
+		return x.Related
+	}
+	return nil
+}
+
+// Related is a history.Related.
+type Related struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uid           uint64                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`             // in texts
+	Component     uint64                 `protobuf:"varint,2,opt,name=component,proto3" json:"component,omitempty"` // in texts
+	Manager       uint64                 `protobuf:"varint,3,opt,name=manager,proto3" json:"manager,omitempty"`     // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Related) Reset() {
+	*x = Related{}
+	mi := &file_snapshot_state_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Related) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Related) ProtoMessage() {}
+
+func (x *Related) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Related.ProtoReflect.Descriptor instead.
+func (*Related) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Related) GetUid() uint64 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *Related) GetComponent() uint64 {
+	if x != nil {
+		return x.Component
+	}
+	return 0
+}
+
+func (x *Related) GetManager() uint64 {
+	if x != nil {
+		return x.Manager
+	}
+	return 0
+}
+
 // Notice is a history.Notice.
 type Notice struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2639,7 +2708,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +2720,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +2733,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2726,7 +2795,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2738,7 +2807,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2751,7 +2820,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -2919,7 +2988,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2931,7 +3000,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2944,7 +3013,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -2983,7 +3052,7 @@ type Past struct {
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3064,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3077,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -3112,7 +3181,7 @@ type Instant struct {
 
 func (x *Instant) Reset() {
 	*x = Instant{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3124,7 +3193,7 @@ func (x *Instant) String() string {
 func (*Instant) ProtoMessage() {}
 
 func (x *Instant) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3137,7 +3206,7 @@ func (x *Instant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instant.ProtoReflect.Descriptor instead.
 func (*Instant) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Instant) GetTraceId() uint64 {
@@ -3210,7 +3279,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3291,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3304,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -3288,7 +3357,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3369,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3382,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -3369,7 +3438,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3381,7 +3450,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3394,7 +3463,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3424,7 +3493,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3436,7 +3505,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +3518,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3491,7 +3560,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3572,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3585,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3547,7 +3616,7 @@ type Taken struct {
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3559,7 +3628,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3572,7 +3641,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3628,7 +3697,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3640,7 +3709,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3653,7 +3722,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3730,7 +3799,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3742,7 +3811,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3755,7 +3824,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3790,7 +3859,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3802,7 +3871,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3815,7 +3884,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3896,7 +3965,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +3977,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +3990,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -3978,7 +4047,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4059,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4072,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4038,7 +4107,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4050,7 +4119,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4063,7 +4132,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4092,7 +4161,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4104,7 +4173,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4117,7 +4186,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4154,7 +4223,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4166,7 +4235,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4179,7 +4248,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4449,7 +4518,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\astarted\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\astarted\x120\n" +
 	"\bfinished\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\bfinished\x12\x1b\n" +
 	"\texit_code\x18\x06 \x01(\x05R\bexitCode\x12\x16\n" +
-	"\x06signal\x18\a \x01(\x05R\x06signal\"\x92\x02\n" +
+	"\x06signal\x18\a \x01(\x05R\x06signal\"\xc5\x02\n" +
 	"\x05Event\x12\x16\n" +
 	"\x06notice\x18\x01 \x01(\x04R\x06notice\x12)\n" +
 	"\x10resource_version\x18\x02 \x01(\x04R\x0fresourceVersion\x12\x14\n" +
@@ -4459,7 +4528,13 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x04told\x18\x06 \x01(\bR\x04told\x12*\n" +
 	"\x05stamp\x18\a \x01(\v2\x14.lifeline.state.TimeR\x05stamp\x12(\n" +
 	"\x04seen\x18\b \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x18\n" +
-	"\aforeign\x18\t \x01(\x04R\aforeign\"g\n" +
+	"\aforeign\x18\t \x01(\x04R\aforeign\x121\n" +
+	"\arelated\x18\n" +
+	" \x01(\v2\x17.lifeline.state.RelatedR\arelated\"S\n" +
+	"\aRelated\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\x04R\x03uid\x12\x1c\n" +
+	"\tcomponent\x18\x02 \x01(\x04R\tcomponent\x12\x18\n" +
+	"\amanager\x18\x03 \x01(\x04R\amanager\"g\n" +
 	"\x06Notice\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\x04R\x04type\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\x04R\x06reason\x12\x1d\n" +
@@ -4613,7 +4688,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4645,25 +4720,26 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Container)(nil),      // 27: lifeline.state.Container
 	(*ContainerState)(nil), // 28: lifeline.state.ContainerState
 	(*Event)(nil),          // 29: lifeline.state.Event
-	(*Notice)(nil),         // 30: lifeline.state.Notice
-	(*Request)(nil),        // 31: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 32: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 33: lifeline.state.Past
-	(*Instant)(nil),        // 34: lifeline.state.Instant
-	(*Earlier)(nil),        // 35: lifeline.state.Earlier
-	(*Run)(nil),            // 36: lifeline.state.Run
-	(*KeyedRun)(nil),       // 37: lifeline.state.KeyedRun
-	(*Node)(nil),           // 38: lifeline.state.Node
-	(*KeyedNode)(nil),      // 39: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 40: lifeline.state.Taken
-	(*Amendment)(nil),      // 41: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 42: lifeline.state.SeriesList
-	(*Series)(nil),         // 43: lifeline.state.Series
-	(*Subject)(nil),        // 44: lifeline.state.Subject
-	(*Sighting)(nil),       // 45: lifeline.state.Sighting
-	(*Adrift)(nil),         // 46: lifeline.state.Adrift
-	(*Refusals)(nil),       // 47: lifeline.state.Refusals
-	(*Refusal)(nil),        // 48: lifeline.state.Refusal
+	(*Related)(nil),        // 30: lifeline.state.Related
+	(*Notice)(nil),         // 31: lifeline.state.Notice
+	(*Request)(nil),        // 32: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 33: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 34: lifeline.state.Past
+	(*Instant)(nil),        // 35: lifeline.state.Instant
+	(*Earlier)(nil),        // 36: lifeline.state.Earlier
+	(*Run)(nil),            // 37: lifeline.state.Run
+	(*KeyedRun)(nil),       // 38: lifeline.state.KeyedRun
+	(*Node)(nil),           // 39: lifeline.state.Node
+	(*KeyedNode)(nil),      // 40: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 41: lifeline.state.Taken
+	(*Amendment)(nil),      // 42: lifeline.state.Amendment
+	(*SeriesList)(nil),     // 43: lifeline.state.SeriesList
+	(*Series)(nil),         // 44: lifeline.state.Series
+	(*Subject)(nil),        // 45: lifeline.state.Subject
+	(*Sighting)(nil),       // 46: lifeline.state.Sighting
+	(*Adrift)(nil),         // 47: lifeline.state.Adrift
+	(*Refusals)(nil),       // 48: lifeline.state.Refusals
+	(*Refusal)(nil),        // 49: lifeline.state.Refusal
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
@@ -4687,20 +4763,20 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	26, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
 	24, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
 	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	30, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	31, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	31, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	32, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
 	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	37, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	32, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	39, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	40, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	41, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	42, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	45, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	45, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	46, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	46, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	47, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	38, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	33, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	40, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	41, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	42, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	43, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	46, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	46, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	47, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	47, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	48, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
 	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
 	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
 	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
@@ -4712,9 +4788,9 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
 	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
 	29, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	31, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	33, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	34, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	32, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	34, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	35, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
 	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
 	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
 	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
@@ -4729,39 +4805,40 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	2,  // 60: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
 	2,  // 61: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
 	2,  // 62: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 63: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 64: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 65: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	31, // 66: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 67: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	35, // 68: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 69: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 70: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 71: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 72: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	36, // 73: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	38, // 74: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 75: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 76: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 77: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	33, // 78: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 79: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	29, // 80: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	31, // 81: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 82: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	43, // 83: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 84: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 85: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	44, // 86: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	44, // 87: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	48, // 88: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 89: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 90: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	91, // [91:91] is the sub-list for method output_type
-	91, // [91:91] is the sub-list for method input_type
-	91, // [91:91] is the sub-list for extension type_name
-	91, // [91:91] is the sub-list for extension extendee
-	0,  // [0:91] is the sub-list for field type_name
+	30, // 63: lifeline.state.Event.related:type_name -> lifeline.state.Related
+	5,  // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,  // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,  // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	32, // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,  // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	36, // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,  // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,  // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,  // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,  // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	37, // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	39, // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,  // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,  // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,  // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	34, // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,  // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	29, // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	32, // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,  // 83: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	44, // 84: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,  // 85: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,  // 86: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	45, // 87: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	45, // 88: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	49, // 89: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,  // 90: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,  // 91: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	92, // [92:92] is the sub-list for method output_type
+	92, // [92:92] is the sub-list for method input_type
+	92, // [92:92] is the sub-list for extension type_name
+	92, // [92:92] is the sub-list for extension extendee
+	0,  // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4775,7 +4852,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
