@@ -54,7 +54,7 @@ trace 0 converged
   reconcile Database main converged
     reconcile Volume data converged (event)
 `
-	apart = `
+	separate = `
 trace 0 converged
   reconcile Database main converged
 trace 1 converged
@@ -121,25 +121,25 @@ trace 2 converged
 		ordered(s)
 		s.write("data", volume)
 		s.finish("data", "main")
-	}, apart},
+	}, separate},
 	"no related object": {"a message names no object", func(s *story) {
 		ordered(s)
 		s.write("data", volume)
 		s.report("main", "data", func(e *observation.Event) { e.Related, e.Note = nil, "Created Volume: data" })
 		s.finish("data", "main")
-	}, apart},
+	}, separate},
 	"person": {"a person's write is a change", func(s *story) {
 		ordered(s)
 		s.write("data", custom("Volume"))
 		s.report("main", "data", reportedBy("kubectl", "kubectl-create"))
 		s.finish("data", "main")
-	}, apart},
+	}, separate},
 	"another reporter": {"the author of the write did not report the Event", func(s *story) {
 		ordered(s)
 		s.write("data", volume)
 		s.report("main", "data", reportedBy("backup", "backup"))
 		s.finish("data", "main")
-	}, apart},
+	}, separate},
 	"field manager": {"the name in the Event may be another one than that in the write", func(s *story) {
 		ordered(s)
 		s.write("data", volume)
@@ -151,13 +151,13 @@ trace 2 converged
 		s.write("data", custom("Volume"), by("kube-controller-manager"))
 		s.report("main", "data", reportedBy("job-controller", "kube-controller-manager"))
 		s.finish("data", "main")
-	}, apart},
+	}, separate},
 	"another namespace": {"the author of an Event could write any UID", func(s *story) {
 		ordered(s)
 		s.write("data", volume, func(st *observation.State) { st.Namespace = "other" })
 		s.report("main", "data")
 		s.finish("data", "main")
-	}, apart},
+	}, separate},
 	"one author": {"one program that writes both objects is not its own effect", func(s *story) {
 		s.write("main", custom("Database"), by("helm"))
 		s.write("data", custom("Volume"), by("helm"))
