@@ -76,7 +76,7 @@ func apart(recorded []*observation.Observation, of string) []*observation.Observ
 	}
 	reached, last := uint64(1), map[string]uint64{}
 	order := func(uid string) uint64 {
-		last[uid] = max(reached, last[uid]+1)
+		last[uid] = max(reached, last[uid]) + 1
 		return last[uid]
 	}
 	out := make([]*observation.Observation, len(recorded))

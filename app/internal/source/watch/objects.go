@@ -113,7 +113,7 @@ func (s *stream) endList(version string) {
 		}
 		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: number}
 		if s.separate {
-			gone.Order = max(s.w.storages.reached.Load(), h.order+1)
+			gone.Order = max(s.w.storages.reached.Load(), h.order) + 1
 		}
 		s.hand(&observation.Observation{
 			Seen: s.w.now(), Source: observation.SourceWatch, Listed: true, Gone: gone,

@@ -173,7 +173,7 @@ func (s *stream) order(o *observation.Observation) {
 		}
 		return
 	}
-	place := max(s.w.storages.reached.Load(), 1)
+	place := s.w.storages.reached.Load() + 1
 	if o.State != nil {
 		o.State.Order = place
 	} else {
