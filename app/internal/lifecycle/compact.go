@@ -57,6 +57,7 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	e.shared = history.NewShared() // its values come from forgotten observations
 	if every {
 		e.compacted = now
+		e.forgetEndpoints(now)
 		e.groups.shrink()
 	}
 }
@@ -121,6 +122,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 			if aged && t.Past == nil {
 				e.trim(t, now.Add(-retention))
 			}
+			t.Absorb()
 		}
 		if len(t.Versions) > 0 && t.Versions[0].Baseline {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)

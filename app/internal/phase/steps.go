@@ -28,6 +28,8 @@ type Facts interface {
 	Gone(t *change.Timeline) history.Moment
 	// Conclude derives whether r has ended.
 	Conclude(r *change.Reconciliation)
+	// Published returns the publications of the Pod as an endpoint, in order of their Services.
+	Published(t *change.Timeline) []change.Publication
 	// Controller returns the controller owner of the object, or nil.
 	Controller(t *change.Timeline) *object.Owner
 }

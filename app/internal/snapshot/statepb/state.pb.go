@@ -82,6 +82,7 @@ type Part struct {
 	Adrift           []*Adrift       `protobuf:"bytes,33,rep,name=adrift,proto3" json:"adrift,omitempty"`
 	LongAdrift       []*Adrift       `protobuf:"bytes,34,rep,name=long_adrift,json=longAdrift,proto3" json:"long_adrift,omitempty"`
 	Refusals         []*Refusals     `protobuf:"bytes,35,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	Endpoints        []*Endpoint     `protobuf:"bytes,37,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -364,6 +365,13 @@ func (x *Part) GetLongAdrift() []*Adrift {
 func (x *Part) GetRefusals() []*Refusals {
 	if x != nil {
 		return x.Refusals
+	}
+	return nil
+}
+
+func (x *Part) GetEndpoints() []*Endpoint {
+	if x != nil {
+		return x.Endpoints
 	}
 	return nil
 }
@@ -4186,11 +4194,319 @@ func (x *Refusal) GetTold() bool {
 	return false
 }
 
+// Endpoint is a Pod as an endpoint of Services: the lifecycle package's endpoint, by its key.
+type Endpoint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           uint64                 `protobuf:"fixed64,1,opt,name=key,proto3" json:"key,omitempty"`
+	Publications  []*Publication         `protobuf:"bytes,2,rep,name=publications,proto3" json:"publications,omitempty"`
+	Seen          *Time                  `protobuf:"bytes,3,opt,name=seen,proto3" json:"seen,omitempty"`
+	Told          *ToldPod               `protobuf:"bytes,4,opt,name=told,proto3" json:"told,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Endpoint) Reset() {
+	*x = Endpoint{}
+	mi := &file_snapshot_state_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Endpoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Endpoint) ProtoMessage() {}
+
+func (x *Endpoint) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Endpoint.ProtoReflect.Descriptor instead.
+func (*Endpoint) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Endpoint) GetKey() uint64 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
+func (x *Endpoint) GetPublications() []*Publication {
+	if x != nil {
+		return x.Publications
+	}
+	return nil
+}
+
+func (x *Endpoint) GetSeen() *Time {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+func (x *Endpoint) GetTold() *ToldPod {
+	if x != nil {
+		return x.Told
+	}
+	return nil
+}
+
+// Publication is a change.Publication.
+type Publication struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       uint64                 `protobuf:"varint,1,opt,name=service,proto3" json:"service,omitempty"` // in texts
+	Owner         uint64                 `protobuf:"varint,2,opt,name=owner,proto3" json:"owner,omitempty"`     // in texts
+	Rv            uint64                 `protobuf:"varint,3,opt,name=rv,proto3" json:"rv,omitempty"`
+	At            *Moment                `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	Baseline      bool                   `protobuf:"varint,5,opt,name=baseline,proto3" json:"baseline,omitempty"`
+	Told          bool                   `protobuf:"varint,6,opt,name=told,proto3" json:"told,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Publication) Reset() {
+	*x = Publication{}
+	mi := &file_snapshot_state_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Publication) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Publication) ProtoMessage() {}
+
+func (x *Publication) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Publication.ProtoReflect.Descriptor instead.
+func (*Publication) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Publication) GetService() uint64 {
+	if x != nil {
+		return x.Service
+	}
+	return 0
+}
+
+func (x *Publication) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *Publication) GetRv() uint64 {
+	if x != nil {
+		return x.Rv
+	}
+	return 0
+}
+
+func (x *Publication) GetAt() *Moment {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Publication) GetBaseline() bool {
+	if x != nil {
+		return x.Baseline
+	}
+	return false
+}
+
+func (x *Publication) GetTold() bool {
+	if x != nil {
+		return x.Told
+	}
+	return false
+}
+
+// ToldPod is the lifecycle package's toldPod.
+type ToldPod struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ref           *Ref                   `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
+	TraceId       uint64                 `protobuf:"varint,2,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
+	SpanId        uint64                 `protobuf:"fixed64,3,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	Ready         *Moment                `protobuf:"bytes,4,opt,name=ready,proto3" json:"ready,omitempty"`
+	Rv            uint64                 `protobuf:"varint,5,opt,name=rv,proto3" json:"rv,omitempty"`
+	At            *Time                  `protobuf:"bytes,6,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToldPod) Reset() {
+	*x = ToldPod{}
+	mi := &file_snapshot_state_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToldPod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToldPod) ProtoMessage() {}
+
+func (x *ToldPod) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToldPod.ProtoReflect.Descriptor instead.
+func (*ToldPod) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ToldPod) GetRef() *Ref {
+	if x != nil {
+		return x.Ref
+	}
+	return nil
+}
+
+func (x *ToldPod) GetTraceId() uint64 {
+	if x != nil {
+		return x.TraceId
+	}
+	return 0
+}
+
+func (x *ToldPod) GetSpanId() uint64 {
+	if x != nil {
+		return x.SpanId
+	}
+	return 0
+}
+
+func (x *ToldPod) GetReady() *Moment {
+	if x != nil {
+		return x.Ready
+	}
+	return nil
+}
+
+func (x *ToldPod) GetRv() uint64 {
+	if x != nil {
+		return x.Rv
+	}
+	return 0
+}
+
+func (x *ToldPod) GetAt() *Time {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// Moment is a history.Moment.
+type Moment struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lo            *Time                  `protobuf:"bytes,1,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            *Time                  `protobuf:"bytes,2,opt,name=hi,proto3" json:"hi,omitempty"`
+	Live          bool                   `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	Exact         uint64                 `protobuf:"varint,4,opt,name=exact,proto3" json:"exact,omitempty"` // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Moment) Reset() {
+	*x = Moment{}
+	mi := &file_snapshot_state_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Moment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Moment) ProtoMessage() {}
+
+func (x *Moment) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Moment.ProtoReflect.Descriptor instead.
+func (*Moment) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *Moment) GetLo() *Time {
+	if x != nil {
+		return x.Lo
+	}
+	return nil
+}
+
+func (x *Moment) GetHi() *Time {
+	if x != nil {
+		return x.Hi
+	}
+	return nil
+}
+
+func (x *Moment) GetLive() bool {
+	if x != nil {
+		return x.Live
+	}
+	return false
+}
+
+func (x *Moment) GetExact() uint64 {
+	if x != nil {
+		return x.Exact
+	}
+	return 0
+}
+
 var File_snapshot_state_proto protoreflect.FileDescriptor
 
 const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
-	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xf0\x0e\n" +
+	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xa8\x0f\n" +
 	"\x04Part\x12.\n" +
 	"\x06header\x18\x10 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
 	"\x05texts\x18\x01 \x03(\fR\x05texts\x12*\n" +
@@ -4236,7 +4552,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06adrift\x18! \x03(\v2\x16.lifeline.state.AdriftR\x06adrift\x127\n" +
 	"\vlong_adrift\x18\" \x03(\v2\x16.lifeline.state.AdriftR\n" +
 	"longAdrift\x124\n" +
-	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\"\xa1\x02\n" +
+	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\x126\n" +
+	"\tendpoints\x18% \x03(\v2\x18.lifeline.state.EndpointR\tendpoints\"\xa1\x02\n" +
 	"\x06Header\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\fR\acluster\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x12R\x05epoch\x122\n" +
@@ -4571,7 +4888,31 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\brequests\x18\x01 \x03(\x04R\brequests\x12\x18\n" +
 	"\arepeats\x18\x02 \x01(\x03R\arepeats\x12(\n" +
 	"\x04last\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04last\x12\x12\n" +
-	"\x04told\x18\x04 \x01(\bR\x04toldBAZ?github.com/kube-lifeline/lifeline/app/internal/snapshot/statepbb\x06proto3"
+	"\x04told\x18\x04 \x01(\bR\x04told\"\xb4\x01\n" +
+	"\bEndpoint\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\x06R\x03key\x12?\n" +
+	"\fpublications\x18\x02 \x03(\v2\x1b.lifeline.state.PublicationR\fpublications\x12(\n" +
+	"\x04seen\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12+\n" +
+	"\x04told\x18\x04 \x01(\v2\x17.lifeline.state.ToldPodR\x04told\"\xa5\x01\n" +
+	"\vPublication\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\x04R\aservice\x12\x14\n" +
+	"\x05owner\x18\x02 \x01(\x04R\x05owner\x12\x0e\n" +
+	"\x02rv\x18\x03 \x01(\x04R\x02rv\x12&\n" +
+	"\x02at\x18\x04 \x01(\v2\x16.lifeline.state.MomentR\x02at\x12\x1a\n" +
+	"\bbaseline\x18\x05 \x01(\bR\bbaseline\x12\x12\n" +
+	"\x04told\x18\x06 \x01(\bR\x04told\"\xc8\x01\n" +
+	"\aToldPod\x12%\n" +
+	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x19\n" +
+	"\btrace_id\x18\x02 \x01(\x04R\atraceId\x12\x17\n" +
+	"\aspan_id\x18\x03 \x01(\x06R\x06spanId\x12,\n" +
+	"\x05ready\x18\x04 \x01(\v2\x16.lifeline.state.MomentR\x05ready\x12\x0e\n" +
+	"\x02rv\x18\x05 \x01(\x04R\x02rv\x12$\n" +
+	"\x02at\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x02at\"~\n" +
+	"\x06Moment\x12$\n" +
+	"\x02lo\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x02lo\x12$\n" +
+	"\x02hi\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x02hi\x12\x12\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\x12\x14\n" +
+	"\x05exact\x18\x04 \x01(\x04R\x05exactBAZ?github.com/kube-lifeline/lifeline/app/internal/snapshot/statepbb\x06proto3"
 
 var (
 	file_snapshot_state_proto_rawDescOnce sync.Once
@@ -4585,7 +4926,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4636,104 +4977,118 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Adrift)(nil),         // 46: lifeline.state.Adrift
 	(*Refusals)(nil),       // 47: lifeline.state.Refusals
 	(*Refusal)(nil),        // 48: lifeline.state.Refusal
+	(*Endpoint)(nil),       // 49: lifeline.state.Endpoint
+	(*Publication)(nil),    // 50: lifeline.state.Publication
+	(*ToldPod)(nil),        // 51: lifeline.state.ToldPod
+	(*Moment)(nil),         // 52: lifeline.state.Moment
 }
 var file_snapshot_state_proto_depIdxs = []int32{
-	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
-	4,  // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
-	14, // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
-	15, // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
-	7,  // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
-	3,  // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
-	9,  // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
-	16, // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
-	17, // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
-	3,  // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	21, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	22, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
-	3,  // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	23, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	28, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	27, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
-	3,  // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	25, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	26, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	24, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
-	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	30, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	31, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
-	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	37, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	32, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	39, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	40, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	41, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	42, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	45, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	45, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	46, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	46, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	47, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
-	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
-	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
-	2,  // 38: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
-	6,  // 39: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
-	8,  // 40: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
-	5,  // 41: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	13, // 42: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	29, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	31, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	33, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	34, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
-	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,  // 52: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,  // 53: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	19, // 54: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	20, // 55: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	2,  // 56: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,  // 57: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 58: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 60: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 61: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 62: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 63: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 64: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 65: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	31, // 66: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 67: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	35, // 68: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 69: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 70: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 71: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 72: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	36, // 73: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	38, // 74: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 75: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 76: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 77: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	33, // 78: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 79: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	29, // 80: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	31, // 81: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 82: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	43, // 83: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 84: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 85: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	44, // 86: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	44, // 87: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	48, // 88: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 89: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 90: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	91, // [91:91] is the sub-list for method output_type
-	91, // [91:91] is the sub-list for method input_type
-	91, // [91:91] is the sub-list for extension type_name
-	91, // [91:91] is the sub-list for extension extendee
-	0,  // [0:91] is the sub-list for field type_name
+	1,   // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
+	4,   // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
+	14,  // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
+	15,  // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
+	7,   // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
+	3,   // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
+	9,   // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
+	16,  // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
+	17,  // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
+	3,   // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
+	21,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	22,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	3,   // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
+	23,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	28,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	27,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	3,   // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
+	25,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	26,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	24,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	18,  // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
+	30,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	31,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	10,  // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
+	37,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	32,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	39,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	40,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	41,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	42,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	45,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	45,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	46,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	46,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	47,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	49,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
+	2,   // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
+	2,   // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
+	2,   // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
+	2,   // 39: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
+	6,   // 40: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
+	8,   // 41: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
+	5,   // 42: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
+	13,  // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	11,  // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	12,  // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	29,  // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	31,  // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	33,  // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	34,  // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	2,   // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,   // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,   // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,   // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,   // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	19,  // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	20,  // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	2,   // 57: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,   // 58: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,   // 59: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,   // 60: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,   // 61: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,   // 62: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,   // 63: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,   // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,   // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,   // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	31,  // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,   // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	35,  // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,   // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,   // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,   // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,   // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	36,  // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	38,  // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,   // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,   // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,   // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	33,  // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,   // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	29,  // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	31,  // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,   // 83: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	43,  // 84: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,   // 85: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,   // 86: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	44,  // 87: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	44,  // 88: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	48,  // 89: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,   // 90: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,   // 91: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	50,  // 92: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
+	2,   // 93: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
+	51,  // 94: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
+	52,  // 95: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
+	5,   // 96: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
+	52,  // 97: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
+	2,   // 98: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
+	2,   // 99: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
+	2,   // 100: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
+	101, // [101:101] is the sub-list for method output_type
+	101, // [101:101] is the sub-list for method input_type
+	101, // [101:101] is the sub-list for extension type_name
+	101, // [101:101] is the sub-list for extension extendee
+	0,   // [0:101] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4747,7 +5102,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

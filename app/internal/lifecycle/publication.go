@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/phase"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+const (
+	// maxPublications bounds the Services of one Pod.
+	maxPublications = 4
+	// maxStrangers bounds the endpoints without a known Pod.
+	maxStrangers = 1 << 14
+	// maxUnpublished is the time after the handout of a Pod's trace for which a publication is added
+	// to that trace.
+	maxUnpublished = time.Minute
+)
+
+// endpoint holds the publications of one Pod as an endpoint. It is a shared look-up (rule G2): an
+// EndpointSlice connects no groups. It is kept until the creation of the Pod has been handed out, and
+// for a minute after that.
+type endpoint struct {
+	// of are the publications in order of their Services. More than maxPublications are never kept.
+	of []change.Publication
+	// seen is the time of the last new publication.
+	seen time.Time
+	// told is the handed-out reconciliation of the Pod; nil before.
+	told *toldPod
+}
+
+// toldPod is the handed-out creation of a Pod.
+type toldPod struct {
+	ref  object.Ref
+	line trace.TraceID
+	span trace.SpanID
+	// ready is the time and rv the resourceVersion of its readiness.
+	ready history.Moment
+	rv    uint64
+	// at is the time of the handout.
+	at time.Time
+}
+
+// add adds p and reports whether it changed anything. The order of calls does not matter.
+func (e *endpoint) add(p *change.Publication) bool {
+	i, found := slices.BinarySearchFunc(e.of, p.Service, func(known change.Publication, name string) int {
+		return cmp.Compare(known.Service, name)
+	})
+	switch {
+	case found && !p.Better(&e.of[i]):
+		return false
+	case found:
+		p.Told = e.of[i].Told
+		e.of[i] = *p
+		return true
+	case i == maxPublications:
+		return false
+	}
+	e.of = slices.Insert(e.of, i, *p)
+	e.of = e.of[:min(len(e.of), maxPublications)]
+	return true
+}
+
+// publish records the ready endpoints of an EndpointSlice. Of Pods without a reconciliation under way
+// it records nothing, so most endpoints cost one look-up.
+func (e *Engine) publish(o *observation.Observation) {
+	s := o.State
+	if s.Endpoints.Service == "" {
+		return
+	}
+	p := change.Publication{
+		Service: s.Endpoints.Service, RV: s.ResourceVersion, At: publishedAt(o), Baseline: o.Baseline,
+	}
+	if owner := object.ControllerOf(s.Owners); owner != nil && kind.Service.Is(owner.Kind) {
+		p.Owner = owner.UID
+	}
+	for key := range s.Endpoints.Keys() {
+		t, known := e.pods[key], e.endpoints[key]
+		if known == nil {
+			if t != nil && !underWay(t) || t == nil && len(e.endpoints) >= maxStrangers {
+				continue
+			}
+			known = &endpoint{}
+			e.endpoints[key] = known
+		}
+		if one := p; !known.add(&one) {
+			continue
+		}
+		known.seen = o.Seen
+		switch {
+		case known.told != nil && o.Seen.Sub(known.told.at) <= maxUnpublished:
+			e.published = append(e.published, key)
+		case t != nil && e.groups.of[t] != nil:
+			e.groups.of[t].change()
+		}
+	}
+}
+
+// underWay reports whether the creation of the Pod of t was observed and has not been handed out and
+// forgotten.
+func underWay(t *change.Timeline) bool { return t.Past == nil && !t.Idle(false) }
+
+// publishedAt returns the time of the version in o, as history.Arrival does.
+func publishedAt(o *observation.Observation) history.Moment {
+	m := history.Moment{Hi: o.Seen, Live: !o.Listed}
+	for i := range o.State.Managers {
+		if at := o.State.Managers[i].Time; o.Listed && at.After(m.Lo) && !at.After(m.Hi) {
+			m.Lo = at
+		}
+	}
+	return m
+}
+
+// first completes the look-ups with the object of t, which has a first version now. The creation of a
+// Service limits the waits of its Pods.
+func (e *Engine) first(t *change.Timeline) {
+	switch {
+	case kind.Pod.Is(t.Ref.Kind):
+		key := keyOfPod(t)
+		e.pods[key] = t
+		if known := e.endpoints[key]; known != nil && known.told == nil && t.Idle(false) {
+			delete(e.endpoints, key)
+		}
+	case kind.Service.Is(t.Ref.Kind):
+		for key, known := range e.endpoints {
+			pod := e.pods[key]
+			if pod != nil && e.groups.of[pod] != nil && known.by(t.Ref.UID) {
+				e.groups.of[pod].change()
+			}
+		}
+	}
+}
+
+// by reports whether the Service with that UID publishes the Pod.
+func (e *endpoint) by(service types.UID) bool {
+	return slices.ContainsFunc(e.of, func(p change.Publication) bool { return p.Owner == service })
+}
+
+// dropPod removes the Pod of t from the look-ups.
+func (e *Engine) dropPod(t *change.Timeline) {
+	if !kind.Pod.Is(t.Ref.Kind) {
+		return
+	}
+	if key := keyOfPod(t); e.pods[key] == t {
+		delete(e.pods, key)
+		delete(e.endpoints, key)
+	}
+}
+
+func keyOfPod(t *change.Timeline) observation.EndpointKey {
+	return observation.KeyOfEndpoint(t.Ref.Namespace, t.Ref.UID)
+}
+
+// Published returns the publications of the Pod of t as an endpoint, in order of their Services.
+func (d *derivation) Published(t *change.Timeline) []change.Publication {
+	if len(d.engine.endpoints) == 0 {
+		return nil
+	}
+	known := d.engine.endpoints[keyOfPod(t)]
+	if known == nil {
+		return nil
+	}
+	return d.engine.withCreation(known.of)
+}
+
+// withCreation returns copies of publications with the creation of their Services.
+func (e *Engine) withCreation(all []change.Publication) []change.Publication {
+	out := slices.Clone(all)
+	for i := range out {
+		if up := e.objects[out[i].Owner]; up != nil && len(up.Versions) > 0 {
+			out[i].Created = up.Versions[0].Created
+		}
+	}
+	return out
+}
+
+// tellPublications records the handout of r with the publications of its Pod. Later ones become late
+// spans.
+func (e *Engine) tellPublications(d *derivation, r *change.Reconciliation, now time.Time) {
+	v := r.ConvergedBy(^uint64(0))
+	if v == nil || v.Pod == nil || v.Baseline || r.Verb != history.Created || r.Folded || r.Timeline.Removal != nil ||
+		!r.First().Arrived.IsZero() {
+		return
+	}
+	key := keyOfPod(r.Timeline)
+	known := e.endpoints[key]
+	if known == nil {
+		known = &endpoint{}
+		e.endpoints[key] = known
+	}
+	for i := range known.of {
+		known.of[i].Told = true
+	}
+	known.told = &toldPod{
+		ref: r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
+		ready: phase.Ready(d, r.Timeline, v), rv: v.ResourceVersion,
+	}
+}
+
+// latePublications adds the publications since the handout of their Pods as late spans.
+func (e *Engine) latePublications() {
+	for _, key := range e.published {
+		known := e.endpoints[key]
+		if known == nil || known.told == nil {
+			continue
+		}
+		var late []change.Publication
+		for i := range known.of {
+			if p := &known.of[i]; !p.Told {
+				p.Told = true
+				late = append(late, *p)
+			}
+		}
+		if spans := known.told.spans(e.withCreation(late)); len(spans) > 0 {
+			e.add(known.told.line, spans)
+		}
+	}
+	e.published = nil
+}
+
+// spans returns the late spans of the publications of the Pod.
+func (p *toldPod) spans(all []change.Publication) []*span.Span {
+	w := &change.Write{Verb: history.Created}
+	r := &change.Reconciliation{
+		Timeline: &change.Timeline{Record: history.Record{Ref: p.ref}}, Lineage: &change.Lineage{ID: p.line},
+		SpanID: p.span, Verb: history.Created, Writes: []*change.Write{w},
+	}
+	spans := phase.Spans(nil, phase.Published(nil, p.ready, p.rv, all), r, p.ready)
+	for _, s := range spans {
+		s.Attributes = append(s.Attributes, span.KeyLate.Bool(true))
+	}
+	return spans
+}
+
+// forgetEndpoints forgets the endpoints that no trace needs any more: those of Pods handed out a
+// minute ago, and old ones of unknown or forgotten Pods.
+func (e *Engine) forgetEndpoints(now time.Time) {
+	for key, known := range e.endpoints {
+		t := e.pods[key]
+		switch {
+		case known.told != nil && now.Sub(known.told.at) <= maxUnpublished:
+		case known.told == nil && t != nil && underWay(t):
+		case known.told == nil && now.Sub(known.seen) <= retention:
+		default:
+			delete(e.endpoints, key)
+		}
+	}
+}
