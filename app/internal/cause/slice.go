@@ -11,15 +11,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// bySlice is rule C3 for an EndpointSlice of the Service o. The first slice belongs to the last change
-// of the Service, after any delay of the controller. So does another one within the quiet time, by
-// time: a Service may have two families of addresses. A Service that needs no slices any more loses
-// them within the quiet time. A slice in place of a lost one heals.
+// bySlice is rule C3 for an EndpointSlice of the Service o. A slice in place of a lost one heals.
 func (f *Finder) bySlice(w *change.Write, o *object.Owner) (Cause, bool) {
-	r := f.Current(o.UID)
 	if w.Verb == history.Created && f.lost(w, o) != nil {
-		return f.healing(w, r, o), true
+		return f.healing(w, f.Current(o.UID), o), true
 	}
+	return f.ofService(w, o)
+}
+
+// ofService returns the change of the Service o that caused w. The first slice belongs to the last
+// change of the Service, after any delay of the controller. So does another one within the quiet time,
+// by time: a Service may have two families of addresses. A Service that needs no slices any more loses
+// them within the quiet time.
+func (f *Finder) ofService(w *change.Write, o *object.Owner) (Cause, bool) {
+	r := f.Current(o.UID)
 	switch {
 	case r == nil, r.Verb == history.Deleted, w.Verb == history.Updated:
 	case w.Verb == history.Created && !f.hasSlice(w, o, r.Last().RV):
@@ -57,8 +62,9 @@ func (f *Finder) MaintainsSlice(w *change.Write) bool {
 
 // BecauseOfService reports whether rule C3 finds the cause of w, the creation of an EndpointSlice.
 func (f *Finder) BecauseOfService(w *change.Write) bool {
-	_, found := f.bySlice(w, change.ServiceOf(w.Timeline))
-	return found
+	o := change.ServiceOf(w.Timeline)
+	_, found := f.ofService(w, o)
+	return found || f.lost(w, o) != nil
 }
 
 // Merges reports whether the endpointslice controller removed the slice of w because the others have
