@@ -135,6 +135,9 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	}
 	e.count(d)
 	e.forgetRefusals(d, now)
+	for t := range g.members {
+		e.inactive(t)
+	}
 	for _, t := range left {
 		e.again(t)
 	}

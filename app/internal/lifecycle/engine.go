@@ -155,10 +155,11 @@ func (e *Engine) observeState(o *observation.Observation) {
 	if n := o.State.Node; n != nil {
 		e.nodeChanged(o.State.Name, n)
 	}
-	if o.State.Endpoints != nil {
-		e.publish(o)
-	}
 	t := e.timeline(o.State.Ref)
+	if o.State.Endpoints != nil {
+		before, newest := endpointsBefore(t, o.State.ResourceVersion)
+		e.publish(o, before, newest)
+	}
 	if !e.lateState(t, o) {
 		e.unname(t)
 		e.fates.add(t.State(o, e.shared))

@@ -23,8 +23,10 @@ type index struct {
 	// dependants are the objects with an ownerReference, by the owner's UID.
 	dependants map[types.UID][]*change.Timeline
 	relations  relations
-	// pods are the timelines of Pods, by their keys in EndpointSlices.
-	pods map[observation.EndpointKey]*change.Timeline
+	// pods are the Pods in groups, by their keys in EndpointSlices. slices are the numbers of known
+	// EndpointSlices, by namespace.
+	pods   map[observation.EndpointKey]*change.Timeline
+	slices map[string]int
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[subject][]*change.Timeline
 }
@@ -32,7 +34,7 @@ type index struct {
 func newIndex() index {
 	return index{
 		groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}, relations: newRelations(),
-		pods: map[observation.EndpointKey]*change.Timeline{},
+		pods: map[observation.EndpointKey]*change.Timeline{}, slices: map[string]int{},
 	}
 }
 
@@ -131,7 +133,7 @@ func (e *Engine) drop(t *change.Timeline) {
 	e.disown(t)
 	e.unrelate(t)
 	e.unname(t)
-	e.dropPod(t)
+	e.leave(t)
 	if g := e.groups.of[t]; g != nil {
 		delete(g.members, t)
 		delete(e.groups.of, t)
@@ -149,7 +151,9 @@ func (e *Engine) reindex() {
 		e.doubt(t)
 		e.reown(t)
 		e.relate(t)
-		e.first(t)
+		if len(t.Versions) > 0 {
+			e.first(t)
+		}
 	}
 	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
 }

@@ -73,9 +73,10 @@ func (e *endpoint) add(p *change.Publication) bool {
 	return true
 }
 
-// publish records the ready endpoints of an EndpointSlice. Of Pods without a reconciliation under way
-// it records nothing, so most endpoints cost one look-up.
-func (e *Engine) publish(o *observation.Observation) {
+// publish records the new endpoints of o, a version of an EndpointSlice. before is the version of the
+// slice before it, or nil. newest means that no later version is known. An older version may improve
+// what is known.
+func (e *Engine) publish(o *observation.Observation, before *observation.Endpoints, newest bool) {
 	s := o.State
 	if s.Endpoints.Service == "" {
 		return
@@ -86,31 +87,53 @@ func (e *Engine) publish(o *observation.Observation) {
 	if owner := object.ControllerOf(s.Owners); owner != nil && kind.Service.Is(owner.Kind) {
 		p.Owner = owner.UID
 	}
-	for key := range s.Endpoints.Keys() {
-		t, known := e.pods[key], e.endpoints[key]
+	for key := range s.Endpoints.Keys(before) {
+		known := e.endpoints[key]
 		if known == nil {
-			if t != nil && !underWay(t) || t == nil && len(e.endpoints) >= maxStrangers {
+			if e.pods[key] == nil && len(e.endpoints) >= maxStrangers {
 				continue
 			}
 			known = &endpoint{}
 			e.endpoints[key] = known
 		}
-		if one := p; !known.add(&one) {
-			continue
-		}
-		known.seen = o.Seen
-		switch {
-		case known.told != nil && o.Seen.Sub(known.told.at) <= maxUnpublished:
-			e.published = append(e.published, key)
-		case t != nil && e.groups.of[t] != nil:
-			e.groups.of[t].change()
+		e.publishOne(key, known, p, o.Seen)
+	}
+	if newest {
+		return
+	}
+	for key := range s.Endpoints.Keys(nil) {
+		if known := e.endpoints[key]; known != nil {
+			e.publishOne(key, known, p, o.Seen)
 		}
 	}
 }
 
-// underWay reports whether the creation of the Pod of t was observed and has not been handed out and
-// forgotten.
-func underWay(t *change.Timeline) bool { return t.Past == nil && !t.Idle(false) }
+// publishOne adds a publication to those of a Pod.
+func (e *Engine) publishOne(key observation.EndpointKey, of *endpoint, p change.Publication, seen time.Time) {
+	if !of.add(&p) {
+		return
+	}
+	of.seen = history.Later(of.seen, seen)
+	switch t := e.pods[key]; {
+	case of.told != nil && seen.Sub(of.told.at) <= maxUnpublished:
+		e.published = append(e.published, key)
+	case t != nil && e.groups.of[t] != nil:
+		e.groups.of[t].change()
+	}
+}
+
+// endpointsBefore returns the endpoints of an EndpointSlice before the version rv, or nil, and whether
+// all known versions are older. Versions before a folded one have the endpoints of that one.
+func endpointsBefore(t *change.Timeline, rv uint64) (before *observation.Endpoints, newest bool) {
+	i, _ := t.Position(rv)
+	switch {
+	case i > 0:
+		before = t.Versions[i-1].Endpoints
+	case t.Folded && len(t.Versions) > 0:
+		before = t.Versions[0].Endpoints
+	}
+	return before, i == len(t.Versions)
+}
 
 // publishedAt returns the time of the version in o, as history.Arrival does.
 func publishedAt(o *observation.Observation) history.Moment {
@@ -127,12 +150,8 @@ func publishedAt(o *observation.Observation) history.Moment {
 // Service limits the waits of its Pods.
 func (e *Engine) first(t *change.Timeline) {
 	switch {
-	case kind.Pod.Is(t.Ref.Kind):
-		key := keyOfPod(t)
-		e.pods[key] = t
-		if known := e.endpoints[key]; known != nil && known.told == nil && t.Idle(false) {
-			delete(e.endpoints, key)
-		}
+	case kind.EndpointSlice.Is(t.Ref.Kind):
+		e.slices[t.Ref.Namespace]++
 	case kind.Service.Is(t.Ref.Kind):
 		for key, known := range e.endpoints {
 			pod := e.pods[key]
@@ -148,14 +167,29 @@ func (e *endpoint) by(service types.UID) bool {
 	return slices.ContainsFunc(e.of, func(p change.Publication) bool { return p.Owner == service })
 }
 
-// dropPod removes the Pod of t from the look-ups.
-func (e *Engine) dropPod(t *change.Timeline) {
-	if !kind.Pod.Is(t.Ref.Kind) {
-		return
+// leave removes the object of t from the look-ups.
+func (e *Engine) leave(t *change.Timeline) {
+	switch {
+	case kind.EndpointSlice.Is(t.Ref.Kind) && len(t.Versions) > 0:
+		if e.slices[t.Ref.Namespace]--; e.slices[t.Ref.Namespace] == 0 {
+			delete(e.slices, t.Ref.Namespace)
+		}
+	case kind.Pod.Is(t.Ref.Kind):
+		e.inactive(t)
+		delete(e.endpoints, keyOfPod(t))
 	}
-	if key := keyOfPod(t); e.pods[key] == t {
-		delete(e.pods, key)
-		delete(e.endpoints, key)
+}
+
+// active and inactive note that the Pod of t is a member of a group, or of none.
+func (e *Engine) active(t *change.Timeline) {
+	if kind.Pod.Is(t.Ref.Kind) {
+		e.pods[keyOfPod(t)] = t
+	}
+}
+
+func (e *Engine) inactive(t *change.Timeline) {
+	if kind.Pod.Is(t.Ref.Kind) {
+		delete(e.pods, keyOfPod(t))
 	}
 }
 
@@ -191,7 +225,7 @@ func (e *Engine) withCreation(all []change.Publication) []change.Publication {
 func (e *Engine) tellPublications(d *derivation, r *change.Reconciliation, now time.Time) {
 	v := r.ConvergedBy(^uint64(0))
 	if v == nil || v.Pod == nil || v.Baseline || r.Verb != history.Created || r.Folded || r.Timeline.Removal != nil ||
-		!r.First().Arrived.IsZero() {
+		!r.First().Arrived.IsZero() || e.slices[r.Timeline.Ref.Namespace] == 0 {
 		return
 	}
 	key := keyOfPod(r.Timeline)
@@ -245,13 +279,13 @@ func (p *toldPod) spans(all []change.Publication) []*span.Span {
 }
 
 // forgetEndpoints forgets the endpoints that no trace needs any more: those of Pods handed out a
-// minute ago, and old ones of unknown or forgotten Pods.
+// minute ago, and old ones of Pods in no group.
 func (e *Engine) forgetEndpoints(now time.Time) {
 	for key, known := range e.endpoints {
 		t := e.pods[key]
 		switch {
 		case known.told != nil && now.Sub(known.told.at) <= maxUnpublished:
-		case known.told == nil && t != nil && underWay(t):
+		case known.told == nil && t != nil && t.Past == nil:
 		case known.told == nil && now.Sub(known.seen) <= retention:
 		default:
 			delete(e.endpoints, key)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"iter"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +16,7 @@ import (
 type Endpoints struct {
 	// Service is the name of the Service with these endpoints.
 	Service string `json:"service,omitempty"`
-	// Ready holds the keys of the ready Pods, sorted, each in eight characters.
+	// Ready holds the keys of the ready Pods, each in eight characters, sorted as text.
 	Ready string `json:"ready,omitempty"`
 }
 
@@ -43,19 +44,33 @@ func (k EndpointKey) AppendText(b []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(b, digest[2:])
 }
 
-// Keys yields the keys of the ready Pods. It ends at a malformed key.
-func (e *Endpoints) Keys() iter.Seq[EndpointKey] {
+// Keys yields the keys of the ready Pods that are not ready in before. It ends at a malformed key.
+// before may be nil.
+func (e *Endpoints) Keys(before *Endpoints) iter.Seq[EndpointKey] {
 	return func(yield func(EndpointKey) bool) {
-		var text [keyChars]byte
-		var digest [8]byte
+		known := ""
+		if before != nil {
+			known = before.Ready
+		}
 		for rest := e.Ready; len(rest) >= keyChars; rest = rest[keyChars:] {
-			copy(text[:], rest)
-			if _, err := base64.RawURLEncoding.Decode(digest[2:], text[:]); err != nil {
-				return
+			text := rest[:keyChars]
+			for len(known) >= keyChars && known[:keyChars] < text {
+				known = known[keyChars:]
 			}
-			if !yield(EndpointKey(binary.BigEndian.Uint64(digest[:]))) {
+			if strings.HasPrefix(known, text) {
+				continue
+			}
+			if key, ok := parseKey(text); !ok || !yield(key) {
 				return
 			}
 		}
 	}
+}
+
+func parseKey(text string) (EndpointKey, bool) {
+	var chars [keyChars]byte
+	var digest [8]byte
+	copy(chars[:], text)
+	_, err := base64.RawURLEncoding.Decode(digest[2:], chars[:])
+	return EndpointKey(binary.BigEndian.Uint64(digest[:])), err == nil
 }

@@ -1624,6 +1624,7 @@ type Status struct {
 	Workload           uint64                 `protobuf:"varint,5,opt,name=workload,proto3" json:"workload,omitempty"`     // in workloads
 	Autoscaler         *Autoscaler            `protobuf:"bytes,6,opt,name=autoscaler,proto3" json:"autoscaler,omitempty"`
 	Revision           *Revision              `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
+	Endpoints          *Endpoints             `protobuf:"bytes,8,opt,name=endpoints,proto3" json:"endpoints,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -1707,6 +1708,66 @@ func (x *Status) GetRevision() *Revision {
 	return nil
 }
 
+func (x *Status) GetEndpoints() *Endpoints {
+	if x != nil {
+		return x.Endpoints
+	}
+	return nil
+}
+
+// Endpoints is an observation.Endpoints.
+type Endpoints struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       uint64                 `protobuf:"varint,1,opt,name=service,proto3" json:"service,omitempty"` // in texts
+	Ready         string                 `protobuf:"bytes,2,opt,name=ready,proto3" json:"ready,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Endpoints) Reset() {
+	*x = Endpoints{}
+	mi := &file_snapshot_state_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Endpoints) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Endpoints) ProtoMessage() {}
+
+func (x *Endpoints) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Endpoints.ProtoReflect.Descriptor instead.
+func (*Endpoints) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Endpoints) GetService() uint64 {
+	if x != nil {
+		return x.Service
+	}
+	return 0
+}
+
+func (x *Endpoints) GetReady() string {
+	if x != nil {
+		return x.Ready
+	}
+	return ""
+}
+
 // Autoscaler is an observation.Autoscaler.
 type Autoscaler struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1718,7 +1779,7 @@ type Autoscaler struct {
 
 func (x *Autoscaler) Reset() {
 	*x = Autoscaler{}
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1791,7 @@ func (x *Autoscaler) String() string {
 func (*Autoscaler) ProtoMessage() {}
 
 func (x *Autoscaler) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1804,7 @@ func (x *Autoscaler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Autoscaler.ProtoReflect.Descriptor instead.
 func (*Autoscaler) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Autoscaler) GetScaled() *Time {
@@ -1772,7 +1833,7 @@ type Revision struct {
 
 func (x *Revision) Reset() {
 	*x = Revision{}
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1845,7 @@ func (x *Revision) String() string {
 func (*Revision) ProtoMessage() {}
 
 func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1858,7 @@ func (x *Revision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revision.ProtoReflect.Descriptor instead.
 func (*Revision) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Revision) GetId() uint64 {
@@ -1832,7 +1893,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +1905,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +1918,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Verdict) GetProgress() uint64 {
@@ -1888,7 +1949,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +1961,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +1974,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Condition) GetType() uint64 {
@@ -1969,7 +2030,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2042,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2055,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Workload) GetReplicas() int32 {
@@ -2074,7 +2135,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +2147,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2160,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Pod) GetSpec() uint64 {
@@ -2151,7 +2212,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2224,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2237,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PodSpec) GetNode() uint64 {
@@ -2226,7 +2287,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2238,7 +2299,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2251,7 +2312,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PodPhase) GetPhase() uint64 {
@@ -2297,7 +2358,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2370,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2383,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Container) GetName() uint64 {
@@ -2432,7 +2493,7 @@ type ContainerState struct {
 
 func (x *ContainerState) Reset() {
 	*x = ContainerState{}
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2505,7 @@ func (x *ContainerState) String() string {
 func (*ContainerState) ProtoMessage() {}
 
 func (x *ContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2518,7 @@ func (x *ContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerState.ProtoReflect.Descriptor instead.
 func (*ContainerState) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContainerState) GetWaiting() bool {
@@ -2526,7 +2587,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2538,7 +2599,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2551,7 +2612,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Event) GetNotice() uint64 {
@@ -2623,7 +2684,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2696,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2709,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2710,7 +2771,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2722,7 +2783,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2735,7 +2796,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -2903,7 +2964,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2915,7 +2976,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2928,7 +2989,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -2967,7 +3028,7 @@ type Past struct {
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +3040,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +3053,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -3096,7 +3157,7 @@ type Instant struct {
 
 func (x *Instant) Reset() {
 	*x = Instant{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3108,7 +3169,7 @@ func (x *Instant) String() string {
 func (*Instant) ProtoMessage() {}
 
 func (x *Instant) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3121,7 +3182,7 @@ func (x *Instant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instant.ProtoReflect.Descriptor instead.
 func (*Instant) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Instant) GetTraceId() uint64 {
@@ -3194,7 +3255,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3206,7 +3267,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3219,7 +3280,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -3272,7 +3333,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3284,7 +3345,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3297,7 +3358,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -3353,7 +3414,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3365,7 +3426,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3378,7 +3439,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3408,7 +3469,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3420,7 +3481,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3433,7 +3494,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3475,7 +3536,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3548,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3561,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3531,7 +3592,7 @@ type Taken struct {
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3543,7 +3604,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3556,7 +3617,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3612,7 +3673,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +3685,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +3698,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3714,7 +3775,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3726,7 +3787,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3739,7 +3800,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3774,7 +3835,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3786,7 +3847,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3799,7 +3860,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3880,7 +3941,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +3953,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +3966,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -3962,7 +4023,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3974,7 +4035,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3987,7 +4048,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4022,7 +4083,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4034,7 +4095,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4047,7 +4108,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4076,7 +4137,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4088,7 +4149,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4101,7 +4162,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4138,7 +4199,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +4211,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +4224,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4207,7 +4268,7 @@ type Endpoint struct {
 
 func (x *Endpoint) Reset() {
 	*x = Endpoint{}
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4219,7 +4280,7 @@ func (x *Endpoint) String() string {
 func (*Endpoint) ProtoMessage() {}
 
 func (x *Endpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4232,7 +4293,7 @@ func (x *Endpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Endpoint.ProtoReflect.Descriptor instead.
 func (*Endpoint) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Endpoint) GetKey() uint64 {
@@ -4278,7 +4339,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4290,7 +4351,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4303,7 +4364,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Publication) GetService() uint64 {
@@ -4363,7 +4424,7 @@ type ToldPod struct {
 
 func (x *ToldPod) Reset() {
 	*x = ToldPod{}
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4375,7 +4436,7 @@ func (x *ToldPod) String() string {
 func (*ToldPod) ProtoMessage() {}
 
 func (x *ToldPod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4388,7 +4449,7 @@ func (x *ToldPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToldPod.ProtoReflect.Descriptor instead.
 func (*ToldPod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ToldPod) GetRef() *Ref {
@@ -4446,7 +4507,7 @@ type Moment struct {
 
 func (x *Moment) Reset() {
 	*x = Moment{}
-	mi := &file_snapshot_state_proto_msgTypes[52]
+	mi := &file_snapshot_state_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4458,7 +4519,7 @@ func (x *Moment) String() string {
 func (*Moment) ProtoMessage() {}
 
 func (x *Moment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[52]
+	mi := &file_snapshot_state_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4471,7 +4532,7 @@ func (x *Moment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Moment.ProtoReflect.Descriptor instead.
 func (*Moment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Moment) GetLo() *Time {
@@ -4658,7 +4719,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\toperation\x18\x02 \x01(\x04R\toperation\x12 \n" +
 	"\vsubresource\x18\x03 \x01(\x04R\vsubresource\x12(\n" +
 	"\x04time\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x04time\x12\x16\n" +
-	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\x93\x02\n" +
+	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\xcc\x02\n" +
 	"\x06Status\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\x04R\averdict\x12/\n" +
 	"\x13observed_generation\x18\x02 \x01(\x12R\x12observedGeneration\x12\x1e\n" +
@@ -4670,7 +4731,11 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
 	"autoscaler\x18\x06 \x01(\v2\x1a.lifeline.state.AutoscalerR\n" +
 	"autoscaler\x124\n" +
-	"\brevision\x18\a \x01(\v2\x18.lifeline.state.RevisionR\brevision\"T\n" +
+	"\brevision\x18\a \x01(\v2\x18.lifeline.state.RevisionR\brevision\x127\n" +
+	"\tendpoints\x18\b \x01(\v2\x19.lifeline.state.EndpointsR\tendpoints\";\n" +
+	"\tEndpoints\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\x04R\aservice\x12\x14\n" +
+	"\x05ready\x18\x02 \x01(\tR\x05ready\"T\n" +
 	"\n" +
 	"Autoscaler\x12,\n" +
 	"\x06scaled\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x06scaled\x12\x18\n" +
@@ -4926,7 +4991,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4947,40 +5012,41 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Fields)(nil),         // 16: lifeline.state.Fields
 	(*Manager)(nil),        // 17: lifeline.state.Manager
 	(*Status)(nil),         // 18: lifeline.state.Status
-	(*Autoscaler)(nil),     // 19: lifeline.state.Autoscaler
-	(*Revision)(nil),       // 20: lifeline.state.Revision
-	(*Verdict)(nil),        // 21: lifeline.state.Verdict
-	(*Condition)(nil),      // 22: lifeline.state.Condition
-	(*Workload)(nil),       // 23: lifeline.state.Workload
-	(*Pod)(nil),            // 24: lifeline.state.Pod
-	(*PodSpec)(nil),        // 25: lifeline.state.PodSpec
-	(*PodPhase)(nil),       // 26: lifeline.state.PodPhase
-	(*Container)(nil),      // 27: lifeline.state.Container
-	(*ContainerState)(nil), // 28: lifeline.state.ContainerState
-	(*Event)(nil),          // 29: lifeline.state.Event
-	(*Notice)(nil),         // 30: lifeline.state.Notice
-	(*Request)(nil),        // 31: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 32: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 33: lifeline.state.Past
-	(*Instant)(nil),        // 34: lifeline.state.Instant
-	(*Earlier)(nil),        // 35: lifeline.state.Earlier
-	(*Run)(nil),            // 36: lifeline.state.Run
-	(*KeyedRun)(nil),       // 37: lifeline.state.KeyedRun
-	(*Node)(nil),           // 38: lifeline.state.Node
-	(*KeyedNode)(nil),      // 39: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 40: lifeline.state.Taken
-	(*Amendment)(nil),      // 41: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 42: lifeline.state.SeriesList
-	(*Series)(nil),         // 43: lifeline.state.Series
-	(*Subject)(nil),        // 44: lifeline.state.Subject
-	(*Sighting)(nil),       // 45: lifeline.state.Sighting
-	(*Adrift)(nil),         // 46: lifeline.state.Adrift
-	(*Refusals)(nil),       // 47: lifeline.state.Refusals
-	(*Refusal)(nil),        // 48: lifeline.state.Refusal
-	(*Endpoint)(nil),       // 49: lifeline.state.Endpoint
-	(*Publication)(nil),    // 50: lifeline.state.Publication
-	(*ToldPod)(nil),        // 51: lifeline.state.ToldPod
-	(*Moment)(nil),         // 52: lifeline.state.Moment
+	(*Endpoints)(nil),      // 19: lifeline.state.Endpoints
+	(*Autoscaler)(nil),     // 20: lifeline.state.Autoscaler
+	(*Revision)(nil),       // 21: lifeline.state.Revision
+	(*Verdict)(nil),        // 22: lifeline.state.Verdict
+	(*Condition)(nil),      // 23: lifeline.state.Condition
+	(*Workload)(nil),       // 24: lifeline.state.Workload
+	(*Pod)(nil),            // 25: lifeline.state.Pod
+	(*PodSpec)(nil),        // 26: lifeline.state.PodSpec
+	(*PodPhase)(nil),       // 27: lifeline.state.PodPhase
+	(*Container)(nil),      // 28: lifeline.state.Container
+	(*ContainerState)(nil), // 29: lifeline.state.ContainerState
+	(*Event)(nil),          // 30: lifeline.state.Event
+	(*Notice)(nil),         // 31: lifeline.state.Notice
+	(*Request)(nil),        // 32: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 33: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 34: lifeline.state.Past
+	(*Instant)(nil),        // 35: lifeline.state.Instant
+	(*Earlier)(nil),        // 36: lifeline.state.Earlier
+	(*Run)(nil),            // 37: lifeline.state.Run
+	(*KeyedRun)(nil),       // 38: lifeline.state.KeyedRun
+	(*Node)(nil),           // 39: lifeline.state.Node
+	(*KeyedNode)(nil),      // 40: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 41: lifeline.state.Taken
+	(*Amendment)(nil),      // 42: lifeline.state.Amendment
+	(*SeriesList)(nil),     // 43: lifeline.state.SeriesList
+	(*Series)(nil),         // 44: lifeline.state.Series
+	(*Subject)(nil),        // 45: lifeline.state.Subject
+	(*Sighting)(nil),       // 46: lifeline.state.Sighting
+	(*Adrift)(nil),         // 47: lifeline.state.Adrift
+	(*Refusals)(nil),       // 48: lifeline.state.Refusals
+	(*Refusal)(nil),        // 49: lifeline.state.Refusal
+	(*Endpoint)(nil),       // 50: lifeline.state.Endpoint
+	(*Publication)(nil),    // 51: lifeline.state.Publication
+	(*ToldPod)(nil),        // 52: lifeline.state.ToldPod
+	(*Moment)(nil),         // 53: lifeline.state.Moment
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,   // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
@@ -4993,32 +5059,32 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	16,  // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
 	17,  // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
 	3,   // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	21,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	22,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	22,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	23,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
 	3,   // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	23,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	28,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	27,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	24,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	29,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	28,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
 	3,   // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	25,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	26,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	24,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	26,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	27,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	25,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
 	18,  // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	30,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	31,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	31,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	32,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
 	10,  // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	37,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	32,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	39,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	40,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	41,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	42,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	45,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	45,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	46,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	46,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	47,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	49,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
+	38,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	33,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	40,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	41,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	42,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	43,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	46,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	46,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	47,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	47,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	48,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	50,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
 	2,   // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
 	2,   // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
 	2,   // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
@@ -5029,66 +5095,67 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	13,  // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
 	11,  // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
 	12,  // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	29,  // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	31,  // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	33,  // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	34,  // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	30,  // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	32,  // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	34,  // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	35,  // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
 	2,   // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
 	2,   // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
 	2,   // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
 	2,   // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
 	2,   // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	19,  // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	20,  // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	2,   // 57: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,   // 58: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,   // 59: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,   // 60: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,   // 61: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,   // 62: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,   // 63: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,   // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,   // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,   // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	31,  // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,   // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	35,  // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,   // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,   // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,   // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,   // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	36,  // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	38,  // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,   // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,   // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,   // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	33,  // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,   // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	29,  // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	31,  // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,   // 83: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	43,  // 84: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,   // 85: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,   // 86: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	44,  // 87: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	44,  // 88: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	48,  // 89: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,   // 90: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,   // 91: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	50,  // 92: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
-	2,   // 93: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
-	51,  // 94: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
-	52,  // 95: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
-	5,   // 96: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
-	52,  // 97: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
-	2,   // 98: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
-	2,   // 99: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
-	2,   // 100: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
-	101, // [101:101] is the sub-list for method output_type
-	101, // [101:101] is the sub-list for method input_type
-	101, // [101:101] is the sub-list for extension type_name
-	101, // [101:101] is the sub-list for extension extendee
-	0,   // [0:101] is the sub-list for field type_name
+	20,  // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	21,  // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	19,  // 57: lifeline.state.Status.endpoints:type_name -> lifeline.state.Endpoints
+	2,   // 58: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,   // 59: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,   // 60: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,   // 61: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,   // 62: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,   // 63: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,   // 64: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,   // 65: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,   // 66: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,   // 67: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	32,  // 68: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,   // 69: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	36,  // 70: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,   // 71: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,   // 72: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,   // 73: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,   // 74: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	37,  // 75: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	39,  // 76: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,   // 77: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,   // 78: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,   // 79: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	34,  // 80: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,   // 81: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	30,  // 82: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	32,  // 83: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,   // 84: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	44,  // 85: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,   // 86: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,   // 87: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	45,  // 88: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	45,  // 89: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	49,  // 90: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,   // 91: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,   // 92: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	51,  // 93: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
+	2,   // 94: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
+	52,  // 95: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
+	53,  // 96: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
+	5,   // 97: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
+	53,  // 98: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
+	2,   // 99: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
+	2,   // 100: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
+	2,   // 101: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
+	102, // [102:102] is the sub-list for method output_type
+	102, // [102:102] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -5102,7 +5169,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
