@@ -3,8 +3,6 @@
 package change
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -16,8 +14,6 @@ type Publication struct {
 	// Owner is the UID of the Service, or "" for a slice by another author than its controller.
 	Owner types.UID
 	RV    uint64
-	// Created is the creation of the Service in whole seconds, zero if unknown. It is not saved.
-	Created time.Time
 	// At is the time of that version.
 	At history.Moment
 	// Baseline means that the observer found the Pod there at its start.
@@ -38,13 +34,4 @@ func (p *Publication) Better(known *Publication) bool {
 		return p.At.Live
 	}
 	return p.At.Hi.Before(known.At.Hi)
-}
-
-// Since returns the start of the wait for p: the time at which the Pod was ready, or a later creation
-// of the Service.
-func (p *Publication) Since(ready history.Moment) history.Moment {
-	if made := history.Whole(p.Created); made.Known() && made.At().After(ready.At().Time) {
-		return made
-	}
-	return ready
 }

@@ -33,24 +33,44 @@ func (w *Write) UpdatesSlice() bool {
 	case len(w.Changed.Paths) == 0:
 		return true
 	case w.Manager == "":
-		return !slices.ContainsFunc(w.Changed.Paths, func(path string) bool { return !strings.HasPrefix(path, "endpoints") })
+		return !slices.ContainsFunc(w.Changed.Paths, outsideEndpoints)
 	}
 	return w.Manager == Manager || !IsClient(w.Manager) && len(w.Version.Managers) == 1
 }
 
-// Absorb forgets the oldest version while it is a baseline and the next write is a mere update of an
-// EndpointSlice. It returns the number of these writes.
+func outsideEndpoints(path string) bool { return !strings.HasPrefix(path, "endpoints") }
+
+// Absorb forgets the versions of an EndpointSlice between two mere updates, and then as AbsorbBaseline
+// does. It returns the number of forgotten writes. The versions of one object arrive in order.
 func (t *Timeline) Absorb() (n uint64) {
 	if t.Removal != nil || ServiceOf(t) == nil {
 		return 0
 	}
-	for len(t.Versions) > 1 && t.Versions[0].Baseline {
-		if w := t.between(t.Versions[0], t.Versions[1]); !w.UpdatesSlice() {
-			break
+	for i := len(t.Versions) - 1; i > 1; i-- {
+		if t.updates(i) && t.updates(i-1) {
+			t.Versions = slices.Delete(t.Versions, i-1, i)
+			n++
 		}
-		t.Versions = slices.Clone(t.Versions[1:])
+	}
+	return n + t.AbsorbBaseline()
+}
+
+// AbsorbBaseline forgets the oldest version of an EndpointSlice while that is a baseline before a mere
+// update. It returns the number of forgotten writes.
+func (t *Timeline) AbsorbBaseline() (n uint64) {
+	if t.Removal != nil || ServiceOf(t) == nil {
+		return 0
+	}
+	for len(t.Versions) > 1 && t.Versions[0].Baseline && t.updates(1) {
+		t.Versions = slices.Delete(t.Versions, 0, 1)
 		t.Baseline()
 		n++
 	}
 	return n
+}
+
+// updates reports whether the i-th version is a mere update of the one before.
+func (t *Timeline) updates(i int) bool {
+	w := t.between(t.Versions[i-1], t.Versions[i])
+	return w.UpdatesSlice()
 }

@@ -122,7 +122,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 			if aged && t.Past == nil {
 				e.trim(t, now.Add(-retention))
 			}
-			t.Absorb()
+			t.AbsorbBaseline() // counted below
 		}
 		if len(t.Versions) > 0 && t.Versions[0].Baseline {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)

@@ -30,20 +30,20 @@ const (
 )
 
 // endpoint holds the publications of one Pod as an endpoint. It is a shared look-up (rule G2): an
-// EndpointSlice connects no groups. It is kept until the creation of the Pod has been handed out, and
-// for a minute after that.
+// EndpointSlice connects no groups. It is kept until the creation of the Pod has been handed out. For a
+// Pod without a publication by then, it is kept for a minute more.
 type endpoint struct {
 	// of are the publications in order of their Services. More than maxPublications are never kept.
 	of []change.Publication
 	// seen is the time of the last new publication.
 	seen time.Time
-	// told is the handed-out reconciliation of the Pod; nil before.
+	// told is the handed-out reconciliation of a Pod without a publication by then, or nil.
 	told *toldPod
 }
 
 // toldPod is the handed-out creation of a Pod.
 type toldPod struct {
-	ref  object.Ref
+	ref  *object.Ref
 	line trace.TraceID
 	span trace.SpanID
 	// ready is the time and rv the resourceVersion of its readiness.
@@ -198,7 +198,7 @@ func keyOfPod(t *change.Timeline) observation.EndpointKey {
 }
 
 // Published returns the publications of the Pod of t as an endpoint, in order of their Services.
-func (d *derivation) Published(t *change.Timeline) []change.Publication {
+func (d *derivation) Published(t *change.Timeline) []phase.Publication {
 	if len(d.engine.endpoints) == 0 {
 		return nil
 	}
@@ -209,37 +209,36 @@ func (d *derivation) Published(t *change.Timeline) []change.Publication {
 	return d.engine.withCreation(known.of)
 }
 
-// withCreation returns copies of publications with the creation of their Services.
-func (e *Engine) withCreation(all []change.Publication) []change.Publication {
-	out := slices.Clone(all)
-	for i := range out {
-		if up := e.objects[out[i].Owner]; up != nil && len(up.Versions) > 0 {
+// withCreation adds the creation of their Services to publications.
+func (e *Engine) withCreation(all []change.Publication) []phase.Publication {
+	out := make([]phase.Publication, len(all))
+	for i := range all {
+		out[i].Publication = all[i]
+		if up := e.objects[all[i].Owner]; up != nil && len(up.Versions) > 0 {
 			out[i].Created = up.Versions[0].Created
 		}
 	}
 	return out
 }
 
-// tellPublications records the handout of r with the publications of its Pod. Later ones become late
-// spans.
+// tellPublications records the handout of r. The publications of its Pod are not needed any more. If
+// there are none, a late one may follow.
 func (e *Engine) tellPublications(d *derivation, r *change.Reconciliation, now time.Time) {
 	v := r.ConvergedBy(^uint64(0))
-	if v == nil || v.Pod == nil || v.Baseline || r.Verb != history.Created || r.Folded || r.Timeline.Removal != nil ||
-		!r.First().Arrived.IsZero() || e.slices[r.Timeline.Ref.Namespace] == 0 {
+	if v == nil || v.Pod == nil || r.Verb != history.Created || r.Folded {
 		return
 	}
 	key := keyOfPod(r.Timeline)
-	known := e.endpoints[key]
-	if known == nil {
-		known = &endpoint{}
-		e.endpoints[key] = known
-	}
-	for i := range known.of {
-		known.of[i].Told = true
-	}
-	known.told = &toldPod{
-		ref: r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
-		ready: phase.Ready(d, r.Timeline, v), rv: v.ResourceVersion,
+	switch known := e.endpoints[key]; {
+	case known != nil && known.told == nil:
+		delete(e.endpoints, key)
+	case known != nil, v.Baseline, r.Timeline.Removal != nil, !r.First().Arrived.IsZero(),
+		e.slices[r.Timeline.Ref.Namespace] == 0:
+	default:
+		e.endpoints[key] = &endpoint{told: &toldPod{
+			ref: &r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
+			ready: phase.Ready(d, r.Timeline, v), rv: v.ResourceVersion,
+		}}
 	}
 }
 
@@ -265,10 +264,10 @@ func (e *Engine) latePublications() {
 }
 
 // spans returns the late spans of the publications of the Pod.
-func (p *toldPod) spans(all []change.Publication) []*span.Span {
+func (p *toldPod) spans(all []phase.Publication) []*span.Span {
 	w := &change.Write{Verb: history.Created}
 	r := &change.Reconciliation{
-		Timeline: &change.Timeline{Record: history.Record{Ref: p.ref}}, Lineage: &change.Lineage{ID: p.line},
+		Timeline: &change.Timeline{Record: history.Record{Ref: *p.ref}}, Lineage: &change.Lineage{ID: p.line},
 		SpanID: p.span, Verb: history.Created, Writes: []*change.Write{w},
 	}
 	spans := phase.Spans(nil, phase.Published(nil, p.ready, p.rv, all), r, p.ready)

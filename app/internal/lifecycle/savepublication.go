@@ -16,7 +16,7 @@ func (s saver) endpoints(e *Engine) {
 		}
 		if p := one.told; p != nil {
 			m.Told = &statepb.ToldPod{
-				Ref: s.Ref(&p.ref), TraceId: s.TraceID(p.line), SpanId: s.SpanID(p.span),
+				Ref: s.Ref(p.ref), TraceId: s.TraceID(p.line), SpanId: s.SpanID(p.span),
 				Ready: s.Moment(p.ready), Rv: p.rv, At: s.Time(p.at),
 			}
 		}
@@ -29,8 +29,9 @@ func (r restorer) endpoints(e *Engine, p *statepb.Part) {
 	for _, m := range p.Endpoints {
 		one := &endpoint{of: r.Publications(m.Publications), seen: r.Time(m.Seen)}
 		if t := m.Told; t != nil {
+			ref := r.Ref(t.Ref)
 			one.told = &toldPod{
-				ref: r.Ref(t.Ref), line: r.TraceID(t.TraceId), span: r.SpanID(t.SpanId),
+				ref: &ref, line: r.TraceID(t.TraceId), span: r.SpanID(t.SpanId),
 				ready: r.Moment(t.Ready), rv: t.Rv, at: r.Time(t.At),
 			}
 		}

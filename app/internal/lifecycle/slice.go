@@ -44,13 +44,14 @@ func (d *derivation) placeSlice(w *change.Write) bool {
 	return true
 }
 
-// absorbed reports whether the new version of t is a mere update of an EndpointSlice in no group, and
-// forgets the one before. Such an update changes no derivation. So it costs no more than its endpoints.
+// absorbed forgets the old versions of an EndpointSlice that its new one makes needless. It reports
+// whether t has no other data, and is in no group. Then no derivation has changed, and the new version
+// costs no more than its endpoints.
 func (e *Engine) absorbed(t *change.Timeline) bool {
-	if e.inOne() || t.Audits != nil || e.groups.of[t] != nil || !kind.EndpointSlice.Is(t.Ref.Kind) {
+	if e.opts.Rebuild || t.Audits != nil || !kind.EndpointSlice.Is(t.Ref.Kind) {
 		return false
 	}
 	n := t.Absorb()
 	e.fates.Step += n
-	return n > 0 && t.Idle(false)
+	return n > 0 && e.groups.of[t] == nil && t.Idle(false)
 }

@@ -29,7 +29,7 @@ type Facts interface {
 	// Conclude derives whether r has ended.
 	Conclude(r *change.Reconciliation)
 	// Published returns the publications of the Pod as an endpoint, in order of their Services.
-	Published(t *change.Timeline) []change.Publication
+	Published(t *change.Timeline) []Publication
 	// Controller returns the controller owner of the object, or nil.
 	Controller(t *change.Timeline) *object.Owner
 }

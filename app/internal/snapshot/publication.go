@@ -8,7 +8,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Publications returns the saved form of the publications of a Pod.
@@ -42,7 +41,5 @@ func (w *Writer) Moment(m history.Moment) *statepb.Moment {
 
 // Moment returns the moment.
 func (r *Reader) Moment(m *statepb.Moment) history.Moment {
-	return history.Moment{
-		Lo: r.Time(m.GetLo()), Hi: r.Time(m.GetHi()), Live: m.GetLive(), Exact: span.TimeSource(r.Text(m.GetExact())),
-	}
+	return history.NewMoment(r.Time(m.GetLo()), r.Time(m.GetHi()), m.GetLive(), r.Text(m.GetExact()))
 }
