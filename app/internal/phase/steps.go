@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package phase derives the steps of a reconciliation as child spans: scheduling, sandbox, images,
-// containers, readiness and termination of a Pod, the pauses of a Job, and the conditions of other
-// kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
+// containers, readiness, publication and termination of a Pod, the pauses of a Job, and the conditions
+// of other kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
 package phase
 
 import (
