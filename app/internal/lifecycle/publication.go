@@ -115,7 +115,7 @@ func (e *Engine) publishOne(key observation.EndpointKey, of *endpoint, p change.
 	}
 	of.seen = history.Later(of.seen, seen)
 	switch t := e.pods[key]; {
-	case of.told != nil && seen.Sub(of.told.at) <= maxUnpublished:
+	case of.told != nil:
 		e.published = append(e.published, key)
 	case t != nil && e.groups.of[t] != nil:
 		e.groups.of[t].change()
@@ -244,23 +244,34 @@ func (e *Engine) tellPublications(d *derivation, r *change.Reconciliation, now t
 
 // latePublications adds the publications since the handout of their Pods as late spans.
 func (e *Engine) latePublications() {
-	for _, key := range e.published {
+	slices.Sort(e.published)
+	for _, key := range slices.Compact(e.published) {
 		known := e.endpoints[key]
 		if known == nil || known.told == nil {
 			continue
 		}
 		var late []change.Publication
 		for i := range known.of {
-			if p := &known.of[i]; !p.Told {
-				p.Told = true
+			p := &known.of[i]
+			if !p.Told && p.At.Hi.Sub(known.told.at) <= maxUnpublished {
 				late = append(late, *p)
 			}
+			p.Told = true
 		}
 		if spans := known.told.spans(e.withCreation(late)); len(spans) > 0 {
 			e.add(known.told.line, spans)
 		}
 	}
 	e.published = nil
+}
+
+// untoldPublications restores the list of late publications.
+func (e *Engine) untoldPublications() {
+	for key, known := range e.endpoints {
+		if known.told != nil && slices.ContainsFunc(known.of, func(p change.Publication) bool { return !p.Told }) {
+			e.published = append(e.published, key)
+		}
+	}
 }
 
 // spans returns the late spans of the publications of the Pod.

@@ -167,6 +167,9 @@ func TestLatePublication(t *testing.T) {
 					e.Observe(s.seen[told])
 				}
 				s.wait(wait)
+				if restart {
+					e = restored(t, e)
+				}
 				traces := slices.Concat(e.Take(s.now()), e.Amendments())
 				if restart {
 					e = restored(t, e)
