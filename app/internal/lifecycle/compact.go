@@ -59,6 +59,7 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 		e.compacted = now
 		e.forgetEndpoints(now)
 		e.groups.shrink()
+		e.pods, e.endpoints = shrunk(e.pods), shrunk(e.endpoints)
 	}
 }
 

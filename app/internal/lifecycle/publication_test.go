@@ -228,6 +228,13 @@ func TestSlices(t *testing.T) {
 	if got := outline(e.Take(s.now().Add(time.Hour))); got != "" {
 		t.Errorf("the updates have traces:\n%s", got)
 	}
+	s.audited("svc-a", "update", func(w *observation.Write) {
+		w.User, w.UserAgent = "system:serviceaccount:kube-system:endpointslice-controller", "kube-controller-manager/v1"
+	})
+	e.Observe(s.seen[len(s.seen)-1])
+	if got := e.AuditStats(); got != (AuditStats{Joined: 1}) || len(e.groups.all) > 0 {
+		t.Errorf("the request of an update: %+v", got)
+	}
 	want := WriteStats{Observed: 102, Baseline: 2, Step: 100}
 	if diff := cmp.Diff(want, e.WriteStats()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -286,6 +293,21 @@ func TestSliceCauses(t *testing.T) {
 			s.write("svc-b", slice("svc"))
 		}, "trace 0 deleted\n  reconcile EndpointSlice svc-a deleted\n" +
 			"trace 1 converged\n  reconcile EndpointSlice svc-b converged ~heals\n"},
+		"a person removes one": {"the audit log names a person", func(s *story) {
+			s.write("svc-a", slice("svc"))
+			s.write("svc-b", slice("svc"))
+			s.before()
+			s.gone("svc-b")
+			s.audited("svc-b", "delete", func(w *observation.Write) { w.Removes, w.ResourceVersion = true, 0 })
+		}, "trace 0 deleted\n  reconcile EndpointSlice svc-b deleted\n    delete EndpointSlice svc-b (request)\n"},
+		"a person edits one": {"the audit log names a person", func(s *story) {
+			s.write("svc-a", slice("svc"))
+			s.before()
+			s.write("svc-a", labelled("kubectl-edit"))
+			s.audited("svc-a", "patch")
+			s.write("svc-a", slice("svc", "a"))
+		}, "trace 0 converged\n  reconcile EndpointSlice svc-a converged\n" +
+			"    update EndpointSlice svc-a (request)\n"},
 		"the Service goes": {"its slices go with it", func(s *story) {
 			s.write("svc", service)
 			s.write("svc-a", slice("svc"))
