@@ -327,7 +327,8 @@ func TestSliceCauses(t *testing.T) {
 		}, ""},
 		"handmade": {"a slice without a Service as its owner", func(s *story) {
 			own := func(st *observation.State) {
-				st.Owners, st.Managers = nil, []observation.Manager{{Name: "kubectl-create", Operation: "Update", Fields: 1}}
+				st.Owners = nil
+				st.Managers = []observation.Manager{{Name: "kubectl-create", Operation: "Update", Fields: 1}}
 			}
 			s.write("mine", slice("svc"), own)
 			s.write("mine", slice("svc", "a"), own)
