@@ -46,8 +46,9 @@ func verbOf(w *audit.Write) string {
 	return "update"
 }
 
-// unobserved are resources outside the default watch of a server.
-var unobserved = []string{"events", "leases", "endpoints", "endpointslices"}
+// unjudged are resources outside the default watch of a server, and EndpointSlices: most writes to them
+// follow Pods and are in no trace.
+var unjudged = []string{"events", "leases", "endpoints", "endpointslices"}
 
 // truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped
 // objects; those before since are the scenery.
@@ -65,7 +66,7 @@ func truthOf(all []audit.Write, since int) truth {
 			last[w.UID] = now
 		}
 		switch verb := verbOf(w); {
-		case slices.Contains(unobserved, w.Resource):
+		case slices.Contains(unjudged, w.Resource):
 		case verb == "delete":
 			if !going[w.UID] && i >= since {
 				tr.writes = append(tr.writes, *w)

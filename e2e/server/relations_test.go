@@ -44,7 +44,7 @@ const (
 	neverMatching = `
 - name: never
   from: {group: relations.lifeline.test, kind: Database}
-  to: {group: discovery.k8s.io, kind: EndpointSlice}
+  to: {group: coordination.k8s.io, kind: Lease}
   match: from.spec.missing == to.metadata.name
 `
 )
@@ -152,11 +152,10 @@ kind: Database
 metadata: {name: main, namespace: %[1]s}
 spec: {size: 1}
 ---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
+apiVersion: coordination.k8s.io/v1
+kind: Lease
 metadata: {name: other, namespace: %[1]s}
-addressType: IPv4
-endpoints: []
+spec: {}
 `, ns))
 	op.observed(t, "False")
 	op.claim(t, "data-0")
@@ -188,8 +187,8 @@ endpoints: []
 	if want := "1 of 2 relations never matched: never (0 of "; !strings.Contains(said, want) {
 		t.Errorf("doctor does not say %q:\n%s", want, said)
 	}
-	if !strings.Contains(said, " of EndpointSlice.discovery.k8s.io have a key") {
-		t.Errorf("EndpointSlices, which a server does not watch by default, were not seen:\n%s", said)
+	if !strings.Contains(said, " of Lease.coordination.k8s.io have a key") {
+		t.Errorf("Leases, which a server does not watch by default, were not seen:\n%s", said)
 	}
 	if got := s.Metrics(t)[`lifeline_relation_matches_total{relation="claim-of-database"}`]; got != 2 {
 		t.Errorf("%v matches, want 2", got)

@@ -17,6 +17,12 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 	if o == nil || !f.ByController(w) {
 		return Cause{}, false
 	}
+	if change.ServiceOf(w.Timeline) != nil {
+		if !f.MaintainsSlice(w) {
+			return Cause{}, false
+		}
+		return f.bySlice(w, o)
+	}
 	r := f.wanting(w, o)
 	if kind.Of(o.Group, o.Kind.Kind).Schedule && (r == nil || r.Verb != history.Deleted) {
 		return f.scheduled(w, o, r)

@@ -50,7 +50,7 @@ func (w *Write) Actor() string {
 		return ClientOf(w.Request.UserAgent)
 	case w.Manager == Manager && w.taintsLost():
 		return NodeController
-	case w.Manager == Manager && (w.Part == Desired || w.Part == Ownership):
+	case w.Manager == Manager && (w.Part == Desired || w.Part == Ownership) && ServiceOf(w.Timeline) == nil:
 		if o := object.ControllerOf(w.Timeline.Owners()); o != nil {
 			if c := kind.Of(o.Group, o.Kind.Kind).Controller; c != "" {
 				return c

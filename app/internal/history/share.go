@@ -240,13 +240,20 @@ func (s *Shared) status(o *observation.State, before *Status) *Status {
 			st.Revision = &r
 		}
 	}
+	if o.Endpoints != nil {
+		st.Endpoints = before.Endpoints
+		if !Equal(o.Endpoints, before.Endpoints) {
+			e := *o.Endpoints
+			st.Endpoints = &e
+		}
+	}
 	if o.Pod != nil {
 		st.Pod = s.pod(o.Pod, before.Pod)
 	}
 	if st.Verdict == before.Verdict && st.ObservedGeneration == before.ObservedGeneration &&
 		same(st.Conditions, before.Conditions) &&
 		st.Workload == before.Workload && st.Autoscaler == before.Autoscaler &&
-		st.Revision == before.Revision &&
+		st.Revision == before.Revision && st.Endpoints == before.Endpoints &&
 		st.Pod == before.Pod {
 		return before
 	}

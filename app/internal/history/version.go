@@ -80,6 +80,7 @@ type Status struct {
 	Workload           *observation.Workload
 	Autoscaler         *observation.Autoscaler
 	Revision           *observation.Revision
+	Endpoints          *observation.Endpoints
 }
 
 // Verdict is the generic result for the object, from kstatus.

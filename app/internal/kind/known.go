@@ -31,6 +31,7 @@ var all = []*Kind{
 	&Node,
 	&Namespace,
 	&Service,
+	&EndpointSlice,
 	&ConfigMap,
 	&Secret,
 	&ServiceAccount,

@@ -77,7 +77,11 @@ func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool)
 		(place >= t.Past.RV ||
 			t.Past.Gone && t.Past.Verb == history.Deleted && history.RequestVerb(w) == history.Deleted && w.UID != "")
 	if again || !of || audit.Unnamed(w) {
-		if !again {
+		switch {
+		case again:
+		case change.ServiceOf(t) != nil && w.ResourceVersion > 0:
+			e.tally.Joined++ // an update of an EndpointSlice, forgotten at once
+		default:
 			e.tally.Late++
 		}
 		return true

@@ -59,7 +59,9 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	e.shared = history.NewShared() // its values come from forgotten observations
 	if every {
 		e.compacted = now
+		e.forgetEndpoints(now)
 		e.groups.shrink()
+		e.pods, e.endpoints = shrunk(e.pods), shrunk(e.endpoints)
 	}
 }
 
@@ -123,6 +125,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 			if aged && t.Past == nil {
 				e.trim(t, now.Add(-retention))
 			}
+			t.AbsorbBaseline() // counted below
 		}
 		if len(t.Versions) > 0 && t.Versions[0].Baseline {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)
@@ -135,6 +138,9 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	}
 	e.count(d)
 	e.forgetRefusals(d, now)
+	for t := range g.members {
+		e.inactive(t)
+	}
 	for _, t := range left {
 		e.again(t)
 	}

@@ -30,6 +30,7 @@ func (e *Engine) changed(t *change.Timeline) {
 		g = e.groupFor(t)
 		e.groups.of[t] = g
 		g.members[t] = struct{}{}
+		e.active(t)
 	}
 	g.change()
 	if !e.inOne() {

@@ -59,6 +59,9 @@ type Engine struct {
 	// trail holds the data of the audit log that is in no timeline.
 	trail trail
 	index
+	// endpoints holds the publications of Pods, and published those with late ones.
+	endpoints map[observation.EndpointKey]*endpoint
+	published []observation.EndpointKey
 	// whole means that everything is one group. Tests compare this with several groups.
 	whole bool
 
@@ -106,6 +109,8 @@ func New(opts Options) *Engine {
 		index:   newIndex(),
 		taken:   map[trace.TraceID]cause.Taken{},
 		series:  map[types.UID]*seriesList{},
+
+		endpoints: map[observation.EndpointKey]*endpoint{},
 	}
 }
 
@@ -151,9 +156,17 @@ func (e *Engine) observeState(o *observation.Observation) {
 		e.nodeChanged(o.State.Name, n)
 	}
 	t := e.timeline(o.State.Ref)
+	if o.State.Endpoints != nil {
+		before, newest := endpointsBefore(t, o.State.ResourceVersion)
+		e.publish(o, before, newest)
+	}
 	if !e.lateState(t, o) {
 		e.unname(t)
 		e.fates.add(t.State(o, e.shared))
+		if e.absorbed(t) {
+			e.name(t)
+			return
+		}
 		e.doubt(t)
 		before := t.Above
 		e.reown(t)
@@ -163,6 +176,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 		e.context(t, o.State.TraceParent)
 		if len(t.Versions) == 1 {
 			e.adopt(t)
+			e.first(t)
 		}
 		return
 	}
@@ -274,6 +288,9 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		e.addLate(d, now)
 		for _, l := range ended {
 			l.Tell()
+			for _, r := range l.Reconciliations {
+				e.tellPublications(d, r, now)
+			}
 			e.taken[l.ID] = cause.Taken{
 				At:           now,
 				Latest:       l.Latest,
@@ -287,6 +304,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		}
 		ends = ends || len(ended) > 0
 	}
+	e.latePublications()
 	if over := now.Sub(e.compacted) > retention; ends || over {
 		e.compact(all, now, over)
 	}

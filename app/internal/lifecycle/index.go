@@ -11,6 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // index avoids a search through all objects of the Engine. It is derived from the timelines, and
@@ -22,12 +23,19 @@ type index struct {
 	// dependants are the objects with an ownerReference, by the owner's UID.
 	dependants map[types.UID][]*change.Timeline
 	relations  relations
+	// pods are the Pods in groups, by their keys in EndpointSlices. slices are the numbers of known
+	// EndpointSlices, by namespace.
+	pods   map[observation.EndpointKey]*change.Timeline
+	slices map[string]int
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[subject][]*change.Timeline
 }
 
 func newIndex() index {
-	return index{groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}, relations: newRelations()}
+	return index{
+		groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}, relations: newRelations(),
+		pods: map[observation.EndpointKey]*change.Timeline{}, slices: map[string]int{},
+	}
 }
 
 // reown updates the index after a possible change of the owners of t.
@@ -125,6 +133,7 @@ func (e *Engine) drop(t *change.Timeline) {
 	e.disown(t)
 	e.unrelate(t)
 	e.unname(t)
+	e.leave(t)
 	if g := e.groups.of[t]; g != nil {
 		delete(g.members, t)
 		delete(e.groups.of, t)
@@ -142,6 +151,9 @@ func (e *Engine) reindex() {
 		e.doubt(t)
 		e.reown(t)
 		e.relate(t)
+		if len(t.Versions) > 0 {
+			e.first(t)
+		}
 	}
 	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
 }

@@ -122,6 +122,7 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 			}
 		case r.Done && now.Sub(r.Heard()) >= e.opts.Settle && !d.behind(r, now):
 			e.add(r.Lineage.ID, d.lateSpans(r))
+			e.tellPublications(d, r, now)
 		default:
 			continue
 		}

@@ -94,3 +94,35 @@ func BenchmarkLook(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSlice is an update of an EndpointSlice of 100 Pods that replaces one of them. No trace is open.
+func BenchmarkSlice(b *testing.B) {
+	s := newStory()
+	s.write("svc", service)
+	s.write("svc-a", slice("svc"))
+	s.before()
+	e := observe(s.seen)
+	var pods []string
+	for i := range 200 {
+		pods = append(pods, fmt.Sprint("pod-", i))
+	}
+	var updates []*observation.State
+	for i := range 100 {
+		updates = append(updates, s.write("svc-a", slice("svc", pods[i:i+100]...)))
+	}
+	rv, at := s.rv, s.now()
+	b.ReportAllocs()
+	for b.Loop() {
+		rv++
+		st := *updates[rv%100]
+		st.ResourceVersion = rv
+		at = at.Add(time.Second)
+		e.Observe(&observation.Observation{Source: observation.SourceWatch, Seen: at, State: &st})
+		if rv%1000 == 0 {
+			e.Take(at)
+		}
+	}
+	if n := len(e.endpoints); n > 10_000 {
+		b.Errorf("%d endpoints", n)
+	}
+}

@@ -75,10 +75,14 @@ func desiredWrites(seen []*observation.Observation) map[stored]string {
 // stepOf begins the description of a write that need not be told.
 const stepOf = "step of"
 
-// isStep reports whether a component of Kubernetes changed labels or annotations alone.
+// isStep reports whether a component of Kubernetes changed labels or annotations alone, or updated one
+// of its EndpointSlices.
 func isStep(a, b *observation.State) bool {
 	if a.Leaves == nil || b.Leaves == nil {
 		return false
+	}
+	if b.Endpoints != nil && object.ControllerOf(b.Owners) != nil && len(b.Managers) == 1 && isOfComponent(b) {
+		return true
 	}
 	k, changed, other := kind.Of(a.Group, a.Kind.Kind), false, false
 	history.CompareFields(a.Leaves, b.Leaves, func(path string, _ *observation.Leaf) {

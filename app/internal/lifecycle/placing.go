@@ -18,6 +18,7 @@ import (
 // place adds w to its reconciliation, or begins one.
 func (d *derivation) place(w *change.Write) {
 	switch {
+	case d.placeSlice(w):
 	case w.Part == change.Desired && w.Verb == history.Updated && w.Timeline.Kind().Immediate:
 		d.placeMetadata(w)
 	case w.Publishes():
@@ -33,7 +34,7 @@ func (d *derivation) place(w *change.Write) {
 	default:
 		d.placeNote(w)
 	}
-	if w.Verb != history.Removed {
+	if w.Verb != history.Removed && (w.Verb != history.Deleted || w.Fate != change.Step) {
 		d.Lose(w)
 	}
 }

@@ -44,6 +44,7 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 		return nil, fmt.Errorf("cannot restore the engine: %w", err)
 	}
 	e.reindex()
+	e.untoldPublications()
 	e.hold()
 	return e, nil
 }
@@ -111,6 +112,7 @@ func (s saver) engine(e *Engine) {
 		s.Next()
 	}
 	s.trail(&e.trail)
+	s.endpoints(e)
 }
 
 // byKey yields the entries of m in the order of their keys.
@@ -164,6 +166,7 @@ func (r restorer) part(e *Engine, p *statepb.Part) {
 		e.series[l.ref.UID] = l
 	}
 	r.trail(&e.trail, p)
+	r.endpoints(e, p)
 }
 
 func (s saver) amendment(a *amendment) *statepb.Amendment {

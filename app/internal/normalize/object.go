@@ -57,7 +57,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	if s.ObservedGeneration < 0 {
 		s.ObservedGeneration = observedIn(list)
 	}
-	s.Reconciled = hasStatus || s.Generation > 0
+	s.Reconciled = (hasStatus || s.Generation > 0) && gk != kind.EndpointSlice.GroupKind()
 	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)
 	n.own(s, obj, items(meta, "managedFields"))
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
@@ -66,6 +66,8 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Pod = pod(obj)
 	case kind.Node.GroupKind():
 		s.Node = node(obj)
+	case kind.EndpointSlice.GroupKind():
+		s.Endpoints = endpoints(obj, s.Namespace)
 	case kind.HorizontalPodAutoscaler.GroupKind():
 		s.Autoscaler = autoscaler(obj)
 	default:

@@ -25,7 +25,7 @@ type State struct {
 	// Leaves are the fields outside the status, sorted by path. Older recordings have none.
 	Leaves []Leaf `json:"leaves,omitempty"`
 	// Reconciled means that a controller acts on this kind's desired state: it has a status or a
-	// generation. A ConfigMap has neither.
+	// generation. A ConfigMap has neither. An EndpointSlice has a generation, but no controller.
 	Reconciled bool `json:"reconciled,omitempty"`
 
 	Created time.Time `json:"created"`
@@ -60,6 +60,8 @@ type State struct {
 	Pod      *Pod      `json:"pod,omitempty"`
 	Workload *Workload `json:"workload,omitempty"`
 	Node     *Node     `json:"node,omitempty"`
+	// Endpoints are those of an EndpointSlice.
+	Endpoints *Endpoints `json:"endpoints,omitempty"`
 	// Autoscaler is that of a HorizontalPodAutoscaler.
 	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
 	// Revision is that of an object of a tool of continuous delivery.

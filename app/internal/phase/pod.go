@@ -84,7 +84,16 @@ func (s *podStory) steps(out []Step) []Step {
 	for i := range out {
 		s.cut(&out[i])
 	}
-	return out
+	return s.published(out)
+}
+
+// published appends the steps from Ready to the publications of the Pod as an endpoint. The
+// reconciliation does not wait for them.
+func (s *podStory) published(out []Step) []Step {
+	if s.ready == nil || s.ready.Baseline || !s.r.First().Arrived.IsZero() || s.completes() {
+		return out
+	}
+	return Published(out, Ready(s, s.r.Timeline, s.ready), s.ready.ResourceVersion, s.Facts.Published(s.r.Timeline))
 }
 
 // cut ends an open phase at the end of the reconciliation.
@@ -251,10 +260,7 @@ func (s *podStory) readiness(tracks []*track) (Step, bool) {
 		p.attrs = append(p.attrs, attribute.StringSlice("k8s.pod.readiness_gates", gates))
 	}
 	if s.ready != nil {
-		p.end = s.Stored(s.r.Timeline, s.ready)
-		if c := s.ready.Condition(judge.PodReady); c != nil {
-			p.end = s.StoredIn(s.r.Timeline, s.ready, c.Since)
-		}
+		p.end = Ready(s, s.r.Timeline, s.ready)
 	} else {
 		p.message = judge.PodWaitsFor(s.versions[len(s.versions)-1])
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package phase derives the steps of a reconciliation as child spans: scheduling, sandbox, images,
-// containers, readiness and termination of a Pod, the pauses of a Job, and the conditions of other
-// kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
+// containers, readiness, publication and termination of a Pod, the pauses of a Job, and the conditions
+// of other kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
 package phase
 
 import (
@@ -28,6 +28,8 @@ type Facts interface {
 	Gone(t *change.Timeline) history.Moment
 	// Conclude derives whether r has ended.
 	Conclude(r *change.Reconciliation)
+	// Published returns the publications of the Pod as an endpoint, in order of their Services.
+	Published(t *change.Timeline) []Publication
 	// Controller returns the controller owner of the object, or nil.
 	Controller(t *change.Timeline) *object.Owner
 }

@@ -49,6 +49,7 @@ var groups = map[string]string{
 	"autoscaling":                  "What scales workloads, and so causes their changes.",
 	"batch":                        "Jobs, and what makes them.",
 	"certificates.k8s.io":          "Requests for certificates, signed step by step.",
+	"discovery.k8s.io":             "Endpoints of Services: when a Pod gets traffic.",
 	"flowcontrol.apiserver.k8s.io": "Priorities of requests.",
 	"networking.k8s.io":            "Ingresses and policies: controllers answer to them.",
 	"node.k8s.io":                  "Classes of container runtimes.",

@@ -23,6 +23,9 @@ func (w *Writer) status(s *history.Status) *statepb.Status {
 	if v := s.Revision; v != nil {
 		m.Revision = &statepb.Revision{Id: w.Text(v.ID), Phase: w.Text(string(v.Phase)), By: w.Text(v.By)}
 	}
+	if e := s.Endpoints; e != nil {
+		m.Endpoints = &statepb.Endpoints{Service: w.Text(e.Service), Ready: e.Ready}
+	}
 	return m
 }
 
@@ -41,6 +44,9 @@ func (r *Reader) status(m *statepb.Status) *history.Status {
 		s.Revision = &observation.Revision{
 			ID: r.Text(v.Id), Phase: observation.RevisionPhase(r.Text(v.Phase)), By: r.Text(v.By),
 		}
+	}
+	if e := m.Endpoints; e != nil {
+		s.Endpoints = &observation.Endpoints{Service: r.Text(e.Service), Ready: e.Ready}
 	}
 	return s
 }

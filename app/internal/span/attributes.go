@@ -103,6 +103,7 @@ const (
 	KeyContainer = attribute.Key("k8s.container.name")
 	KeyImage     = attribute.Key("container.image.name")
 	KeyNode      = attribute.Key("k8s.node.name")
+	KeyService   = attribute.Key("k8s.service.name")
 )
 
 // Bound applies object.Bound to texts of spans.

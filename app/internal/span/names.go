@@ -22,6 +22,7 @@ const (
 	NameRunning   = "run container"
 	NameBackoff   = "backoff"
 	NameReadiness = "readiness"
+	NamePublish   = "publish endpoint"
 	NameTerminate = "terminate"
 	NameCondition = "condition"
 	NameRetry     = "retry pause"
@@ -63,13 +64,14 @@ var phases = map[string]phase{
 	NameRunning:   {order: 6, ofPod: true},
 	NameBackoff:   {order: 7, ofPod: true},
 	NameReadiness: {order: 8, ofPod: true},
-	NameTerminate: {order: 9, ofPod: true},
+	NamePublish:   {order: 9, ofPod: true, detail: KeyService},
+	NameTerminate: {order: 10, ofPod: true},
 	NameCondition: {detail: KeyCondition},
 	NameRetry:     {},
 }
 
 // orderOfReconciliations ranks reconciliations after all phases.
-const orderOfReconciliations = 10
+const orderOfReconciliations = 11
 
 // ReconcileName is the name of the reconciliation of an object of a kind:
 // "reconcile Deployment".

@@ -56,6 +56,7 @@ var spanTerms = []Term{
 	{SpanName, NameRunning, "started → exited", "the run of a container that exits, as that of a Job", ""},
 	{SpanName, NameBackoff, "exit or failed pull → next attempt", "a wait that the kubelet imposed", ""},
 	{SpanName, NameReadiness, "last container started → Ready", "probes and readiness gates of a Pod", ""},
+	{SpanName, NamePublish, "Ready → ready endpoint in an EndpointSlice", "the publication of a Pod by one Service", ""},
 	{SpanName, NameTerminate, "deletion requested → gone", "the end of a Pod", ""},
 	{SpanName, NameCondition, "condition false → true", "a condition of any other kind", ""},
 	{SpanName, NameRetry, "Pod failed → next Pod created", "the pause before a Job tries again", ""},

@@ -52,7 +52,9 @@ func (j *joint) improve() []*span.Span {
 }
 
 // isPhase reports whether s is a phase of a Pod's way to Ready.
-func isPhase(s *span.Span) bool { return s.IsPodPhase() && s.Name != span.NameTerminate }
+func isPhase(s *span.Span) bool {
+	return s.IsPodPhase() && s.Name != span.NameTerminate && s.Name != span.NamePublish
+}
 
 // answered returns a copy of our write with the times of the API server's span. It returns nil if
 // the times are exact already.

@@ -82,6 +82,7 @@ type Part struct {
 	Adrift           []*Adrift       `protobuf:"bytes,33,rep,name=adrift,proto3" json:"adrift,omitempty"`
 	LongAdrift       []*Adrift       `protobuf:"bytes,34,rep,name=long_adrift,json=longAdrift,proto3" json:"long_adrift,omitempty"`
 	Refusals         []*Refusals     `protobuf:"bytes,35,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	Endpoints        []*Endpoint     `protobuf:"bytes,37,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -364,6 +365,13 @@ func (x *Part) GetLongAdrift() []*Adrift {
 func (x *Part) GetRefusals() []*Refusals {
 	if x != nil {
 		return x.Refusals
+	}
+	return nil
+}
+
+func (x *Part) GetEndpoints() []*Endpoint {
+	if x != nil {
+		return x.Endpoints
 	}
 	return nil
 }
@@ -1632,6 +1640,7 @@ type Status struct {
 	Workload           uint64                 `protobuf:"varint,5,opt,name=workload,proto3" json:"workload,omitempty"`     // in workloads
 	Autoscaler         *Autoscaler            `protobuf:"bytes,6,opt,name=autoscaler,proto3" json:"autoscaler,omitempty"`
 	Revision           *Revision              `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
+	Endpoints          *Endpoints             `protobuf:"bytes,8,opt,name=endpoints,proto3" json:"endpoints,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -1715,6 +1724,66 @@ func (x *Status) GetRevision() *Revision {
 	return nil
 }
 
+func (x *Status) GetEndpoints() *Endpoints {
+	if x != nil {
+		return x.Endpoints
+	}
+	return nil
+}
+
+// Endpoints is an observation.Endpoints.
+type Endpoints struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       uint64                 `protobuf:"varint,1,opt,name=service,proto3" json:"service,omitempty"` // in texts
+	Ready         string                 `protobuf:"bytes,2,opt,name=ready,proto3" json:"ready,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Endpoints) Reset() {
+	*x = Endpoints{}
+	mi := &file_snapshot_state_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Endpoints) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Endpoints) ProtoMessage() {}
+
+func (x *Endpoints) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Endpoints.ProtoReflect.Descriptor instead.
+func (*Endpoints) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Endpoints) GetService() uint64 {
+	if x != nil {
+		return x.Service
+	}
+	return 0
+}
+
+func (x *Endpoints) GetReady() string {
+	if x != nil {
+		return x.Ready
+	}
+	return ""
+}
+
 // Autoscaler is an observation.Autoscaler.
 type Autoscaler struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1726,7 +1795,7 @@ type Autoscaler struct {
 
 func (x *Autoscaler) Reset() {
 	*x = Autoscaler{}
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +1807,7 @@ func (x *Autoscaler) String() string {
 func (*Autoscaler) ProtoMessage() {}
 
 func (x *Autoscaler) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +1820,7 @@ func (x *Autoscaler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Autoscaler.ProtoReflect.Descriptor instead.
 func (*Autoscaler) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Autoscaler) GetScaled() *Time {
@@ -1780,7 +1849,7 @@ type Revision struct {
 
 func (x *Revision) Reset() {
 	*x = Revision{}
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1861,7 @@ func (x *Revision) String() string {
 func (*Revision) ProtoMessage() {}
 
 func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1874,7 @@ func (x *Revision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revision.ProtoReflect.Descriptor instead.
 func (*Revision) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Revision) GetId() uint64 {
@@ -1840,7 +1909,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +1921,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +1934,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Verdict) GetProgress() uint64 {
@@ -1896,7 +1965,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +1977,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +1990,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Condition) GetType() uint64 {
@@ -1977,7 +2046,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2058,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2071,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Workload) GetReplicas() int32 {
@@ -2082,7 +2151,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2163,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2176,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Pod) GetSpec() uint64 {
@@ -2159,7 +2228,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2240,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2253,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PodSpec) GetNode() uint64 {
@@ -2234,7 +2303,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2246,7 +2315,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2259,7 +2328,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PodPhase) GetPhase() uint64 {
@@ -2305,7 +2374,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2386,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2399,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Container) GetName() uint64 {
@@ -2440,7 +2509,7 @@ type ContainerState struct {
 
 func (x *ContainerState) Reset() {
 	*x = ContainerState{}
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2521,7 @@ func (x *ContainerState) String() string {
 func (*ContainerState) ProtoMessage() {}
 
 func (x *ContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +2534,7 @@ func (x *ContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerState.ProtoReflect.Descriptor instead.
 func (*ContainerState) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContainerState) GetWaiting() bool {
@@ -2536,7 +2605,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2548,7 +2617,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2561,7 +2630,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Event) GetNotice() uint64 {
@@ -2646,7 +2715,7 @@ type Related struct {
 
 func (x *Related) Reset() {
 	*x = Related{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2658,7 +2727,7 @@ func (x *Related) String() string {
 func (*Related) ProtoMessage() {}
 
 func (x *Related) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2671,7 +2740,7 @@ func (x *Related) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Related.ProtoReflect.Descriptor instead.
 func (*Related) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Related) GetUid() uint64 {
@@ -2708,7 +2777,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2720,7 +2789,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2733,7 +2802,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2795,7 +2864,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2807,7 +2876,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2820,7 +2889,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -2988,7 +3057,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3000,7 +3069,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3013,7 +3082,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -3052,7 +3121,7 @@ type Past struct {
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3064,7 +3133,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3077,7 +3146,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -3181,7 +3250,7 @@ type Instant struct {
 
 func (x *Instant) Reset() {
 	*x = Instant{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3193,7 +3262,7 @@ func (x *Instant) String() string {
 func (*Instant) ProtoMessage() {}
 
 func (x *Instant) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3206,7 +3275,7 @@ func (x *Instant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instant.ProtoReflect.Descriptor instead.
 func (*Instant) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Instant) GetTraceId() uint64 {
@@ -3279,7 +3348,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3291,7 +3360,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3304,7 +3373,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -3357,7 +3426,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3369,7 +3438,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3382,7 +3451,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -3438,7 +3507,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3450,7 +3519,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3463,7 +3532,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3493,7 +3562,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3505,7 +3574,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3518,7 +3587,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3560,7 +3629,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3641,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3654,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3616,7 +3685,7 @@ type Taken struct {
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3628,7 +3697,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3641,7 +3710,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3697,7 +3766,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +3778,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +3791,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3799,7 +3868,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3811,7 +3880,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3824,7 +3893,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3859,7 +3928,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3871,7 +3940,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3884,7 +3953,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3965,7 +4034,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3977,7 +4046,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3990,7 +4059,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -4047,7 +4116,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4059,7 +4128,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4072,7 +4141,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4107,7 +4176,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4119,7 +4188,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4132,7 +4201,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4161,7 +4230,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4173,7 +4242,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4186,7 +4255,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4223,7 +4292,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4235,7 +4304,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4248,7 +4317,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4279,11 +4348,319 @@ func (x *Refusal) GetTold() bool {
 	return false
 }
 
+// Endpoint is a Pod as an endpoint of Services: the lifecycle package's endpoint, by its key.
+type Endpoint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           uint64                 `protobuf:"fixed64,1,opt,name=key,proto3" json:"key,omitempty"`
+	Publications  []*Publication         `protobuf:"bytes,2,rep,name=publications,proto3" json:"publications,omitempty"`
+	Seen          *Time                  `protobuf:"bytes,3,opt,name=seen,proto3" json:"seen,omitempty"`
+	Told          *ToldPod               `protobuf:"bytes,4,opt,name=told,proto3" json:"told,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Endpoint) Reset() {
+	*x = Endpoint{}
+	mi := &file_snapshot_state_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Endpoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Endpoint) ProtoMessage() {}
+
+func (x *Endpoint) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Endpoint.ProtoReflect.Descriptor instead.
+func (*Endpoint) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *Endpoint) GetKey() uint64 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
+func (x *Endpoint) GetPublications() []*Publication {
+	if x != nil {
+		return x.Publications
+	}
+	return nil
+}
+
+func (x *Endpoint) GetSeen() *Time {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+func (x *Endpoint) GetTold() *ToldPod {
+	if x != nil {
+		return x.Told
+	}
+	return nil
+}
+
+// Publication is a change.Publication.
+type Publication struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Service       uint64                 `protobuf:"varint,1,opt,name=service,proto3" json:"service,omitempty"` // in texts
+	Owner         uint64                 `protobuf:"varint,2,opt,name=owner,proto3" json:"owner,omitempty"`     // in texts
+	Rv            uint64                 `protobuf:"varint,3,opt,name=rv,proto3" json:"rv,omitempty"`
+	At            *Moment                `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	Baseline      bool                   `protobuf:"varint,5,opt,name=baseline,proto3" json:"baseline,omitempty"`
+	Told          bool                   `protobuf:"varint,6,opt,name=told,proto3" json:"told,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Publication) Reset() {
+	*x = Publication{}
+	mi := &file_snapshot_state_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Publication) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Publication) ProtoMessage() {}
+
+func (x *Publication) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Publication.ProtoReflect.Descriptor instead.
+func (*Publication) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *Publication) GetService() uint64 {
+	if x != nil {
+		return x.Service
+	}
+	return 0
+}
+
+func (x *Publication) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *Publication) GetRv() uint64 {
+	if x != nil {
+		return x.Rv
+	}
+	return 0
+}
+
+func (x *Publication) GetAt() *Moment {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Publication) GetBaseline() bool {
+	if x != nil {
+		return x.Baseline
+	}
+	return false
+}
+
+func (x *Publication) GetTold() bool {
+	if x != nil {
+		return x.Told
+	}
+	return false
+}
+
+// ToldPod is the lifecycle package's toldPod.
+type ToldPod struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ref           *Ref                   `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
+	TraceId       uint64                 `protobuf:"varint,2,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
+	SpanId        uint64                 `protobuf:"fixed64,3,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	Ready         *Moment                `protobuf:"bytes,4,opt,name=ready,proto3" json:"ready,omitempty"`
+	Rv            uint64                 `protobuf:"varint,5,opt,name=rv,proto3" json:"rv,omitempty"`
+	At            *Time                  `protobuf:"bytes,6,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToldPod) Reset() {
+	*x = ToldPod{}
+	mi := &file_snapshot_state_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToldPod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToldPod) ProtoMessage() {}
+
+func (x *ToldPod) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToldPod.ProtoReflect.Descriptor instead.
+func (*ToldPod) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *ToldPod) GetRef() *Ref {
+	if x != nil {
+		return x.Ref
+	}
+	return nil
+}
+
+func (x *ToldPod) GetTraceId() uint64 {
+	if x != nil {
+		return x.TraceId
+	}
+	return 0
+}
+
+func (x *ToldPod) GetSpanId() uint64 {
+	if x != nil {
+		return x.SpanId
+	}
+	return 0
+}
+
+func (x *ToldPod) GetReady() *Moment {
+	if x != nil {
+		return x.Ready
+	}
+	return nil
+}
+
+func (x *ToldPod) GetRv() uint64 {
+	if x != nil {
+		return x.Rv
+	}
+	return 0
+}
+
+func (x *ToldPod) GetAt() *Time {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// Moment is a history.Moment.
+type Moment struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lo            *Time                  `protobuf:"bytes,1,opt,name=lo,proto3" json:"lo,omitempty"`
+	Hi            *Time                  `protobuf:"bytes,2,opt,name=hi,proto3" json:"hi,omitempty"`
+	Live          bool                   `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	Exact         uint64                 `protobuf:"varint,4,opt,name=exact,proto3" json:"exact,omitempty"` // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Moment) Reset() {
+	*x = Moment{}
+	mi := &file_snapshot_state_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Moment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Moment) ProtoMessage() {}
+
+func (x *Moment) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Moment.ProtoReflect.Descriptor instead.
+func (*Moment) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Moment) GetLo() *Time {
+	if x != nil {
+		return x.Lo
+	}
+	return nil
+}
+
+func (x *Moment) GetHi() *Time {
+	if x != nil {
+		return x.Hi
+	}
+	return nil
+}
+
+func (x *Moment) GetLive() bool {
+	if x != nil {
+		return x.Live
+	}
+	return false
+}
+
+func (x *Moment) GetExact() uint64 {
+	if x != nil {
+		return x.Exact
+	}
+	return 0
+}
+
 var File_snapshot_state_proto protoreflect.FileDescriptor
 
 const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
-	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xf0\x0e\n" +
+	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xa8\x0f\n" +
 	"\x04Part\x12.\n" +
 	"\x06header\x18\x10 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
 	"\x05texts\x18\x01 \x03(\fR\x05texts\x12*\n" +
@@ -4329,7 +4706,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06adrift\x18! \x03(\v2\x16.lifeline.state.AdriftR\x06adrift\x127\n" +
 	"\vlong_adrift\x18\" \x03(\v2\x16.lifeline.state.AdriftR\n" +
 	"longAdrift\x124\n" +
-	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\"\xa1\x02\n" +
+	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\x126\n" +
+	"\tendpoints\x18% \x03(\v2\x18.lifeline.state.EndpointR\tendpoints\"\xa1\x02\n" +
 	"\x06Header\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\fR\acluster\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x12R\x05epoch\x122\n" +
@@ -4437,7 +4815,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\toperation\x18\x02 \x01(\x04R\toperation\x12 \n" +
 	"\vsubresource\x18\x03 \x01(\x04R\vsubresource\x12(\n" +
 	"\x04time\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x04time\x12\x16\n" +
-	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\x93\x02\n" +
+	"\x06fields\x18\x05 \x01(\x06R\x06fields\"\xcc\x02\n" +
 	"\x06Status\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\x04R\averdict\x12/\n" +
 	"\x13observed_generation\x18\x02 \x01(\x12R\x12observedGeneration\x12\x1e\n" +
@@ -4449,7 +4827,11 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
 	"autoscaler\x18\x06 \x01(\v2\x1a.lifeline.state.AutoscalerR\n" +
 	"autoscaler\x124\n" +
-	"\brevision\x18\a \x01(\v2\x18.lifeline.state.RevisionR\brevision\"T\n" +
+	"\brevision\x18\a \x01(\v2\x18.lifeline.state.RevisionR\brevision\x127\n" +
+	"\tendpoints\x18\b \x01(\v2\x19.lifeline.state.EndpointsR\tendpoints\";\n" +
+	"\tEndpoints\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\x04R\aservice\x12\x14\n" +
+	"\x05ready\x18\x02 \x01(\tR\x05ready\"T\n" +
 	"\n" +
 	"Autoscaler\x12,\n" +
 	"\x06scaled\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x06scaled\x12\x18\n" +
@@ -4674,7 +5056,31 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\brequests\x18\x01 \x03(\x04R\brequests\x12\x18\n" +
 	"\arepeats\x18\x02 \x01(\x03R\arepeats\x12(\n" +
 	"\x04last\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04last\x12\x12\n" +
-	"\x04told\x18\x04 \x01(\bR\x04toldBAZ?github.com/kube-lifeline/lifeline/app/internal/snapshot/statepbb\x06proto3"
+	"\x04told\x18\x04 \x01(\bR\x04told\"\xb4\x01\n" +
+	"\bEndpoint\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\x06R\x03key\x12?\n" +
+	"\fpublications\x18\x02 \x03(\v2\x1b.lifeline.state.PublicationR\fpublications\x12(\n" +
+	"\x04seen\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12+\n" +
+	"\x04told\x18\x04 \x01(\v2\x17.lifeline.state.ToldPodR\x04told\"\xa5\x01\n" +
+	"\vPublication\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\x04R\aservice\x12\x14\n" +
+	"\x05owner\x18\x02 \x01(\x04R\x05owner\x12\x0e\n" +
+	"\x02rv\x18\x03 \x01(\x04R\x02rv\x12&\n" +
+	"\x02at\x18\x04 \x01(\v2\x16.lifeline.state.MomentR\x02at\x12\x1a\n" +
+	"\bbaseline\x18\x05 \x01(\bR\bbaseline\x12\x12\n" +
+	"\x04told\x18\x06 \x01(\bR\x04told\"\xc8\x01\n" +
+	"\aToldPod\x12%\n" +
+	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x19\n" +
+	"\btrace_id\x18\x02 \x01(\x04R\atraceId\x12\x17\n" +
+	"\aspan_id\x18\x03 \x01(\x06R\x06spanId\x12,\n" +
+	"\x05ready\x18\x04 \x01(\v2\x16.lifeline.state.MomentR\x05ready\x12\x0e\n" +
+	"\x02rv\x18\x05 \x01(\x04R\x02rv\x12$\n" +
+	"\x02at\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x02at\"~\n" +
+	"\x06Moment\x12$\n" +
+	"\x02lo\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x02lo\x12$\n" +
+	"\x02hi\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x02hi\x12\x12\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\x12\x14\n" +
+	"\x05exact\x18\x04 \x01(\x04R\x05exactBAZ?github.com/kube-lifeline/lifeline/app/internal/snapshot/statepbb\x06proto3"
 
 var (
 	file_snapshot_state_proto_rawDescOnce sync.Once
@@ -4688,7 +5094,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4709,136 +5115,152 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Fields)(nil),         // 16: lifeline.state.Fields
 	(*Manager)(nil),        // 17: lifeline.state.Manager
 	(*Status)(nil),         // 18: lifeline.state.Status
-	(*Autoscaler)(nil),     // 19: lifeline.state.Autoscaler
-	(*Revision)(nil),       // 20: lifeline.state.Revision
-	(*Verdict)(nil),        // 21: lifeline.state.Verdict
-	(*Condition)(nil),      // 22: lifeline.state.Condition
-	(*Workload)(nil),       // 23: lifeline.state.Workload
-	(*Pod)(nil),            // 24: lifeline.state.Pod
-	(*PodSpec)(nil),        // 25: lifeline.state.PodSpec
-	(*PodPhase)(nil),       // 26: lifeline.state.PodPhase
-	(*Container)(nil),      // 27: lifeline.state.Container
-	(*ContainerState)(nil), // 28: lifeline.state.ContainerState
-	(*Event)(nil),          // 29: lifeline.state.Event
-	(*Related)(nil),        // 30: lifeline.state.Related
-	(*Notice)(nil),         // 31: lifeline.state.Notice
-	(*Request)(nil),        // 32: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 33: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 34: lifeline.state.Past
-	(*Instant)(nil),        // 35: lifeline.state.Instant
-	(*Earlier)(nil),        // 36: lifeline.state.Earlier
-	(*Run)(nil),            // 37: lifeline.state.Run
-	(*KeyedRun)(nil),       // 38: lifeline.state.KeyedRun
-	(*Node)(nil),           // 39: lifeline.state.Node
-	(*KeyedNode)(nil),      // 40: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 41: lifeline.state.Taken
-	(*Amendment)(nil),      // 42: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 43: lifeline.state.SeriesList
-	(*Series)(nil),         // 44: lifeline.state.Series
-	(*Subject)(nil),        // 45: lifeline.state.Subject
-	(*Sighting)(nil),       // 46: lifeline.state.Sighting
-	(*Adrift)(nil),         // 47: lifeline.state.Adrift
-	(*Refusals)(nil),       // 48: lifeline.state.Refusals
-	(*Refusal)(nil),        // 49: lifeline.state.Refusal
+	(*Endpoints)(nil),      // 19: lifeline.state.Endpoints
+	(*Autoscaler)(nil),     // 20: lifeline.state.Autoscaler
+	(*Revision)(nil),       // 21: lifeline.state.Revision
+	(*Verdict)(nil),        // 22: lifeline.state.Verdict
+	(*Condition)(nil),      // 23: lifeline.state.Condition
+	(*Workload)(nil),       // 24: lifeline.state.Workload
+	(*Pod)(nil),            // 25: lifeline.state.Pod
+	(*PodSpec)(nil),        // 26: lifeline.state.PodSpec
+	(*PodPhase)(nil),       // 27: lifeline.state.PodPhase
+	(*Container)(nil),      // 28: lifeline.state.Container
+	(*ContainerState)(nil), // 29: lifeline.state.ContainerState
+	(*Event)(nil),          // 30: lifeline.state.Event
+	(*Related)(nil),        // 31: lifeline.state.Related
+	(*Notice)(nil),         // 32: lifeline.state.Notice
+	(*Request)(nil),        // 33: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 34: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 35: lifeline.state.Past
+	(*Instant)(nil),        // 36: lifeline.state.Instant
+	(*Earlier)(nil),        // 37: lifeline.state.Earlier
+	(*Run)(nil),            // 38: lifeline.state.Run
+	(*KeyedRun)(nil),       // 39: lifeline.state.KeyedRun
+	(*Node)(nil),           // 40: lifeline.state.Node
+	(*KeyedNode)(nil),      // 41: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 42: lifeline.state.Taken
+	(*Amendment)(nil),      // 43: lifeline.state.Amendment
+	(*SeriesList)(nil),     // 44: lifeline.state.SeriesList
+	(*Series)(nil),         // 45: lifeline.state.Series
+	(*Subject)(nil),        // 46: lifeline.state.Subject
+	(*Sighting)(nil),       // 47: lifeline.state.Sighting
+	(*Adrift)(nil),         // 48: lifeline.state.Adrift
+	(*Refusals)(nil),       // 49: lifeline.state.Refusals
+	(*Refusal)(nil),        // 50: lifeline.state.Refusal
+	(*Endpoint)(nil),       // 51: lifeline.state.Endpoint
+	(*Publication)(nil),    // 52: lifeline.state.Publication
+	(*ToldPod)(nil),        // 53: lifeline.state.ToldPod
+	(*Moment)(nil),         // 54: lifeline.state.Moment
 }
 var file_snapshot_state_proto_depIdxs = []int32{
-	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
-	4,  // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
-	14, // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
-	15, // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
-	7,  // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
-	3,  // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
-	9,  // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
-	16, // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
-	17, // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
-	3,  // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	21, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	22, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
-	3,  // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	23, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	28, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	27, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
-	3,  // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	25, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	26, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	24, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
-	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	31, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	32, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
-	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	38, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	33, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	40, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	41, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	42, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	43, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	46, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	46, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	47, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	47, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	48, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
-	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
-	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
-	2,  // 38: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
-	6,  // 39: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
-	8,  // 40: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
-	5,  // 41: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	13, // 42: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	29, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	32, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	34, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	35, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
-	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,  // 52: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,  // 53: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	19, // 54: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	20, // 55: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	2,  // 56: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,  // 57: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 58: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 60: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 61: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 62: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	30, // 63: lifeline.state.Event.related:type_name -> lifeline.state.Related
-	5,  // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	32, // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	36, // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	37, // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	39, // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	34, // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	29, // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	32, // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 83: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	44, // 84: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 85: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 86: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	45, // 87: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	45, // 88: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	49, // 89: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 90: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 91: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	92, // [92:92] is the sub-list for method output_type
-	92, // [92:92] is the sub-list for method input_type
-	92, // [92:92] is the sub-list for extension type_name
-	92, // [92:92] is the sub-list for extension extendee
-	0,  // [0:92] is the sub-list for field type_name
+	1,   // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
+	4,   // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
+	14,  // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
+	15,  // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
+	7,   // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
+	3,   // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
+	9,   // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
+	16,  // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
+	17,  // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
+	3,   // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
+	22,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	23,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	3,   // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
+	24,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	29,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	28,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	3,   // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
+	26,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	27,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	25,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	18,  // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
+	32,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	33,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	10,  // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
+	39,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	34,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	41,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	42,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	43,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	44,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	47,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	47,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	48,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	48,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	49,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	51,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
+	2,   // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
+	2,   // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
+	2,   // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
+	2,   // 39: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
+	6,   // 40: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
+	8,   // 41: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
+	5,   // 42: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
+	13,  // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	11,  // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	12,  // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	30,  // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	33,  // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	35,  // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	36,  // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	2,   // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,   // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,   // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,   // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,   // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	20,  // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	21,  // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	19,  // 57: lifeline.state.Status.endpoints:type_name -> lifeline.state.Endpoints
+	2,   // 58: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,   // 59: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,   // 60: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,   // 61: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,   // 62: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,   // 63: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,   // 64: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	31,  // 65: lifeline.state.Event.related:type_name -> lifeline.state.Related
+	5,   // 66: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,   // 67: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,   // 68: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	33,  // 69: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,   // 70: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	37,  // 71: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,   // 72: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,   // 73: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,   // 74: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,   // 75: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	38,  // 76: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	40,  // 77: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,   // 78: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,   // 79: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,   // 80: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	35,  // 81: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,   // 82: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	30,  // 83: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	33,  // 84: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,   // 85: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	45,  // 86: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,   // 87: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,   // 88: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	46,  // 89: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	46,  // 90: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	50,  // 91: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,   // 92: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,   // 93: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	52,  // 94: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
+	2,   // 95: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
+	53,  // 96: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
+	54,  // 97: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
+	5,   // 98: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
+	54,  // 99: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
+	2,   // 100: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
+	2,   // 101: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
+	2,   // 102: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
+	103, // [103:103] is the sub-list for method output_type
+	103, // [103:103] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4852,7 +5274,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   50,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

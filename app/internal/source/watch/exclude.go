@@ -12,7 +12,6 @@ func DefaultExclude() []schema.GroupResource {
 		{Resource: "componentstatuses"},
 		{Resource: "endpoints"},
 		{Group: "coordination.k8s.io"},
-		{Group: "discovery.k8s.io", Resource: "endpointslices"},
 		{Group: "storage.k8s.io", Resource: "csistoragecapacities"},
 		{Group: "internal.apiserver.k8s.io"},
 		{Group: "metrics.k8s.io"},

@@ -12,31 +12,33 @@ import (
 // TestSelectRelated: a kind of a declared relation is watched, unless the user excludes it.
 func TestSelectRelated(t *testing.T) {
 	lease := Offered{schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "Lease", true}
-	slice := Offered{schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}, "EndpointSlice", true}
+	capacities := schema.GroupResource{Group: "storage.k8s.io", Resource: "csistoragecapacities"}
+	capacity := Offered{capacities, "CSIStorageCapacity", true}
 	pods := Offered{schema.GroupResource{Resource: "pods"}, "Pod", true}
-	offered := []Offered{lease, slice, pods}
-	related := []schema.GroupKind{{Group: "discovery.k8s.io", Kind: "EndpointSlice"}, {Kind: "Pod"}}
+	slice := Offered{schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}, "EndpointSlice", true}
+	offered := []Offered{lease, capacity, slice, pods}
+	related := []schema.GroupKind{{Group: "storage.k8s.io", Kind: "CSIStorageCapacity"}, {Kind: "Pod"}}
 	cases := map[string]struct {
 		reason  string
 		exclude []schema.GroupResource
 		related []schema.GroupKind
 		want    []Offered
 	}{
-		"none":    {"the defaults", nil, nil, []Offered{pods}},
-		"related": {"a relation precedes the defaults", nil, related, []Offered{pods, slice}},
+		"none":    {"the defaults", nil, nil, []Offered{pods, slice}},
+		"related": {"a relation precedes the defaults", nil, related, []Offered{pods, slice, capacity}},
 		"group": {
 			"the default excludes the group", nil, []schema.GroupKind{{Group: "coordination.k8s.io", Kind: "Lease"}},
-			[]Offered{pods, lease},
+			[]Offered{pods, lease, slice},
 		},
 		"excluded": {
 			"the user precedes a relation",
-			[]schema.GroupResource{slice.GroupResource, {Resource: "pods"}},
+			[]schema.GroupResource{capacities, {Resource: "pods"}},
 			related,
-			[]Offered{},
+			[]Offered{slice},
 		},
 		"excluded group": {
 			"the user excludes the group",
-			[]schema.GroupResource{{Group: "discovery.k8s.io"}},
+			[]schema.GroupResource{{Group: "storage.k8s.io"}, slice.GroupResource},
 			related,
 			[]Offered{pods},
 		},

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+)
+
+func (s saver) endpoints(e *Engine) {
+	for key, one := range byKey(e.endpoints, cmp.Compare) {
+		m := &statepb.Endpoint{
+			Key: uint64(key), Publications: s.Publications(one.of), Seen: s.Time(one.seen),
+		}
+		if p := one.told; p != nil {
+			m.Told = &statepb.ToldPod{
+				Ref: s.Ref(p.ref), TraceId: s.TraceID(p.line), SpanId: s.SpanID(p.span),
+				Ready: s.Moment(p.ready), Rv: p.rv, At: s.Time(p.at),
+			}
+		}
+		s.Part.Endpoints = append(s.Part.Endpoints, m)
+		s.Next()
+	}
+}
+
+func (r restorer) endpoints(e *Engine, p *statepb.Part) {
+	for _, m := range p.Endpoints {
+		one := &endpoint{of: r.Publications(m.Publications), seen: r.Time(m.Seen)}
+		if t := m.Told; t != nil {
+			ref := r.Ref(t.Ref)
+			one.told = &toldPod{
+				ref: &ref, line: r.TraceID(t.TraceId), span: r.SpanID(t.SpanId),
+				ready: r.Moment(t.Ready), rv: t.Rv, at: r.Time(t.At),
+			}
+		}
+		e.endpoints[observation.EndpointKey(m.Key)] = one
+	}
+}

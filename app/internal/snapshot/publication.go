@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+)
+
+// Publications returns the saved form of the publications of a Pod.
+func (w *Writer) Publications(all []change.Publication) []*statepb.Publication {
+	return messages(w, all, (*Writer).publication)
+}
+
+// Publications returns the publications of a Pod.
+func (r *Reader) Publications(all []*statepb.Publication) []change.Publication {
+	return values(r, all, (*Reader).publication)
+}
+
+func (w *Writer) publication(p change.Publication) *statepb.Publication {
+	return &statepb.Publication{
+		Service: w.Text(p.Service), Owner: w.Text(string(p.Owner)), Rv: p.RV, At: w.Moment(p.At),
+		Baseline: p.Baseline, Told: p.Told,
+	}
+}
+
+func (r *Reader) publication(m *statepb.Publication) change.Publication {
+	return change.Publication{
+		Service: r.Text(m.Service), Owner: types.UID(r.Text(m.Owner)), RV: m.Rv, At: r.Moment(m.At),
+		Baseline: m.Baseline, Told: m.Told,
+	}
+}
+
+// Moment returns the saved form of a moment.
+func (w *Writer) Moment(m history.Moment) *statepb.Moment {
+	return &statepb.Moment{Lo: w.Time(m.Lo), Hi: w.Time(m.Hi), Live: m.Live, Exact: w.Text(string(m.Exact))}
+}
+
+// Moment returns the moment.
+func (r *Reader) Moment(m *statepb.Moment) history.Moment {
+	return history.NewMoment(r.Time(m.GetLo()), r.Time(m.GetHi()), m.GetLive(), r.Text(m.GetExact()))
+}
