@@ -56,6 +56,7 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	e.ageTrail(now)
 	e.shared = history.NewShared() // its values come from forgotten observations
 	if every {
+		e.forgetFights(now)
 		e.compacted = now
 		e.groups.shrink()
 	}
@@ -124,6 +125,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 		}
 		if len(t.Versions) > 0 && t.Versions[0].Baseline {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)
+			e.foldFights(d, t, t.Versions[0].ResourceVersion)
 		}
 		e.reown(t)
 		e.relate(t)

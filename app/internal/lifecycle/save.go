@@ -110,6 +110,10 @@ func (s saver) engine(e *Engine) {
 		s.Part.Series = append(s.Part.Series, s.seriesList(l))
 		s.Next()
 	}
+	for uid, c := range byKey(e.contests, cmp.Compare) {
+		s.Part.Contests = append(s.Part.Contests, s.Contests(uid, c))
+		s.Next()
+	}
 	s.trail(&e.trail)
 }
 
@@ -162,6 +166,10 @@ func (r restorer) part(e *Engine, p *statepb.Part) {
 	for _, m := range p.Series {
 		l := r.seriesList(m)
 		e.series[l.ref.UID] = l
+	}
+	for _, m := range p.Contests {
+		uid, c := r.Contests(m)
+		e.contests[uid] = c
 	}
 	r.trail(&e.trail, p)
 }

@@ -82,6 +82,7 @@ type Part struct {
 	Adrift           []*Adrift       `protobuf:"bytes,33,rep,name=adrift,proto3" json:"adrift,omitempty"`
 	LongAdrift       []*Adrift       `protobuf:"bytes,34,rep,name=long_adrift,json=longAdrift,proto3" json:"long_adrift,omitempty"`
 	Refusals         []*Refusals     `protobuf:"bytes,35,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	Contests         []*Contests     `protobuf:"bytes,38,rep,name=contests,proto3" json:"contests,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -364,6 +365,13 @@ func (x *Part) GetLongAdrift() []*Adrift {
 func (x *Part) GetRefusals() []*Refusals {
 	if x != nil {
 		return x.Refusals
+	}
+	return nil
+}
+
+func (x *Part) GetContests() []*Contests {
+	if x != nil {
+		return x.Contests
 	}
 	return nil
 }
@@ -3857,6 +3865,237 @@ func (x *Series) GetReportedAt() *Time {
 	return nil
 }
 
+// Contests are a change.Contests, by the UID of the object.
+type Contests struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uid           uint64                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"` // in texts
+	Fields        []*Contest             `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Contests) Reset() {
+	*x = Contests{}
+	mi := &file_snapshot_state_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Contests) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Contests) ProtoMessage() {}
+
+func (x *Contests) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Contests.ProtoReflect.Descriptor instead.
+func (*Contests) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Contests) GetUid() uint64 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *Contests) GetFields() []*Contest {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// Contest is a change.Contest.
+type Contest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          uint64                 `protobuf:"varint,1,opt,name=path,proto3" json:"path,omitempty"` // in texts
+	Claims        []*Claim               `protobuf:"bytes,2,rep,name=claims,proto3" json:"claims,omitempty"`
+	Unknown       bool                   `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	Count         int64                  `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	Since         *Time                  `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	Last          *Time                  `protobuf:"bytes,6,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Contest) Reset() {
+	*x = Contest{}
+	mi := &file_snapshot_state_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Contest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Contest) ProtoMessage() {}
+
+func (x *Contest) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Contest.ProtoReflect.Descriptor instead.
+func (*Contest) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Contest) GetPath() uint64 {
+	if x != nil {
+		return x.Path
+	}
+	return 0
+}
+
+func (x *Contest) GetClaims() []*Claim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+func (x *Contest) GetUnknown() bool {
+	if x != nil {
+		return x.Unknown
+	}
+	return false
+}
+
+func (x *Contest) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Contest) GetSince() *Time {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Contest) GetLast() *Time {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+// Claim is a change.Claim.
+type Claim struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`                 // in texts
+	Impersonator  uint64                 `protobuf:"varint,2,opt,name=impersonator,proto3" json:"impersonator,omitempty"` // in texts
+	Component     uint64                 `protobuf:"varint,3,opt,name=component,proto3" json:"component,omitempty"`       // in texts
+	Value         uint64                 `protobuf:"fixed64,4,opt,name=value,proto3" json:"value,omitempty"`
+	At            *Time                  `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	TraceId       uint64                 `protobuf:"varint,6,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
+	SpanId        uint64                 `protobuf:"fixed64,7,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Claim) Reset() {
+	*x = Claim{}
+	mi := &file_snapshot_state_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Claim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Claim) ProtoMessage() {}
+
+func (x *Claim) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Claim.ProtoReflect.Descriptor instead.
+func (*Claim) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *Claim) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *Claim) GetImpersonator() uint64 {
+	if x != nil {
+		return x.Impersonator
+	}
+	return 0
+}
+
+func (x *Claim) GetComponent() uint64 {
+	if x != nil {
+		return x.Component
+	}
+	return 0
+}
+
+func (x *Claim) GetValue() uint64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Claim) GetAt() *Time {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Claim) GetTraceId() uint64 {
+	if x != nil {
+		return x.TraceId
+	}
+	return 0
+}
+
+func (x *Claim) GetSpanId() uint64 {
+	if x != nil {
+		return x.SpanId
+	}
+	return 0
+}
+
 // Subject identifies the object of a request.
 type Subject struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3872,7 +4111,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3884,7 +4123,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3897,7 +4136,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -3954,7 +4193,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3966,7 +4205,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3979,7 +4218,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4014,7 +4253,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4026,7 +4265,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4039,7 +4278,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4068,7 +4307,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4080,7 +4319,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4093,7 +4332,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4130,7 +4369,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4381,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4394,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4190,7 +4429,7 @@ var File_snapshot_state_proto protoreflect.FileDescriptor
 
 const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
-	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xf0\x0e\n" +
+	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xa6\x0f\n" +
 	"\x04Part\x12.\n" +
 	"\x06header\x18\x10 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
 	"\x05texts\x18\x01 \x03(\fR\x05texts\x12*\n" +
@@ -4236,7 +4475,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06adrift\x18! \x03(\v2\x16.lifeline.state.AdriftR\x06adrift\x127\n" +
 	"\vlong_adrift\x18\" \x03(\v2\x16.lifeline.state.AdriftR\n" +
 	"longAdrift\x124\n" +
-	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\"\xa1\x02\n" +
+	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\x124\n" +
+	"\bcontests\x18& \x03(\v2\x18.lifeline.state.ContestsR\bcontests\"\xa1\x02\n" +
 	"\x06Header\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\fR\acluster\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x12R\x05epoch\x122\n" +
@@ -4548,7 +4788,25 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02rv\x18\a \x01(\x04R\x02rv\x12(\n" +
 	"\x04last\x18\b \x01(\v2\x14.lifeline.state.TimeR\x04last\x125\n" +
 	"\vreported_at\x18\t \x01(\v2\x14.lifeline.state.TimeR\n" +
-	"reportedAt\"\x8d\x01\n" +
+	"reportedAt\"M\n" +
+	"\bContests\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\x04R\x03uid\x12/\n" +
+	"\x06fields\x18\x02 \x03(\v2\x17.lifeline.state.ContestR\x06fields\"\xd2\x01\n" +
+	"\aContest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\x04R\x04path\x12-\n" +
+	"\x06claims\x18\x02 \x03(\v2\x15.lifeline.state.ClaimR\x06claims\x12\x18\n" +
+	"\aunknown\x18\x03 \x01(\bR\aunknown\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\x12*\n" +
+	"\x05since\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x05since\x12(\n" +
+	"\x04last\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x04last\"\xcd\x01\n" +
+	"\x05Claim\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\x04R\x04user\x12\"\n" +
+	"\fimpersonator\x18\x02 \x01(\x04R\fimpersonator\x12\x1c\n" +
+	"\tcomponent\x18\x03 \x01(\x04R\tcomponent\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\x06R\x05value\x12$\n" +
+	"\x02at\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12\x19\n" +
+	"\btrace_id\x18\x06 \x01(\x04R\atraceId\x12\x17\n" +
+	"\aspan_id\x18\a \x01(\x06R\x06spanId\"\x8d\x01\n" +
 	"\aSubject\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x04R\x03uid\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\x04R\x05owner\x12\x14\n" +
@@ -4585,7 +4843,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4631,11 +4889,14 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Amendment)(nil),      // 41: lifeline.state.Amendment
 	(*SeriesList)(nil),     // 42: lifeline.state.SeriesList
 	(*Series)(nil),         // 43: lifeline.state.Series
-	(*Subject)(nil),        // 44: lifeline.state.Subject
-	(*Sighting)(nil),       // 45: lifeline.state.Sighting
-	(*Adrift)(nil),         // 46: lifeline.state.Adrift
-	(*Refusals)(nil),       // 47: lifeline.state.Refusals
-	(*Refusal)(nil),        // 48: lifeline.state.Refusal
+	(*Contests)(nil),       // 44: lifeline.state.Contests
+	(*Contest)(nil),        // 45: lifeline.state.Contest
+	(*Claim)(nil),          // 46: lifeline.state.Claim
+	(*Subject)(nil),        // 47: lifeline.state.Subject
+	(*Sighting)(nil),       // 48: lifeline.state.Sighting
+	(*Adrift)(nil),         // 49: lifeline.state.Adrift
+	(*Refusals)(nil),       // 50: lifeline.state.Refusals
+	(*Refusal)(nil),        // 51: lifeline.state.Refusal
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
@@ -4668,72 +4929,78 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	40, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
 	41, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
 	42, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	45, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	45, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	46, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	46, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	47, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	2,  // 35: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
-	2,  // 36: lifeline.state.Header.last:type_name -> lifeline.state.Time
-	2,  // 37: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
-	2,  // 38: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
-	6,  // 39: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
-	8,  // 40: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
-	5,  // 41: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	13, // 42: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	11, // 43: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	12, // 44: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	29, // 45: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	31, // 46: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	33, // 47: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	34, // 48: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
-	2,  // 49: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,  // 50: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,  // 51: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,  // 52: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,  // 53: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	19, // 54: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	20, // 55: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	2,  // 56: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,  // 57: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 58: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 60: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 61: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 62: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 63: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 64: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 65: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	31, // 66: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 67: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	35, // 68: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 69: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 70: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 71: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 72: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	36, // 73: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	38, // 74: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 75: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 76: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 77: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	33, // 78: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 79: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	29, // 80: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	31, // 81: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 82: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	43, // 83: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 84: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 85: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	44, // 86: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	44, // 87: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	48, // 88: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 89: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 90: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	91, // [91:91] is the sub-list for method output_type
-	91, // [91:91] is the sub-list for method input_type
-	91, // [91:91] is the sub-list for extension type_name
-	91, // [91:91] is the sub-list for extension extendee
-	0,  // [0:91] is the sub-list for field type_name
+	48, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	48, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	49, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	49, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	50, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	44, // 35: lifeline.state.Part.contests:type_name -> lifeline.state.Contests
+	2,  // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
+	2,  // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
+	2,  // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
+	2,  // 39: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
+	6,  // 40: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
+	8,  // 41: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
+	5,  // 42: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
+	13, // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	11, // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	12, // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	29, // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	31, // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	33, // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	34, // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	2,  // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,  // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,  // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,  // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,  // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	19, // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	20, // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	2,  // 57: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,  // 58: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,  // 59: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,  // 60: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,  // 61: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,  // 62: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,  // 63: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,  // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,  // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,  // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	31, // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,  // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	35, // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,  // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,  // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,  // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,  // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	36, // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	38, // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,  // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,  // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,  // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	33, // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,  // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	29, // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	31, // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	5,  // 83: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	43, // 84: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,  // 85: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,  // 86: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	45, // 87: lifeline.state.Contests.fields:type_name -> lifeline.state.Contest
+	46, // 88: lifeline.state.Contest.claims:type_name -> lifeline.state.Claim
+	2,  // 89: lifeline.state.Contest.since:type_name -> lifeline.state.Time
+	2,  // 90: lifeline.state.Contest.last:type_name -> lifeline.state.Time
+	2,  // 91: lifeline.state.Claim.at:type_name -> lifeline.state.Time
+	47, // 92: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	47, // 93: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	51, // 94: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,  // 95: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,  // 96: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	97, // [97:97] is the sub-list for method output_type
+	97, // [97:97] is the sub-list for method input_type
+	97, // [97:97] is the sub-list for extension type_name
+	97, // [97:97] is the sub-list for extension extendee
+	0,  // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -4747,7 +5014,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
