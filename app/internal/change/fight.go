@@ -179,6 +179,30 @@ func (a *Contests) Drop(fields []Field) {
 	})
 }
 
+// Against returns the present fight of the component over the fields with these paths, or nil.
+func (a *Contests) Against(component string, paths []string) *Fight {
+	if a == nil {
+		return nil
+	}
+	var out *Fight
+	for i := range a.Fields {
+		c := &a.Fields[i]
+		if c.Count == 0 || !slices.Contains(paths, c.Path) {
+			continue
+		}
+		one := &Fight{Paths: []string{c.Path}, Count: c.Count, Since: c.Since}
+		for _, claim := range c.Claims {
+			if claim.Value = 0; claim.Author.Component != component {
+				one.Against = append(one.Against, claim)
+			}
+		}
+		if len(one.Against) > 0 {
+			out = out.Join(one)
+		}
+	}
+	return out
+}
+
 // Last returns the time of the newest write.
 func (a *Contests) Last() time.Time {
 	var at time.Time

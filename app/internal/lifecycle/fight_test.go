@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -178,22 +179,22 @@ func TestFights(t *testing.T) {
 					t.Errorf("%s, in another order: -want +got:\n%s", tc.reason, diff)
 				}
 			}
-			if diff := cmp.Diff(tc.want, fights(served(t, s))); diff != "" {
+			traces, _ := served(t, s)
+			if diff := cmp.Diff(tc.want, fights(traces)); diff != "" {
 				t.Errorf("%s, with looks and restarts: -want +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// served returns the traces of a server that looks every second, and restarts every seven minutes. It
-// forgets the memory of the fights in the end.
-func served(t *testing.T, s *story) []*span.Trace {
+// served returns the traces and amendments of a server that looks every second, and restarts every
+// seven minutes. It forgets the memory of the fights in the end.
+func served(t *testing.T, s *story) (out, added []*span.Trace) {
 	t.Helper()
 	e, at := New(Options{Cluster: "test"}), epoch
-	var out []*span.Trace
 	until := func(end time.Time) {
 		for ; at.Before(end); at = at.Add(time.Second) {
-			out = append(out, e.Take(at)...)
+			out, added = append(out, e.Take(at)...), append(added, e.Amendments()...)
 			if at.Sub(epoch)%(7*time.Minute) == 0 {
 				e = restored(t, e)
 			}
@@ -206,12 +207,12 @@ func served(t *testing.T, s *story) []*span.Trace {
 	until(s.now().Add(time.Minute))
 	for range 30 {
 		at = at.Add(3 * time.Minute)
-		out = append(out, e.Take(at)...)
+		out, added = append(out, e.Take(at)...), append(added, e.Amendments()...)
 	}
 	if len(e.contests) > 0 {
 		t.Errorf("%d objects with old writes are remembered", len(e.contests))
 	}
-	return out
+	return out, added
 }
 
 // owned gives the changed number of replicas to the manager with that bit.
@@ -284,7 +285,7 @@ func fights(traces []*span.Trace) []string {
 }
 
 // TestFightLong: a fight over a label for an hour is eight traces. The others are counted as series,
-// and nothing grows.
+// with the length of the fight, and nothing grows.
 func TestFightLong(t *testing.T) {
 	s := newStory()
 	s.write("web", deployment(0), valued(replicas, 9), arrived)
@@ -293,11 +294,36 @@ func TestFightLong(t *testing.T) {
 		s.write("web", valued(tier, 1+i%2), by([]string{"x-operator", "y-operator"}[i%2]))
 		s.wait(5 * time.Second)
 	}
-	got := fights(served(t, s))
+	traces, added := served(t, s)
+	got := fights(traces)
 	if len(got) != 2*seriesBegins {
 		t.Errorf("%d traces, want %d: %v", len(got), 2*seriesBegins, got)
 	}
 	if !strings.Contains(got[len(got)-1], "against x-operator, 6") {
 		t.Errorf("the last trace is %q", got[len(got)-1])
 	}
+	var counts []string
+	for _, tr := range added {
+		for _, sp := range tr.Spans {
+			counts = append(counts, fmt.Sprintf("%d more of %s against %s, %s", repeats(sp), sp.Service,
+				attributeText(sp, span.KeyFightOpponents), attributeText(sp, span.KeyFightCount)))
+		}
+	}
+	slices.Sort(counts)
+	want := []string{
+		"356 more of x-operator against [\"y-operator\"], 718",
+		"356 more of y-operator against [\"x-operator\"], 718",
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Errorf("amendments: -want +got:\n%s", diff)
+	}
+}
+
+func attributeText(sp *span.Span, key attribute.Key) string {
+	for _, kv := range sp.Attributes {
+		if kv.Key == key {
+			return kv.Value.Emit()
+		}
+	}
+	return ""
 }

@@ -183,6 +183,7 @@ func (s saver) amendment(a *amendment) *statepb.Amendment {
 		At:      s.Time(a.at),
 		Rv:      a.rv,
 		Repeats: a.repeats,
+		Fight:   s.Fight(a.fight),
 	}
 	if a.event != nil {
 		m.Event = s.Event(a.event)
@@ -202,6 +203,7 @@ func (r restorer) amendment(m *statepb.Amendment) amendment {
 		at:      r.Time(m.At),
 		rv:      m.Rv,
 		repeats: m.Repeats,
+		fight:   r.Fight(m.Fight),
 	}
 	if m.Event != nil {
 		a.event = r.Event(m.Event)

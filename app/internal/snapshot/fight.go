@@ -19,6 +19,28 @@ func (r *Reader) Contests(m *statepb.Contests) (types.UID, *change.Contests) {
 	return types.UID(r.Text(m.Uid)), &change.Contests{Fields: values(r, m.Fields, (*Reader).contest)}
 }
 
+// Fight returns the saved form of a part in a fight, which may be nil.
+func (w *Writer) Fight(f *change.Fight) *statepb.Fight {
+	if f == nil {
+		return nil
+	}
+	m := &statepb.Fight{Against: messages(w, f.Against, (*Writer).claim), Count: f.Count, Since: w.Time(f.Since)}
+	for _, p := range f.Paths {
+		m.Paths = append(m.Paths, w.Text(p))
+	}
+	return m
+}
+
+// Fight returns a part in a fight; nil for none.
+func (r *Reader) Fight(m *statepb.Fight) *change.Fight {
+	if m == nil {
+		return nil
+	}
+	return &change.Fight{
+		Paths: texts(r, m.Paths), Against: values(r, m.Against, (*Reader).claim), Count: m.Count, Since: r.Time(m.Since),
+	}
+}
+
 func (w *Writer) contest(c change.Contest) *statepb.Contest {
 	return &statepb.Contest{
 		Path:    w.Text(c.Path),

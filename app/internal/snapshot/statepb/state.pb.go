@@ -3606,6 +3606,7 @@ type Amendment struct {
 	Event         *Event                 `protobuf:"bytes,7,opt,name=event,proto3" json:"event,omitempty"`
 	Write         *Request               `protobuf:"bytes,8,opt,name=write,proto3" json:"write,omitempty"`
 	Repeats       int64                  `protobuf:"varint,9,opt,name=repeats,proto3" json:"repeats,omitempty"`
+	Fight         *Fight                 `protobuf:"bytes,10,opt,name=fight,proto3" json:"fight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3703,6 +3704,82 @@ func (x *Amendment) GetRepeats() int64 {
 	return 0
 }
 
+func (x *Amendment) GetFight() *Fight {
+	if x != nil {
+		return x.Fight
+	}
+	return nil
+}
+
+// Fight is a change.Fight.
+type Fight struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Paths         []uint64               `protobuf:"varint,1,rep,packed,name=paths,proto3" json:"paths,omitempty"` // in texts
+	Against       []*Claim               `protobuf:"bytes,2,rep,name=against,proto3" json:"against,omitempty"`
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Since         *Time                  `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fight) Reset() {
+	*x = Fight{}
+	mi := &file_snapshot_state_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fight) ProtoMessage() {}
+
+func (x *Fight) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fight.ProtoReflect.Descriptor instead.
+func (*Fight) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Fight) GetPaths() []uint64 {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *Fight) GetAgainst() []*Claim {
+	if x != nil {
+		return x.Against
+	}
+	return nil
+}
+
+func (x *Fight) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Fight) GetSince() *Time {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 // SeriesList holds the series of one object.
 type SeriesList struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3714,7 +3791,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3726,7 +3803,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3739,7 +3816,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3774,7 +3851,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3786,7 +3863,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3799,7 +3876,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -3876,7 +3953,7 @@ type Contests struct {
 
 func (x *Contests) Reset() {
 	*x = Contests{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3888,7 +3965,7 @@ func (x *Contests) String() string {
 func (*Contests) ProtoMessage() {}
 
 func (x *Contests) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3901,7 +3978,7 @@ func (x *Contests) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contests.ProtoReflect.Descriptor instead.
 func (*Contests) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Contests) GetUid() uint64 {
@@ -3933,7 +4010,7 @@ type Contest struct {
 
 func (x *Contest) Reset() {
 	*x = Contest{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4022,7 @@ func (x *Contest) String() string {
 func (*Contest) ProtoMessage() {}
 
 func (x *Contest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4035,7 @@ func (x *Contest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contest.ProtoReflect.Descriptor instead.
 func (*Contest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Contest) GetPath() uint64 {
@@ -4019,7 +4096,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4031,7 +4108,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4044,7 +4121,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Claim) GetUser() uint64 {
@@ -4111,7 +4188,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4123,7 +4200,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4136,7 +4213,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -4193,7 +4270,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4205,7 +4282,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4218,7 +4295,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4253,7 +4330,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4265,7 +4342,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4278,7 +4355,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4307,7 +4384,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4319,7 +4396,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4332,7 +4409,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4369,7 +4446,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4381,7 +4458,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4394,7 +4471,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4763,7 +4840,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12,\n" +
 	"\x06latest\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x06latest\x12\x18\n" +
 	"\aoutside\x18\x04 \x01(\bR\aoutside\x12\"\n" +
-	"\foriginations\x18\x05 \x03(\x04R\foriginations\"\xb4\x02\n" +
+	"\foriginations\x18\x05 \x03(\x04R\foriginations\"\xe1\x02\n" +
 	"\tAmendment\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\x04R\aservice\x12(\n" +
@@ -4773,7 +4850,14 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02rv\x18\x06 \x01(\x04R\x02rv\x12+\n" +
 	"\x05event\x18\a \x01(\v2\x15.lifeline.state.EventR\x05event\x12-\n" +
 	"\x05write\x18\b \x01(\v2\x17.lifeline.state.RequestR\x05write\x12\x18\n" +
-	"\arepeats\x18\t \x01(\x03R\arepeats\"]\n" +
+	"\arepeats\x18\t \x01(\x03R\arepeats\x12+\n" +
+	"\x05fight\x18\n" +
+	" \x01(\v2\x15.lifeline.state.FightR\x05fight\"\x90\x01\n" +
+	"\x05Fight\x12\x14\n" +
+	"\x05paths\x18\x01 \x03(\x04R\x05paths\x12/\n" +
+	"\aagainst\x18\x02 \x03(\v2\x15.lifeline.state.ClaimR\aagainst\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12*\n" +
+	"\x05since\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x05since\"]\n" +
 	"\n" +
 	"SeriesList\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12(\n" +
@@ -4843,7 +4927,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -4887,120 +4971,124 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*KeyedNode)(nil),      // 39: lifeline.state.KeyedNode
 	(*Taken)(nil),          // 40: lifeline.state.Taken
 	(*Amendment)(nil),      // 41: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 42: lifeline.state.SeriesList
-	(*Series)(nil),         // 43: lifeline.state.Series
-	(*Contests)(nil),       // 44: lifeline.state.Contests
-	(*Contest)(nil),        // 45: lifeline.state.Contest
-	(*Claim)(nil),          // 46: lifeline.state.Claim
-	(*Subject)(nil),        // 47: lifeline.state.Subject
-	(*Sighting)(nil),       // 48: lifeline.state.Sighting
-	(*Adrift)(nil),         // 49: lifeline.state.Adrift
-	(*Refusals)(nil),       // 50: lifeline.state.Refusals
-	(*Refusal)(nil),        // 51: lifeline.state.Refusal
+	(*Fight)(nil),          // 42: lifeline.state.Fight
+	(*SeriesList)(nil),     // 43: lifeline.state.SeriesList
+	(*Series)(nil),         // 44: lifeline.state.Series
+	(*Contests)(nil),       // 45: lifeline.state.Contests
+	(*Contest)(nil),        // 46: lifeline.state.Contest
+	(*Claim)(nil),          // 47: lifeline.state.Claim
+	(*Subject)(nil),        // 48: lifeline.state.Subject
+	(*Sighting)(nil),       // 49: lifeline.state.Sighting
+	(*Adrift)(nil),         // 50: lifeline.state.Adrift
+	(*Refusals)(nil),       // 51: lifeline.state.Refusals
+	(*Refusal)(nil),        // 52: lifeline.state.Refusal
 }
 var file_snapshot_state_proto_depIdxs = []int32{
-	1,  // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
-	4,  // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
-	14, // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
-	15, // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
-	7,  // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
-	3,  // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
-	9,  // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
-	16, // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
-	17, // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
-	3,  // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	21, // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	22, // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
-	3,  // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	23, // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	28, // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	27, // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
-	3,  // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	25, // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	26, // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	24, // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
-	18, // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	30, // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	31, // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
-	10, // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	37, // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	32, // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	39, // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	40, // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	41, // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	42, // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	48, // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	48, // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	49, // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	49, // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	50, // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	44, // 35: lifeline.state.Part.contests:type_name -> lifeline.state.Contests
-	2,  // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
-	2,  // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
-	2,  // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
-	2,  // 39: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
-	6,  // 40: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
-	8,  // 41: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
-	5,  // 42: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	13, // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	11, // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	12, // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	29, // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	31, // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	33, // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	34, // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
-	2,  // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,  // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,  // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,  // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,  // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	19, // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	20, // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	2,  // 57: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,  // 58: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,  // 59: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,  // 60: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,  // 61: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,  // 62: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,  // 63: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	5,  // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,  // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,  // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	31, // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,  // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	35, // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,  // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,  // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,  // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,  // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	36, // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	38, // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,  // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,  // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,  // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	33, // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,  // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	29, // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	31, // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,  // 83: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	43, // 84: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,  // 85: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,  // 86: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	45, // 87: lifeline.state.Contests.fields:type_name -> lifeline.state.Contest
-	46, // 88: lifeline.state.Contest.claims:type_name -> lifeline.state.Claim
-	2,  // 89: lifeline.state.Contest.since:type_name -> lifeline.state.Time
-	2,  // 90: lifeline.state.Contest.last:type_name -> lifeline.state.Time
-	2,  // 91: lifeline.state.Claim.at:type_name -> lifeline.state.Time
-	47, // 92: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	47, // 93: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	51, // 94: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,  // 95: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,  // 96: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	97, // [97:97] is the sub-list for method output_type
-	97, // [97:97] is the sub-list for method input_type
-	97, // [97:97] is the sub-list for extension type_name
-	97, // [97:97] is the sub-list for extension extendee
-	0,  // [0:97] is the sub-list for field type_name
+	1,   // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
+	4,   // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
+	14,  // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
+	15,  // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
+	7,   // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
+	3,   // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
+	9,   // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
+	16,  // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
+	17,  // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
+	3,   // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
+	21,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	22,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	3,   // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
+	23,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	28,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	27,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	3,   // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
+	25,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	26,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	24,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	18,  // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
+	30,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	31,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	10,  // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
+	37,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	32,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	39,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	40,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	41,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	43,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	49,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	49,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	50,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	50,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	51,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	45,  // 35: lifeline.state.Part.contests:type_name -> lifeline.state.Contests
+	2,   // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
+	2,   // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
+	2,   // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
+	2,   // 39: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
+	6,   // 40: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
+	8,   // 41: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
+	5,   // 42: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
+	13,  // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	11,  // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	12,  // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	29,  // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	31,  // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	33,  // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	34,  // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	2,   // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,   // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,   // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,   // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,   // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	19,  // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	20,  // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	2,   // 57: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,   // 58: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,   // 59: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,   // 60: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,   // 61: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,   // 62: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,   // 63: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	5,   // 64: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,   // 65: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,   // 66: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	31,  // 67: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,   // 68: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	35,  // 69: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,   // 70: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,   // 71: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,   // 72: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,   // 73: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	36,  // 74: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	38,  // 75: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,   // 76: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,   // 77: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,   // 78: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	33,  // 79: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,   // 80: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	29,  // 81: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	31,  // 82: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	42,  // 83: lifeline.state.Amendment.fight:type_name -> lifeline.state.Fight
+	47,  // 84: lifeline.state.Fight.against:type_name -> lifeline.state.Claim
+	2,   // 85: lifeline.state.Fight.since:type_name -> lifeline.state.Time
+	5,   // 86: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	44,  // 87: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,   // 88: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,   // 89: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	46,  // 90: lifeline.state.Contests.fields:type_name -> lifeline.state.Contest
+	47,  // 91: lifeline.state.Contest.claims:type_name -> lifeline.state.Claim
+	2,   // 92: lifeline.state.Contest.since:type_name -> lifeline.state.Time
+	2,   // 93: lifeline.state.Contest.last:type_name -> lifeline.state.Time
+	2,   // 94: lifeline.state.Claim.at:type_name -> lifeline.state.Time
+	48,  // 95: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	48,  // 96: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	52,  // 97: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,   // 98: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,   // 99: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	100, // [100:100] is the sub-list for method output_type
+	100, // [100:100] is the sub-list for method input_type
+	100, // [100:100] is the sub-list for extension type_name
+	100, // [100:100] is the sub-list for extension extendee
+	0,   // [0:100] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -5014,7 +5102,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   52,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
