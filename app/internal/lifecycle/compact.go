@@ -3,7 +3,6 @@
 package lifecycle
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -98,7 +97,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	needed, told := d.needed(), d.told()
 	lingering, some := d.lingering(now), false
 	for t := range g.members {
-		some = some || t.Idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t]
+		some = some || t.Idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t] || overgrown(t)
 	}
 	if !some {
 		if e.forgetRefusals(d, now) {
@@ -112,6 +111,8 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	for t := range g.members {
 		recs := d.historyOf(t)
 		switch {
+		case overgrown(t) && (needed.objects[t] || lingering[t]):
+			e.shortenOvergrown(t, recs, d)
 		case needed.objects[t], t.Idle(e.opts.Rebuild), lingering[t]:
 		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > retention:
 			e.foldSeries(d, t, ^uint64(0))
@@ -267,22 +268,7 @@ func (n *needed) add(d *derivation, t *change.Timeline) {
 // last reconciliations.
 func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *derivation) {
 	e.trimAudits(t, time.Time{})
-	last := recs[len(recs)-1]
-	was, template := t.Past, uint64(0)
-	if change.ReadsConfig(t) {
-		for _, r := range recs {
-			template = max(template, r.TemplateBefore(math.MaxUint64))
-		}
-	}
-	t.Past = &change.Past{
-		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,
-		Gone: t.Removal != nil, Began: last.First().Second(), Template: template,
-	}
-	if v := last.ConvergedBy(^uint64(0)); v != nil {
-		t.Past.Arrived = v.ResourceVersion
-	}
-	t.Past.Follow(was, recs)
-	t.Past.Lost, t.Past.Replaced = d.Departed(t)
+	t.Past = d.past(t, recs)
 	if n := len(t.Versions); n > 0 {
 		t.Versions = []*history.Version{t.Versions[n-1]}
 		t.Baseline()

@@ -327,3 +327,49 @@ func attributeText(sp *span.Span, key attribute.Key) string {
 	}
 	return ""
 }
+
+// TestFightFast: two operators overwrite each other twice a second, so that a trace is always open.
+// Each change is in one trace with its number, and the oldest versions are forgotten.
+func TestFightFast(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(0), valued(replicas, 9), arrived)
+	s.wait(time.Minute)
+	const writes = 600
+	for i := range uint64(writes) {
+		s.write("web", valued(replicas, 1+i%2), by([]string{"x-operator", "y-operator"}[i%2]))
+		s.wait(400 * time.Millisecond)
+	}
+	e, at, most := New(Options{Cluster: "test"}), epoch, 0
+	var traces []*span.Trace
+	for _, o := range s.seen {
+		for ; at.Before(o.Seen); at = at.Add(time.Second) {
+			traces = append(traces, e.Take(at)...)
+			if late := e.Amendments(); len(late) > 0 {
+				t.Errorf("late: %s", outline(late))
+			}
+		}
+		e.Observe(o)
+		most = max(most, len(e.objects["uid-web"].Versions))
+	}
+	if most > maxVersions+8 {
+		t.Errorf("%d versions were kept, want about %d", most, maxVersions)
+	}
+	traces = append(traces, e.Take(at.Add(2*time.Hour))...)
+	got := fights(traces)
+	if len(got) != writes {
+		t.Fatalf("%d traces, want %d", len(got), writes)
+	}
+	for i, line := range got {
+		who, other := "x-operator", "y-operator"
+		if i%2 == 1 {
+			who, other = other, who
+		}
+		want := who + " spec.replicas"
+		if i > 1 {
+			want += fmt.Sprintf(" against %s, %d in %.1fs over %s", other, i-1, float64(i)/2, other)
+		}
+		if line != want {
+			t.Errorf("change %d is %q, want %q", i, line, want)
+		}
+	}
+}
