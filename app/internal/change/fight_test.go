@@ -25,6 +25,8 @@ var people = map[string]Author{
 	"s": {User: "system:serviceaccount:x:default", Component: "x-operator"},
 	"t": {User: "system:serviceaccount:x:default", Component: "y-operator"},
 	"i": {User: "user-a", Impersonator: "root", Component: "kubectl"},
+	"l": {User: "system:serviceaccount:x:l", Component: "l-agent", Manager: "l-manager"},
+	"m": {Component: "l-manager", Manager: "l-manager"},
 	"?": {},
 }
 
@@ -90,6 +92,7 @@ func TestContests(t *testing.T) {
 				"4: kubectl against hpa, 2 in 3s",
 			},
 		},
+		"Manager": {"the log has another name for the field manager", "l1 m2 l1 m2", nil},
 		"No user": {"without the log, kubectl may be one person", "a1 k2 a1 b2 k1 b2", nil},
 		"Account": {
 			"two programs with one service account are two authors", "s1 t2 s1",

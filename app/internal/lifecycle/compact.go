@@ -109,7 +109,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	e.groups.dissolve(g)
 	var left []*change.Timeline
 	for t := range g.members {
-		recs := d.historyOf(t)
+		recs, updates := d.historyOf(t), d.updatesOf(t) // before their requests are forgotten
 		switch {
 		case overgrown(t) && (needed.objects[t] || lingering[t]):
 			e.shortenOvergrown(t, recs, d)
@@ -126,7 +126,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 		}
 		if len(t.Versions) > 0 && t.Versions[0].Baseline {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)
-			e.foldFights(d, t, t.Versions[0].ResourceVersion)
+			e.foldFights(t, updates, t.Versions[0].ResourceVersion)
 		}
 		e.reown(t)
 		e.relate(t)

@@ -45,7 +45,7 @@ type derivation struct {
 	heartbeats map[*change.Timeline]*heartbeat
 	// updates are the updates of each object's fields, in order. fights are the parts of updates in
 	// fights; fightsOf completes them on first use.
-	updates map[*change.Timeline][]*change.Write
+	updates map[*change.Timeline][]fieldUpdate
 	fights  map[*change.Timeline]map[*change.Write]*change.Fight
 	// written are the writes in order of placement.
 	written []*change.Write
@@ -68,7 +68,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 		stirred:    map[*change.Timeline]stirring{},
 		instants:   map[types.UID][]*change.Reconciliation{},
 		heartbeats: map[*change.Timeline]*heartbeat{},
-		updates:    map[*change.Timeline][]*change.Write{},
+		updates:    map[*change.Timeline][]fieldUpdate{},
 		fights:     map[*change.Timeline]map[*change.Write]*change.Fight{},
 		refusals:   map[*refusal][]*change.Lineage{},
 	}

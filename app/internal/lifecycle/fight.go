@@ -28,10 +28,50 @@ const (
 	linkFight = "fight"
 )
 
-// noteUpdate records an update of fields. It may be part of a fight.
+// fieldUpdate is an update of fields, which may be part of a fight.
+type fieldUpdate struct {
+	write *change.Write
+	claim change.Claim
+	// fields are the changed fields. consumed are the fields that the object's own controller removed.
+	fields, consumed []change.Field
+	// drift means that the update corrects a drift.
+	drift bool
+}
+
+// noteUpdate records an update of fields.
 func (d *derivation) noteUpdate(w *change.Write) {
 	if w.Updates() {
-		d.updates[w.Timeline] = append(d.updates[w.Timeline], w)
+		d.updates[w.Timeline] = append(d.updates[w.Timeline], fieldUpdate{write: w})
+	}
+}
+
+// updatesOf returns the updates of t in order, with their authors.
+func (d *derivation) updatesOf(t *change.Timeline) []fieldUpdate {
+	all := d.updates[t]
+	for i := range all {
+		if all[i].fields == nil && all[i].consumed == nil {
+			all[i].complete(d)
+		}
+	}
+	return all
+}
+
+func (u *fieldUpdate) complete(d *derivation) {
+	w := u.write
+	u.claim = change.Claim{Author: d.authorOf(w), At: w.At.At().Time}
+	if r := w.Reconciliation; r != nil {
+		u.claim.TraceID, u.claim.SpanID = r.Lineage.ID, r.ID()
+	}
+	u.drift = d.Drift(w) != nil
+	u.fields = w.Fields()
+	removed := func(f change.Field) bool { return f.Value == 0 }
+	if slices.ContainsFunc(u.fields, removed) && cause.OwnController(w) {
+		for _, f := range u.fields {
+			if removed(f) {
+				u.consumed = append(u.consumed, f)
+			}
+		}
+		u.fields = slices.DeleteFunc(u.fields, removed)
 	}
 }
 
@@ -54,13 +94,13 @@ func (d *derivation) fightsOf(t *change.Timeline) map[*change.Write]*change.Figh
 	if known {
 		return out
 	}
-	before, updates := d.engine.contests[t.Ref.UID], d.updates[t]
-	if len(updates) > 0 && (before != nil || len(updates) > 2) { // a fight has three writes
+	before, n := d.engine.contests[t.Ref.UID], len(d.updates[t])
+	if n > 0 && (before != nil || n > 2) { // a fight has three updates
 		out = map[*change.Write]*change.Fight{}
 		all := before.Clone()
-		for _, w := range updates {
-			if f := d.contest(all, w); f != nil {
-				out[w] = f
+		for _, u := range d.updatesOf(t) {
+			if f := u.contest(all); f != nil {
+				out[u.write] = f
 			}
 		}
 	}
@@ -68,21 +108,12 @@ func (d *derivation) fightsOf(t *change.Timeline) map[*change.Write]*change.Figh
 	return out
 }
 
-// contest adds the update w to all, and returns its part in a fight, or nil. The first correction of
-// a drift is no fight. A field that the object's own controller removes was a request to it.
-func (d *derivation) contest(all *change.Contests, w *change.Write) *change.Fight {
-	fields := w.Fields()
-	if cause.OwnController(w) {
-		removed := slices.DeleteFunc(slices.Clone(fields), func(f change.Field) bool { return f.Value != 0 })
-		all.Drop(removed)
-		fields = slices.DeleteFunc(fields, func(f change.Field) bool { return f.Value == 0 })
-	}
-	c := change.Claim{Author: d.authorOf(w), At: w.At.At().Time}
-	if r := w.Reconciliation; r != nil {
-		c.TraceID, c.SpanID = r.Lineage.ID, r.ID()
-	}
-	f := all.Write(c, fields)
-	if f != nil && f.Count == 1 && d.Drift(w) != nil {
+// contest adds the update to all, and returns its part in a fight, or nil. The first correction of a
+// drift is no fight. A field that the object's own controller removes was a request to it.
+func (u *fieldUpdate) contest(all *change.Contests) *change.Fight {
+	all.Drop(u.consumed)
+	f := all.Write(u.claim, u.fields)
+	if f != nil && f.Count == 1 && u.drift {
 		return nil
 	}
 	return f
@@ -90,23 +121,23 @@ func (d *derivation) contest(all *change.Contests, w *change.Write) *change.Figh
 
 // authorOf returns the author of w. An unauthenticated event names no user.
 func (d *derivation) authorOf(w *change.Write) change.Author {
-	a := change.Author{Component: d.author(w)}
+	a := change.Author{Component: d.author(w), Manager: change.Component(w.Manager)}
 	if q := d.Audited(w); q != nil && !q.Unauthenticated {
 		a.User, a.Impersonator = span.Bound(q.User), span.Bound(q.Impersonator)
 	}
 	return a
 }
 
-// foldFights remembers the updates of t up to the resourceVersion rv, before they are forgotten.
-func (e *Engine) foldFights(d *derivation, t *change.Timeline, rv uint64) {
-	for _, w := range d.updates[t] {
-		if w.RV > rv {
+// foldFights remembers updates of t up to the resourceVersion rv, which are forgotten.
+func (e *Engine) foldFights(t *change.Timeline, updates []fieldUpdate, rv uint64) {
+	for i := range updates {
+		if updates[i].write.RV > rv {
 			break
 		}
 		if e.contests[t.Ref.UID] == nil {
 			e.contests[t.Ref.UID] = &change.Contests{}
 		}
-		d.contest(e.contests[t.Ref.UID], w)
+		updates[i].contest(e.contests[t.Ref.UID])
 	}
 }
 

@@ -89,6 +89,19 @@ func TestFights(t *testing.T) {
 			"kubectl spec.replicas",
 			"kubectl spec.replicas against user-b, 1 in 10.2s over kubectl",
 		}},
+		"Remembered": {"the authors of forgotten versions are those of the audit log", func(s *story) {
+			for i := range uint64(3) {
+				who := []string{"user-a", "user-b"}[i%2]
+				s.write("web", valued(replicas, 1+i%2), by(who))
+				s.audited("web", "patch", person(who))
+				s.write("web", arrived)
+				s.wait(5 * time.Minute)
+			}
+		}, []string{
+			"kubectl spec.replicas",
+			"kubectl spec.replicas",
+			"kubectl spec.replicas against user-b, 1 in 600.4s over kubectl",
+		}},
 		"No log": {"without the audit log, they may be one person", func(s *story) {
 			for i := range uint64(3) {
 				s.write("web", valued(replicas, 1+i%2), by("kubectl"))

@@ -72,6 +72,7 @@ func (w *Writer) claim(c change.Claim) *statepb.Claim {
 		At:           w.Time(c.At),
 		TraceId:      w.TraceID(c.TraceID),
 		SpanId:       w.SpanID(c.SpanID),
+		Manager:      w.Text(c.Author.Manager),
 	}
 }
 
@@ -79,6 +80,7 @@ func (r *Reader) claim(m *statepb.Claim) change.Claim {
 	return change.Claim{
 		Author: change.Author{
 			User: r.Text(m.User), Impersonator: r.Text(m.Impersonator), Component: r.Text(m.Component),
+			Manager: r.Text(m.Manager),
 		},
 		Value:   m.Value,
 		At:      r.Time(m.At),

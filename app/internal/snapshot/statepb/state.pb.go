@@ -4090,6 +4090,7 @@ type Claim struct {
 	At            *Time                  `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
 	TraceId       uint64                 `protobuf:"varint,6,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
 	SpanId        uint64                 `protobuf:"fixed64,7,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	Manager       uint64                 `protobuf:"varint,8,opt,name=manager,proto3" json:"manager,omitempty"` // in texts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4169,6 +4170,13 @@ func (x *Claim) GetTraceId() uint64 {
 func (x *Claim) GetSpanId() uint64 {
 	if x != nil {
 		return x.SpanId
+	}
+	return 0
+}
+
+func (x *Claim) GetManager() uint64 {
+	if x != nil {
+		return x.Manager
 	}
 	return 0
 }
@@ -4882,7 +4890,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\aunknown\x18\x03 \x01(\bR\aunknown\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\x03R\x05count\x12*\n" +
 	"\x05since\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x05since\x12(\n" +
-	"\x04last\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x04last\"\xcd\x01\n" +
+	"\x04last\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x04last\"\xe7\x01\n" +
 	"\x05Claim\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\x04R\x04user\x12\"\n" +
 	"\fimpersonator\x18\x02 \x01(\x04R\fimpersonator\x12\x1c\n" +
@@ -4890,7 +4898,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x05value\x18\x04 \x01(\x06R\x05value\x12$\n" +
 	"\x02at\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12\x19\n" +
 	"\btrace_id\x18\x06 \x01(\x04R\atraceId\x12\x17\n" +
-	"\aspan_id\x18\a \x01(\x06R\x06spanId\"\x8d\x01\n" +
+	"\aspan_id\x18\a \x01(\x06R\x06spanId\x12\x18\n" +
+	"\amanager\x18\b \x01(\x04R\amanager\"\x8d\x01\n" +
 	"\aSubject\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x04R\x03uid\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\x04R\x05owner\x12\x14\n" +
