@@ -100,7 +100,8 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 			ID: id, Open: s.Open, Stuck: s.Stuck, Start: s.Start, Duration: time.Duration(
 				s.Duration,
 			), Outcome: s.Outcome, Reason: s.Reason,
-			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals, Fight: s.Fight,
+			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
+			Fight:   s.Fight,
 			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
 			Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
 		}

@@ -144,7 +144,8 @@ func TestFights(t *testing.T) {
 				s.wait(61 * time.Minute)
 			}
 		}, []string{
-			"x-operator spec.replicas", "y-operator spec.replicas", "x-operator spec.replicas", "y-operator spec.replicas",
+			"x-operator spec.replicas", "y-operator spec.replicas",
+			"x-operator spec.replicas", "y-operator spec.replicas",
 		}},
 		"Created": {"the value of the creation is corrected once", func(s *story) {
 			s.write("web", valued(replicas, 2), by("user-a"))

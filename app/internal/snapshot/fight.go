@@ -37,7 +37,8 @@ func (r *Reader) Fight(m *statepb.Fight) *change.Fight {
 		return nil
 	}
 	return &change.Fight{
-		Paths: texts(r, m.Paths), Against: values(r, m.Against, (*Reader).claim), Count: m.Count, Since: r.Time(m.Since),
+		Paths: texts(r, m.Paths), Against: values(r, m.Against, (*Reader).claim),
+		Count: m.Count, Since: r.Time(m.Since),
 	}
 }
 
