@@ -112,7 +112,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 		recs, updates := d.historyOf(t), d.updatesOf(t) // before their requests are forgotten
 		switch {
 		case overgrown(t) && (needed.objects[t] || lingering[t]):
-			e.shortenOvergrown(t, recs, d)
+			e.shortenOvergrown(t, recs, d, now)
 		case needed.objects[t], t.Idle(e.opts.Rebuild), lingering[t]:
 		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > retention:
 			e.foldSeries(d, t, ^uint64(0))

@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -15,7 +16,8 @@ const (
 	// maxVersions is the number of versions above which the oldest ones are forgotten, although an
 	// open trace has newer versions of the object. Two controllers that fight write so many.
 	maxVersions = 256
-	// keptVersions is the number of the newest versions that are then kept, at least.
+	// keptVersions is the number of the newest versions that are then kept, at least. Those of the last
+	// maxLag are kept, too, because the watches of other kinds may be late.
 	keptVersions = 128
 )
 
@@ -24,9 +26,14 @@ func overgrown(t *change.Timeline) bool { return len(t.Versions) > maxVersions &
 
 // shortenOvergrown forgets the oldest versions of an overgrown object, and the reconciliations that they began.
 // All traces with these versions were handed out.
-func (e *Engine) shortenOvergrown(t *change.Timeline, recs []*change.Reconciliation, d *derivation) {
-	cut := d.handedOutTo(t, t.Versions[len(t.Versions)-keptVersions].ResourceVersion)
-	n := 0
+func (e *Engine) shortenOvergrown(
+	t *change.Timeline, recs []*change.Reconciliation, d *derivation, now time.Time,
+) {
+	old := len(t.Versions) - keptVersions
+	for old > 0 && now.Sub(t.Versions[old].Seen) <= maxLag {
+		old--
+	}
+	cut, n := d.handedOutTo(t, t.Versions[old].ResourceVersion), 0
 	for n < len(recs) && (recs[n].Folded || recs[n].Last().RV <= cut) {
 		n++
 	}
