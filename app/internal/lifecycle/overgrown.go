@@ -34,7 +34,7 @@ func (e *Engine) shortenOvergrown(
 		old--
 	}
 	cut, n := d.handedOutTo(t, t.Versions[old].ResourceVersion), 0
-	for n < len(recs) && (recs[n].Folded || recs[n].Last().RV <= cut) {
+	for n < len(recs) && (recs[n].Folded || recs[n].Last().RV <= cut && d.complete(recs[n])) {
 		n++
 	}
 	if n == 0 || recs[n-1].Folded {
@@ -73,6 +73,14 @@ func (d *derivation) handedOutTo(t *change.Timeline, limit uint64) uint64 {
 		}
 	}
 	return cut
+}
+
+// complete reports whether r and all reconciliations below it were handed out.
+func (d *derivation) complete(r *change.Reconciliation) bool {
+	if some, _ := d.untold(r); some {
+		return false
+	}
+	return !slices.ContainsFunc(r.Children, func(c *change.Reconciliation) bool { return !d.complete(c) })
 }
 
 // past returns the summary of recs, the handed-out reconciliations of t. At least one is not folded.
