@@ -96,6 +96,9 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 		by = c.user // a refused write
 	}
 	name := cmp.Or(is.names[root.Attributes["k8s.object.uid"]], root.Object())
+	if n := root.Attributes["lifeline.fight.count"]; n != "" {
+		name += " against " + strings.Trim(root.Attributes["lifeline.fight.opponents"], `[]"`) + " #" + n
+	}
 	c.head = strings.Join([]string{by, verb, root.Kind(), name, root.Outcome()}, " ")
 	return c
 }

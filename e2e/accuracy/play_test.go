@@ -26,7 +26,8 @@ type scenario struct {
 	//
 	// An effect is what happened to another object in the change's trace. The ReplicaSets of web are
 	// web-A, web-B … in order of creation, their Pods web-A-*. NS stands for the namespace. Where the
-	// course depends on chance, an outcome has alternatives: converged|superseded.
+	// course depends on chance, an outcome has alternatives: converged|superseded. In a fight, the
+	// opponent and the number precede the outcome: against user-b #2.
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string

@@ -197,6 +197,58 @@ var relations = []scenario{
 		},
 	},
 	{
+		name: "Two people fight over the number, and two over a label",
+		scenery: func(s *stage) {
+			s.apply(userA, web(1, 1))
+			s.rolled("deployment/web")
+		},
+		play: func(s *stage) {
+			for range 2 {
+				s.as(userB, "patch", "deployment/web", "-p", `{"spec":{"replicas":3}}`)
+				s.rolled("deployment/web")
+				s.as(userC, "patch", "deployment/web", "-p", `{"spec":{"replicas":2}}`)
+				s.pods(2)
+			}
+			s.as(userB, "label", "deployment/web", "tier=gold")
+			s.as(userC, "label", "deployment/web", "tier=silver", "--overwrite")
+			s.as(userB, "label", "deployment/web", "tier=gold", "--overwrite")
+		},
+		want: []string{
+			"user-b update Deployment web converged: create Pod ×2, update ReplicaSet",
+			"user-c update Deployment web converged: delete Pod, update ReplicaSet",
+			"user-b update Deployment web against user-c #1 converged: create Pod, update ReplicaSet",
+			"user-c update Deployment web against user-b #2 converged: delete Pod, update ReplicaSet",
+			"user-b update Deployment web converged",
+			"user-c update Deployment web converged",
+			"user-b update Deployment web against user-c #1 converged",
+		},
+	},
+	{
+		name: "A script sets the number back that an autoscaler has raised",
+		scenery: func(s *stage) {
+			s.apply(userA, web(1, 3))
+			s.rolled("deployment/web")
+			s.apply(userA, scaler)
+			s.await("condition=AbleToScale", "hpa/web")
+			s.settle()
+		},
+		play: func(s *stage) {
+			for range 2 {
+				s.as(userB, "patch", "deployment/web", "-p", `{"spec":{"replicas":1}}`)
+				s.await("jsonpath={.spec.replicas}=3", "deployment/web")
+				s.rolled("deployment/web")
+			}
+		},
+		want: []string{
+			"user-b update Deployment web converged|superseded: delete Pod ×2, update ReplicaSet",
+			"horizontal-pod-autoscaler update Deployment web converged: create Pod ×2, update ReplicaSet",
+			"user-b update Deployment web against horizontal-pod-autoscaler #1 converged|superseded: " +
+				"delete Pod ×2, update ReplicaSet",
+			"horizontal-pod-autoscaler update Deployment web against user-b #2 converged: " +
+				"create Pod ×2, update ReplicaSet",
+		},
+	},
+	{
 		name:    "A StatefulSet with volumes",
 		scenery: func(s *stage) { s.apply(userA, shelf) },
 		play: func(s *stage) {

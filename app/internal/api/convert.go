@@ -53,6 +53,7 @@ func SummaryOf(s *store.Summary) Summary {
 		Actor:           s.Actor,
 		User:            s.User,
 		Heals:           s.Heals,
+		Fight:           s.Fight,
 		Slowest:         s.Slowest,
 		SlowestDuration: Seconds(s.SlowestDuration),
 		Current:         s.Current,

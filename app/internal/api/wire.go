@@ -61,6 +61,7 @@ type Summary struct {
 	Actor           string       `json:"actor,omitempty"`
 	User            string       `json:"user,omitempty"`
 	Heals           string       `json:"heals,omitempty"`
+	Fight           string       `json:"fight,omitempty"`
 	Slowest         string       `json:"slowest,omitempty"`
 	SlowestDuration Seconds      `json:"slowestDuration,omitempty"`
 	Current         string       `json:"current,omitempty"`

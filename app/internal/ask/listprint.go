@@ -101,6 +101,7 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 				s.Duration,
 			), Outcome: s.Outcome, Reason: s.Reason,
 			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
+			Fight:   s.Fight,
 			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
 			Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
 		}

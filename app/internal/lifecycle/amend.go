@@ -35,6 +35,8 @@ type amendment struct {
 	write *observation.Write
 	// repeats is the number of writes of a series; 0 outside a series. rv is then the last of them.
 	repeats int64
+	// fight is the part of that last write in a fight, or nil.
+	fight *change.Fight
 }
 
 // lateState reports whether the version is older than the rest of a handed-out trace. It records
@@ -198,15 +200,16 @@ func (e *Engine) Amendments() []*span.Trace {
 	e.added = nil
 	for _, a := range e.late {
 		s := &span.Span{
-			TraceID: a.past.TraceID,
-			Parent:  a.past.SpanID,
-			ID:      span.DeriveID(a.past.TraceID, string(a.ref.UID), "amend", a.key),
-			Name:    span.NameAmend,
-			Service: a.service,
-			Object:  a.ref,
-			Start:   span.Time{Time: a.at, Source: span.TimeWatch},
-			End:     span.Time{Time: a.at, Source: span.TimeWatch},
-			Events:  []span.Event{a.told()},
+			TraceID:    a.past.TraceID,
+			Parent:     a.past.SpanID,
+			ID:         span.DeriveID(a.past.TraceID, string(a.ref.UID), "amend", a.key),
+			Name:       span.NameAmend,
+			Service:    a.service,
+			Object:     a.ref,
+			Start:      span.Time{Time: a.at, Source: span.TimeWatch},
+			End:        span.Time{Time: a.at, Source: span.TimeWatch},
+			Events:     []span.Event{a.told()},
+			Attributes: fightAttributes(a.fight, a.at),
 		}
 		if a.event != nil {
 			//nolint:gosec // etcd revisions are int64

@@ -97,7 +97,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 	s := &span.Span{
 		TraceID: r.Lineage.ID, ID: r.ID(), Parent: r.Above, RemoteParent: r.Remote, Evidence: r.Evidence,
 		Name: span.ReconcileName(r.Timeline.Ref.Kind.Kind), Service: d.service(r), Object: r.Timeline.Ref,
-		Start: d.Start(r).At(), Links: r.Links,
+		Start: d.Start(r).At(), Links: fightLinks(r, d.fightOf(r)),
 	}
 	if up := d.shownAbove(r); up != nil {
 		s.Parent = up.ID()
@@ -223,6 +223,7 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 		out = append(out, span.KeyAutoscaler.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
 	}
 	out = append(out, d.delivery(r)...)
+	out = append(out, fightAttributes(d.fightOf(r), w.At.At().Time)...)
 	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
 		out = appendNode(out, d.engine.nodes[last.Pod.Node])

@@ -3,7 +3,6 @@
 package lifecycle
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -58,6 +57,7 @@ func (e *Engine) compact(all []*group, now time.Time, every bool) {
 	e.ageTrail(now)
 	e.shared = history.NewShared() // its values come from forgotten observations
 	if every {
+		e.forgetFights(now)
 		e.compacted = now
 		e.forgetEndpoints(now)
 		e.groups.shrink()
@@ -101,7 +101,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	needed, told := d.needed(), d.told()
 	lingering, some := d.lingering(now), false
 	for t := range g.members {
-		some = some || t.Idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t]
+		some = some || t.Idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t] || overgrown(t)
 	}
 	if !some {
 		if e.forgetRefusals(d, now) {
@@ -113,8 +113,10 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	e.groups.dissolve(g)
 	var left []*change.Timeline
 	for t := range g.members {
-		recs := d.historyOf(t)
+		recs, updates := d.historyOf(t), d.updatesOf(t) // before their requests are forgotten
 		switch {
+		case overgrown(t) && (needed.objects[t] || lingering[t]):
+			e.shortenOvergrown(t, recs, d, now)
 		case needed.objects[t], t.Idle(e.opts.Rebuild), lingering[t]:
 		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > retention:
 			e.foldSeries(d, t, ^uint64(0))
@@ -129,6 +131,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 		}
 		if len(t.Versions) > 0 && t.Versions[0].Baseline {
 			e.foldSeries(d, t, t.Versions[0].ResourceVersion)
+			e.foldFights(t, updates, t.Versions[0].ResourceVersion)
 		}
 		e.reown(t)
 		e.relate(t)
@@ -285,22 +288,7 @@ func (n *needed) add(d *derivation, t *change.Timeline) {
 // last reconciliations.
 func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *derivation) {
 	e.trimAudits(t, time.Time{})
-	last := recs[len(recs)-1]
-	was, template := t.Past, uint64(0)
-	if change.ReadsConfig(t) {
-		for _, r := range recs {
-			template = max(template, r.TemplateBefore(math.MaxUint64))
-		}
-	}
-	t.Past = &change.Past{
-		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,
-		Gone: t.Removal != nil, Began: last.First().Second(), Template: template,
-	}
-	if v := last.ConvergedBy(^uint64(0)); v != nil {
-		t.Past.Arrived = v.ResourceVersion
-	}
-	t.Past.Follow(was, recs)
-	t.Past.Lost, t.Past.Replaced = d.Departed(t)
+	t.Past = d.past(t, recs)
 	if n := len(t.Versions); n > 0 {
 		t.Versions = []*history.Version{t.Versions[n-1]}
 		t.Baseline()

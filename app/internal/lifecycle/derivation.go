@@ -43,6 +43,10 @@ type derivation struct {
 	instants map[types.UID][]*change.Reconciliation
 	// heartbeats are the series of changes, by object.
 	heartbeats map[*change.Timeline]*heartbeat
+	// updates are the updates of each object's fields, in order. fights are the parts of updates in
+	// fights; fightsOf completes them on first use.
+	updates map[*change.Timeline][]fieldUpdate
+	fights  map[*change.Timeline]map[*change.Write]*change.Fight
 	// written are the writes in order of placement.
 	written []*change.Write
 	// steps derives the phases of one object at a time.
@@ -64,6 +68,8 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 		stirred:    map[*change.Timeline]stirring{},
 		instants:   map[types.UID][]*change.Reconciliation{},
 		heartbeats: map[*change.Timeline]*heartbeat{},
+		updates:    map[*change.Timeline][]fieldUpdate{},
+		fights:     map[*change.Timeline]map[*change.Write]*change.Fight{},
 		refusals:   map[*refusal][]*change.Lineage{},
 	}
 	d.steps = phase.New(d)
@@ -84,6 +90,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 	d.written = d.writes()
 	for _, w := range d.written {
 		d.place(w)
+		d.noteUpdate(w)
 	}
 	d.refuse()
 	d.placeRefusals()

@@ -77,6 +77,8 @@ type Engine struct {
 	taken map[trace.TraceID]cause.Taken
 	// series are the series of changes of each object, for its forgotten versions.
 	series map[types.UID]*seriesList
+	// contests are the recent updates of each object's fields, for its forgotten versions.
+	contests map[types.UID]*change.Contests
 	// tally counts the results for writes from the audit log. doubts counts revised conclusions
 	// about audit IDs.
 	tally  AuditStats
@@ -99,16 +101,17 @@ func New(opts Options) *Engine {
 		opts.Patience = time.Hour
 	}
 	return &Engine{
-		opts:    opts,
-		objects: map[types.UID]*change.Timeline{},
-		runs:    map[trace.TraceID]*observation.Run{},
-		refused: map[string]*observation.Write{},
-		nodes:   map[string]*observation.Node{},
-		shared:  history.NewShared(),
-		trail:   newTrail(),
-		index:   newIndex(),
-		taken:   map[trace.TraceID]cause.Taken{},
-		series:  map[types.UID]*seriesList{},
+		opts:     opts,
+		objects:  map[types.UID]*change.Timeline{},
+		runs:     map[trace.TraceID]*observation.Run{},
+		refused:  map[string]*observation.Write{},
+		nodes:    map[string]*observation.Node{},
+		shared:   history.NewShared(),
+		trail:    newTrail(),
+		index:    newIndex(),
+		taken:    map[trace.TraceID]cause.Taken{},
+		series:   map[types.UID]*seriesList{},
+		contests: map[types.UID]*change.Contests{},
 
 		endpoints: map[observation.EndpointKey]*endpoint{},
 	}

@@ -140,6 +140,7 @@ func (e *Engine) drop(t *change.Timeline) {
 		g.change()
 	}
 	delete(e.objects, t.Ref.UID)
+	delete(e.contests, t.Ref.UID)
 	e.forgetNode(t)
 }
 

@@ -120,15 +120,20 @@ func (d *derivation) takeOver(w *change.Write, by *change.Reconciliation) []*cha
 }
 
 // inLine returns the reconciliation of the trace l that w continues, or nil. Only an update or a
-// creation continues one.
+// creation continues one. After its convergence, no write continues it past a change by another trace.
 func (d *derivation) inLine(w *change.Write, l *change.Lineage) *change.Reconciliation {
 	if w.Verb == history.Deleted {
 		return nil
 	}
+	newer := false
 	for _, r := range slices.Backward(d.historyOf(w.Timeline)) {
 		if r.Lineage == l && r.Verb != history.Deleted && r.Superseded == nil {
+			if newer && r.ConvergedBy(w.RV) != nil {
+				return nil
+			}
 			return r
 		}
+		newer = true
 		if r.Verb == history.Deleted {
 			break
 		}

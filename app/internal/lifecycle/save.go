@@ -111,6 +111,10 @@ func (s saver) engine(e *Engine) {
 		s.Part.Series = append(s.Part.Series, s.seriesList(l))
 		s.Next()
 	}
+	for uid, c := range byKey(e.contests, cmp.Compare) {
+		s.Part.Contests = append(s.Part.Contests, s.Contests(uid, c))
+		s.Next()
+	}
 	s.trail(&e.trail)
 	s.endpoints(e)
 }
@@ -165,6 +169,10 @@ func (r restorer) part(e *Engine, p *statepb.Part) {
 		l := r.seriesList(m)
 		e.series[l.ref.UID] = l
 	}
+	for _, m := range p.Contests {
+		uid, c := r.Contests(m)
+		e.contests[uid] = c
+	}
 	r.trail(&e.trail, p)
 	r.endpoints(e, p)
 }
@@ -178,6 +186,7 @@ func (s saver) amendment(a *amendment) *statepb.Amendment {
 		At:      s.Time(a.at),
 		Rv:      a.rv,
 		Repeats: a.repeats,
+		Fight:   s.Fight(a.fight),
 	}
 	if a.event != nil {
 		m.Event = s.Event(a.event)
@@ -197,6 +206,7 @@ func (r restorer) amendment(m *statepb.Amendment) amendment {
 		at:      r.Time(m.At),
 		rv:      m.Rv,
 		repeats: m.Repeats,
+		fight:   r.Fight(m.Fight),
 	}
 	if m.Event != nil {
 		a.event = r.Event(m.Event)

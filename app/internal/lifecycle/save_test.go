@@ -544,6 +544,7 @@ func TestRestoreEmptyMessages(t *testing.T) {
 		Taken:     []*statepb.Taken{{}},
 		Late:      []*statepb.Amendment{{}},
 		Series:    []*statepb.SeriesList{{}},
+		Contests:  []*statepb.Contests{{Fields: []*statepb.Contest{{Claims: []*statepb.Claim{{}}}}}},
 		Sightings: []*statepb.Sighting{{}},
 		Audits:    []*statepb.Request{{}},
 		Adrift:    []*statepb.Adrift{{Requests: []uint64{1}}},

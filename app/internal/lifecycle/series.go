@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -164,7 +165,9 @@ func (e *Engine) reportSeries(now time.Time) {
 			}
 			counted := s.writes - seriesBegins
 			if counted > s.reported && (over || now.Sub(s.reportedAt) >= seriesReport) {
-				e.late = append(e.late, s.amendment(l.ref, counted-s.reported))
+				a := s.amendment(l.ref, counted-s.reported)
+				a.fight = e.contests[uid].Against(change.Component(s.author), strings.Split(s.fields, " "))
+				e.late = append(e.late, a)
 				s.reported, s.reportedAt = counted, now
 			}
 			if !over {

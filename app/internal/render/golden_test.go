@@ -47,6 +47,9 @@ func TestGolden(t *testing.T) {
 		"tree-healing": {
 			"a second tree that says what it reacted to", render.Tree, spantest.Healing(), render.Options{},
 		},
+		"tree-fight": {
+			"the header names the fight", render.Tree, one(spantest.Fight()), render.Options{},
+		},
 		"tree-hostile": {
 			"nothing moves the cursor, wide characters line up", render.Tree, one(spantest.Hostile()), render.Options{},
 		},

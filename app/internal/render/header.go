@@ -14,10 +14,10 @@ import (
 )
 
 // header returns the line above a tree, or several lines in a narrow terminal. It has the change,
-// the actor or the exit code, the outcome, the start, and the trace ID.
+// the actor or the exit code, the fight, the outcome, the start, and the trace ID.
 func header(t *span.Trace, o Options) []line {
 	title := piece{"empty trace", bold}
-	var by, changed, verdict, watching, when piece
+	var by, changed, fight, verdict, watching, when piece
 	if root := t.Root(); root != nil {
 		title.text = what(root, object.Ref{}, root.Object.Namespace != "")
 		verdict = verdictOf(t, root, o)
@@ -29,8 +29,11 @@ func header(t *span.Trace, o Options) []line {
 		}
 		by = author(root)
 		changed.text = cmp.Or(revision(root), changedFields(root))
+		if over := insight.Fight(t); over != "" {
+			fight = piece{"fights over " + escape(over), yellow}
+		}
 	}
-	pieces := []piece{title, by, changed, verdict, watching, when, {"trace " + t.ID.String(), dim}}
+	pieces := []piece{title, by, changed, fight, verdict, watching, when, {"trace " + t.ID.String(), dim}}
 	return flow(pieces, o.width())
 }
 

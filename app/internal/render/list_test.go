@@ -39,6 +39,7 @@ func summaries() []store.Summary {
 	change.Deployment(nil, 0, 100)
 	change.Trace.Outcome = span.Superseded
 	add(50*time.Hour, func(s *store.Summary) { s.User = "alice" }, change.Trace)
+	add(time.Minute, nil, spantest.Fight())
 	add(400*24*time.Hour, nil, spantest.Rollout(), spantest.Hostile())
 	add(0, func(s *store.Summary) { *s = store.Summary{ID: s.ID} }, spantest.Apply())
 	hostile := spantest.Ref("", "Pod", "\u202egnp.exe\x1b[2J\nnext"+strings.Repeat("x", 4000))
@@ -47,6 +48,7 @@ func summaries() []store.Summary {
 		s.Command, s.Object, s.Verb, s.Actor, s.User, s.Outcome = "", hostile, "\rdelete\x9b", "evil\x07",
 			"mallory\u200b", "\x1b]0;title\x07"
 		s.Slowest, s.Heals, s.Reason = "pull image \x1b[5m設備:最新版", "Pod \n\x1b", "because\nof \x1b[31m"
+		s.Fight = "spec.\x1b[5m with\n"
 	}, spantest.Apply())
 	return out
 }
@@ -58,15 +60,15 @@ func TestListGolden(t *testing.T) {
 		traces []store.Summary
 		o      render.ListOptions
 	}{
-		"list":     {"as wide as it takes", all[:8], render.ListOptions{}},
+		"list":     {"as wide as it takes", all[:9], render.ListOptions{}},
 		"list-160": {"wide terminals cut little", all, render.ListOptions{Options: render.Options{Width: 160}}},
 		"list-80":  {"names give way, all columns stay", all, render.ListOptions{Options: render.Options{Width: 80}}},
 		"list-50":  {"whole columns give way", all, render.ListOptions{Options: render.Options{Width: 50}}},
 		"list-color": {
-			"colours as in trees", all[:8], render.ListOptions{Options: render.Options{Color: true, Width: 120}},
+			"colours as in trees", all[:9], render.ListOptions{Options: render.Options{Color: true, Width: 120}},
 		},
 		"list-wide": {
-			"times, whole IDs, reasons, nothing cut", all[:8], render.ListOptions{
+			"times, whole IDs, reasons, nothing cut", all[:9], render.ListOptions{
 				Wide: true, Options: render.Options{Width: 80},
 			},
 		},
@@ -76,7 +78,7 @@ func TestListGolden(t *testing.T) {
 			},
 		},
 		"list-near": {
-			"the namespace that was asked for is not repeated", all[:8], render.ListOptions{
+			"the namespace that was asked for is not repeated", all[:9], render.ListOptions{
 				Namespace: "default", Options: render.Options{Width: 80},
 			},
 		},

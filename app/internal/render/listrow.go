@@ -93,7 +93,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		r.columns[colTrace].text = r.columns[colTrace].text[:8]
 	}
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
-	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)
+	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)
 	r.columns[colOutcome] = outcomePiece(t)
 	r.columns[colDuration].text = precise(max(0, t.Duration))
 	if t.Open {
@@ -158,6 +158,17 @@ func healsText(t *store.Summary, o ListOptions) string {
 		return " (healing: the cluster reacted to " + escape(t.Heals) + ")"
 	}
 	return " (healing)"
+}
+
+// fightText marks changes in a fight.
+func fightText(t *store.Summary, o ListOptions) string {
+	switch {
+	case t.Fight == "":
+		return ""
+	case o.Wide:
+		return " (fights over " + escape(t.Fight) + ")"
+	}
+	return " (fight)"
 }
 
 func outcomePiece(t *store.Summary) piece {

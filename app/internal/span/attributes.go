@@ -48,6 +48,13 @@ const (
 	KeyRevisionUser = attribute.Key("lifeline.revision.user")
 	// KeyDrift is the object of the tool that undoes a change of somebody else.
 	KeyDrift = attribute.Key("lifeline.drift")
+	// KeyFight are the paths of the fields over which authors fight. KeyFightOpponents are the authors
+	// of the overwritten values. KeyFightCount is the number of the write in the fight, from 1, and
+	// KeyFightDuration the duration of the fight so far, in seconds.
+	KeyFight          = attribute.Key("lifeline.fight")
+	KeyFightOpponents = attribute.Key("lifeline.fight.opponents")
+	KeyFightCount     = attribute.Key("lifeline.fight.count")
+	KeyFightDuration  = attribute.Key("lifeline.fight.duration")
 	// KeyParentSampled is the sampled flag of a parent outside the trace.
 	KeyParentSampled = attribute.Key("lifeline.parent.sampled")
 	KeyAttempt       = attribute.Key("lifeline.attempt")

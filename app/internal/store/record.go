@@ -48,6 +48,8 @@ type Summary struct {
 	Actor, User string
 	// Heals is what the cluster reacted to, for a trace that nobody asked for.
 	Heals string
+	// Fight describes the fight in which the change is, as insight.Fight does.
+	Fight string
 
 	// Slowest is the kind of work that has most of the critical path, and how
 	// much; empty if there is none.
@@ -71,6 +73,7 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
 	out.Stuck = slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
 	out.Start, out.Duration = extent(t, asOf)
+	out.Fight = insight.Fight(t)
 	path := insight.CriticalPath(t, asOf)
 	if shares := insight.Shares(path); len(shares) > 0 && shares[0].Label != insight.Other {
 		out.Slowest, out.SlowestDuration = shares[0].Label, shares[0].Duration

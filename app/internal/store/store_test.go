@@ -92,6 +92,16 @@ func TestSummarize(t *testing.T) {
 				Current: "reconcile ReplicaSet", CurrentDuration: 59 * time.Second, Spans: 1,
 			},
 		},
+		"fight": {
+			reason: "the change overwrites an opponent's value",
+			trace:  spantest.Fight(),
+			want: store.Summary{
+				Start: spantest.Epoch, Duration: 100 * time.Millisecond, Outcome: span.Converged,
+				Name: "reconcile Deployment", Object: web, Verb: "create", Actor: "kubectl",
+				Fight:   "spec.replicas with horizontal-pod-autoscaler, 5 times in 40s",
+				Slowest: "reconcile Deployment", SlowestDuration: 88 * time.Millisecond, Spans: 2,
+			},
+		},
 		"no root": {
 			reason: "all spans count, as in a part that another observer has seen",
 			trace: func() *span.Trace {

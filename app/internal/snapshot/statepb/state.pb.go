@@ -83,6 +83,7 @@ type Part struct {
 	LongAdrift       []*Adrift       `protobuf:"bytes,34,rep,name=long_adrift,json=longAdrift,proto3" json:"long_adrift,omitempty"`
 	Refusals         []*Refusals     `protobuf:"bytes,35,rep,name=refusals,proto3" json:"refusals,omitempty"`
 	Endpoints        []*Endpoint     `protobuf:"bytes,37,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
+	Contests         []*Contests     `protobuf:"bytes,38,rep,name=contests,proto3" json:"contests,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -372,6 +373,13 @@ func (x *Part) GetRefusals() []*Refusals {
 func (x *Part) GetEndpoints() []*Endpoint {
 	if x != nil {
 		return x.Endpoints
+	}
+	return nil
+}
+
+func (x *Part) GetContests() []*Contests {
+	if x != nil {
+		return x.Contests
 	}
 	return nil
 }
@@ -3760,6 +3768,7 @@ type Amendment struct {
 	Event         *Event                 `protobuf:"bytes,7,opt,name=event,proto3" json:"event,omitempty"`
 	Write         *Request               `protobuf:"bytes,8,opt,name=write,proto3" json:"write,omitempty"`
 	Repeats       int64                  `protobuf:"varint,9,opt,name=repeats,proto3" json:"repeats,omitempty"`
+	Fight         *Fight                 `protobuf:"bytes,10,opt,name=fight,proto3" json:"fight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3857,6 +3866,82 @@ func (x *Amendment) GetRepeats() int64 {
 	return 0
 }
 
+func (x *Amendment) GetFight() *Fight {
+	if x != nil {
+		return x.Fight
+	}
+	return nil
+}
+
+// Fight is a change.Fight.
+type Fight struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Paths         []uint64               `protobuf:"varint,1,rep,packed,name=paths,proto3" json:"paths,omitempty"` // in texts
+	Against       []*Claim               `protobuf:"bytes,2,rep,name=against,proto3" json:"against,omitempty"`
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Since         *Time                  `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fight) Reset() {
+	*x = Fight{}
+	mi := &file_snapshot_state_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fight) ProtoMessage() {}
+
+func (x *Fight) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fight.ProtoReflect.Descriptor instead.
+func (*Fight) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Fight) GetPaths() []uint64 {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *Fight) GetAgainst() []*Claim {
+	if x != nil {
+		return x.Against
+	}
+	return nil
+}
+
+func (x *Fight) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Fight) GetSince() *Time {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 // SeriesList holds the series of one object.
 type SeriesList struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3868,7 +3953,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3880,7 +3965,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3893,7 +3978,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -3928,7 +4013,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3940,7 +4025,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3953,7 +4038,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -4019,6 +4104,245 @@ func (x *Series) GetReportedAt() *Time {
 	return nil
 }
 
+// Contests are a change.Contests, by the UID of the object.
+type Contests struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uid           uint64                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"` // in texts
+	Fields        []*Contest             `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Contests) Reset() {
+	*x = Contests{}
+	mi := &file_snapshot_state_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Contests) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Contests) ProtoMessage() {}
+
+func (x *Contests) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Contests.ProtoReflect.Descriptor instead.
+func (*Contests) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *Contests) GetUid() uint64 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *Contests) GetFields() []*Contest {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// Contest is a change.Contest.
+type Contest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          uint64                 `protobuf:"varint,1,opt,name=path,proto3" json:"path,omitempty"` // in texts
+	Claims        []*Claim               `protobuf:"bytes,2,rep,name=claims,proto3" json:"claims,omitempty"`
+	Unknown       bool                   `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	Count         int64                  `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	Since         *Time                  `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	Last          *Time                  `protobuf:"bytes,6,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Contest) Reset() {
+	*x = Contest{}
+	mi := &file_snapshot_state_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Contest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Contest) ProtoMessage() {}
+
+func (x *Contest) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Contest.ProtoReflect.Descriptor instead.
+func (*Contest) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Contest) GetPath() uint64 {
+	if x != nil {
+		return x.Path
+	}
+	return 0
+}
+
+func (x *Contest) GetClaims() []*Claim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+func (x *Contest) GetUnknown() bool {
+	if x != nil {
+		return x.Unknown
+	}
+	return false
+}
+
+func (x *Contest) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Contest) GetSince() *Time {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Contest) GetLast() *Time {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+// Claim is a change.Claim.
+type Claim struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`                 // in texts
+	Impersonator  uint64                 `protobuf:"varint,2,opt,name=impersonator,proto3" json:"impersonator,omitempty"` // in texts
+	Component     uint64                 `protobuf:"varint,3,opt,name=component,proto3" json:"component,omitempty"`       // in texts
+	Value         uint64                 `protobuf:"fixed64,4,opt,name=value,proto3" json:"value,omitempty"`
+	At            *Time                  `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	TraceId       uint64                 `protobuf:"varint,6,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
+	SpanId        uint64                 `protobuf:"fixed64,7,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	Manager       uint64                 `protobuf:"varint,8,opt,name=manager,proto3" json:"manager,omitempty"` // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Claim) Reset() {
+	*x = Claim{}
+	mi := &file_snapshot_state_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Claim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Claim) ProtoMessage() {}
+
+func (x *Claim) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Claim.ProtoReflect.Descriptor instead.
+func (*Claim) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Claim) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *Claim) GetImpersonator() uint64 {
+	if x != nil {
+		return x.Impersonator
+	}
+	return 0
+}
+
+func (x *Claim) GetComponent() uint64 {
+	if x != nil {
+		return x.Component
+	}
+	return 0
+}
+
+func (x *Claim) GetValue() uint64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Claim) GetAt() *Time {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Claim) GetTraceId() uint64 {
+	if x != nil {
+		return x.TraceId
+	}
+	return 0
+}
+
+func (x *Claim) GetSpanId() uint64 {
+	if x != nil {
+		return x.SpanId
+	}
+	return 0
+}
+
+func (x *Claim) GetManager() uint64 {
+	if x != nil {
+		return x.Manager
+	}
+	return 0
+}
+
 // Subject identifies the object of a request.
 type Subject struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4034,7 +4358,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4046,7 +4370,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4059,7 +4383,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -4116,7 +4440,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4128,7 +4452,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4141,7 +4465,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4176,7 +4500,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4188,7 +4512,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4201,7 +4525,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4230,7 +4554,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4242,7 +4566,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4255,7 +4579,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4292,7 +4616,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4304,7 +4628,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4317,7 +4641,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4361,7 +4685,7 @@ type Endpoint struct {
 
 func (x *Endpoint) Reset() {
 	*x = Endpoint{}
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4373,7 +4697,7 @@ func (x *Endpoint) String() string {
 func (*Endpoint) ProtoMessage() {}
 
 func (x *Endpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4386,7 +4710,7 @@ func (x *Endpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Endpoint.ProtoReflect.Descriptor instead.
 func (*Endpoint) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Endpoint) GetKey() uint64 {
@@ -4432,7 +4756,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_snapshot_state_proto_msgTypes[52]
+	mi := &file_snapshot_state_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4444,7 +4768,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[52]
+	mi := &file_snapshot_state_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4457,7 +4781,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Publication) GetService() uint64 {
@@ -4517,7 +4841,7 @@ type ToldPod struct {
 
 func (x *ToldPod) Reset() {
 	*x = ToldPod{}
-	mi := &file_snapshot_state_proto_msgTypes[53]
+	mi := &file_snapshot_state_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4529,7 +4853,7 @@ func (x *ToldPod) String() string {
 func (*ToldPod) ProtoMessage() {}
 
 func (x *ToldPod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[53]
+	mi := &file_snapshot_state_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4542,7 +4866,7 @@ func (x *ToldPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToldPod.ProtoReflect.Descriptor instead.
 func (*ToldPod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{53}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ToldPod) GetRef() *Ref {
@@ -4600,7 +4924,7 @@ type Moment struct {
 
 func (x *Moment) Reset() {
 	*x = Moment{}
-	mi := &file_snapshot_state_proto_msgTypes[54]
+	mi := &file_snapshot_state_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4612,7 +4936,7 @@ func (x *Moment) String() string {
 func (*Moment) ProtoMessage() {}
 
 func (x *Moment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[54]
+	mi := &file_snapshot_state_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4625,7 +4949,7 @@ func (x *Moment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Moment.ProtoReflect.Descriptor instead.
 func (*Moment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{54}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Moment) GetLo() *Time {
@@ -4660,7 +4984,7 @@ var File_snapshot_state_proto protoreflect.FileDescriptor
 
 const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
-	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xa8\x0f\n" +
+	"\x14snapshot/state.proto\x12\x0elifeline.state\"\xde\x0f\n" +
 	"\x04Part\x12.\n" +
 	"\x06header\x18\x10 \x01(\v2\x16.lifeline.state.HeaderR\x06header\x12\x14\n" +
 	"\x05texts\x18\x01 \x03(\fR\x05texts\x12*\n" +
@@ -4707,7 +5031,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\vlong_adrift\x18\" \x03(\v2\x16.lifeline.state.AdriftR\n" +
 	"longAdrift\x124\n" +
 	"\brefusals\x18# \x03(\v2\x18.lifeline.state.RefusalsR\brefusals\x126\n" +
-	"\tendpoints\x18% \x03(\v2\x18.lifeline.state.EndpointR\tendpoints\"\xa1\x02\n" +
+	"\tendpoints\x18% \x03(\v2\x18.lifeline.state.EndpointR\tendpoints\x124\n" +
+	"\bcontests\x18& \x03(\v2\x18.lifeline.state.ContestsR\bcontests\"\xa1\x02\n" +
 	"\x06Header\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\fR\acluster\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x12R\x05epoch\x122\n" +
@@ -5008,7 +5333,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12,\n" +
 	"\x06latest\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x06latest\x12\x18\n" +
 	"\aoutside\x18\x04 \x01(\bR\aoutside\x12\"\n" +
-	"\foriginations\x18\x05 \x03(\x04R\foriginations\"\xb4\x02\n" +
+	"\foriginations\x18\x05 \x03(\x04R\foriginations\"\xe1\x02\n" +
 	"\tAmendment\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\x04R\aservice\x12(\n" +
@@ -5018,7 +5343,14 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02rv\x18\x06 \x01(\x04R\x02rv\x12+\n" +
 	"\x05event\x18\a \x01(\v2\x15.lifeline.state.EventR\x05event\x12-\n" +
 	"\x05write\x18\b \x01(\v2\x17.lifeline.state.RequestR\x05write\x12\x18\n" +
-	"\arepeats\x18\t \x01(\x03R\arepeats\"]\n" +
+	"\arepeats\x18\t \x01(\x03R\arepeats\x12+\n" +
+	"\x05fight\x18\n" +
+	" \x01(\v2\x15.lifeline.state.FightR\x05fight\"\x90\x01\n" +
+	"\x05Fight\x12\x14\n" +
+	"\x05paths\x18\x01 \x03(\x04R\x05paths\x12/\n" +
+	"\aagainst\x18\x02 \x03(\v2\x15.lifeline.state.ClaimR\aagainst\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12*\n" +
+	"\x05since\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\x05since\"]\n" +
 	"\n" +
 	"SeriesList\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12(\n" +
@@ -5033,7 +5365,26 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02rv\x18\a \x01(\x04R\x02rv\x12(\n" +
 	"\x04last\x18\b \x01(\v2\x14.lifeline.state.TimeR\x04last\x125\n" +
 	"\vreported_at\x18\t \x01(\v2\x14.lifeline.state.TimeR\n" +
-	"reportedAt\"\x8d\x01\n" +
+	"reportedAt\"M\n" +
+	"\bContests\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\x04R\x03uid\x12/\n" +
+	"\x06fields\x18\x02 \x03(\v2\x17.lifeline.state.ContestR\x06fields\"\xd2\x01\n" +
+	"\aContest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\x04R\x04path\x12-\n" +
+	"\x06claims\x18\x02 \x03(\v2\x15.lifeline.state.ClaimR\x06claims\x12\x18\n" +
+	"\aunknown\x18\x03 \x01(\bR\aunknown\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\x12*\n" +
+	"\x05since\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x05since\x12(\n" +
+	"\x04last\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x04last\"\xe7\x01\n" +
+	"\x05Claim\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\x04R\x04user\x12\"\n" +
+	"\fimpersonator\x18\x02 \x01(\x04R\fimpersonator\x12\x1c\n" +
+	"\tcomponent\x18\x03 \x01(\x04R\tcomponent\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\x06R\x05value\x12$\n" +
+	"\x02at\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12\x19\n" +
+	"\btrace_id\x18\x06 \x01(\x04R\atraceId\x12\x17\n" +
+	"\aspan_id\x18\a \x01(\x06R\x06spanId\x12\x18\n" +
+	"\amanager\x18\b \x01(\x04R\amanager\"\x8d\x01\n" +
 	"\aSubject\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x04R\x03uid\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\x04R\x05owner\x12\x14\n" +
@@ -5094,7 +5445,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -5140,17 +5491,21 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*KeyedNode)(nil),      // 41: lifeline.state.KeyedNode
 	(*Taken)(nil),          // 42: lifeline.state.Taken
 	(*Amendment)(nil),      // 43: lifeline.state.Amendment
-	(*SeriesList)(nil),     // 44: lifeline.state.SeriesList
-	(*Series)(nil),         // 45: lifeline.state.Series
-	(*Subject)(nil),        // 46: lifeline.state.Subject
-	(*Sighting)(nil),       // 47: lifeline.state.Sighting
-	(*Adrift)(nil),         // 48: lifeline.state.Adrift
-	(*Refusals)(nil),       // 49: lifeline.state.Refusals
-	(*Refusal)(nil),        // 50: lifeline.state.Refusal
-	(*Endpoint)(nil),       // 51: lifeline.state.Endpoint
-	(*Publication)(nil),    // 52: lifeline.state.Publication
-	(*ToldPod)(nil),        // 53: lifeline.state.ToldPod
-	(*Moment)(nil),         // 54: lifeline.state.Moment
+	(*Fight)(nil),          // 44: lifeline.state.Fight
+	(*SeriesList)(nil),     // 45: lifeline.state.SeriesList
+	(*Series)(nil),         // 46: lifeline.state.Series
+	(*Contests)(nil),       // 47: lifeline.state.Contests
+	(*Contest)(nil),        // 48: lifeline.state.Contest
+	(*Claim)(nil),          // 49: lifeline.state.Claim
+	(*Subject)(nil),        // 50: lifeline.state.Subject
+	(*Sighting)(nil),       // 51: lifeline.state.Sighting
+	(*Adrift)(nil),         // 52: lifeline.state.Adrift
+	(*Refusals)(nil),       // 53: lifeline.state.Refusals
+	(*Refusal)(nil),        // 54: lifeline.state.Refusal
+	(*Endpoint)(nil),       // 55: lifeline.state.Endpoint
+	(*Publication)(nil),    // 56: lifeline.state.Publication
+	(*ToldPod)(nil),        // 57: lifeline.state.ToldPod
+	(*Moment)(nil),         // 58: lifeline.state.Moment
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,   // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
@@ -5182,85 +5537,94 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	41,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
 	42,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
 	43,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	44,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	47,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	47,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	48,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	48,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	49,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	51,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
-	2,   // 36: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
-	2,   // 37: lifeline.state.Header.last:type_name -> lifeline.state.Time
-	2,   // 38: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
-	2,   // 39: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
-	6,   // 40: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
-	8,   // 41: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
-	5,   // 42: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	13,  // 43: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	11,  // 44: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	12,  // 45: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	30,  // 46: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	33,  // 47: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	35,  // 48: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	36,  // 49: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
-	2,   // 50: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,   // 51: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,   // 52: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,   // 53: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,   // 54: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	20,  // 55: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	21,  // 56: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	19,  // 57: lifeline.state.Status.endpoints:type_name -> lifeline.state.Endpoints
-	2,   // 58: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,   // 59: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,   // 60: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,   // 61: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,   // 62: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,   // 63: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,   // 64: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	31,  // 65: lifeline.state.Event.related:type_name -> lifeline.state.Related
-	5,   // 66: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,   // 67: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,   // 68: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	33,  // 69: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,   // 70: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	37,  // 71: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,   // 72: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,   // 73: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,   // 74: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,   // 75: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	38,  // 76: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	40,  // 77: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,   // 78: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,   // 79: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,   // 80: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	35,  // 81: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,   // 82: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	30,  // 83: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	33,  // 84: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	5,   // 85: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	45,  // 86: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,   // 87: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,   // 88: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	46,  // 89: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	46,  // 90: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	50,  // 91: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,   // 92: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,   // 93: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	52,  // 94: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
-	2,   // 95: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
-	53,  // 96: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
-	54,  // 97: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
-	5,   // 98: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
-	54,  // 99: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
-	2,   // 100: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
-	2,   // 101: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
-	2,   // 102: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
-	103, // [103:103] is the sub-list for method output_type
-	103, // [103:103] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	45,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	51,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	51,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	52,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	52,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	53,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	55,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
+	47,  // 36: lifeline.state.Part.contests:type_name -> lifeline.state.Contests
+	2,   // 37: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
+	2,   // 38: lifeline.state.Header.last:type_name -> lifeline.state.Time
+	2,   // 39: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
+	2,   // 40: lifeline.state.Header.trail_turned:type_name -> lifeline.state.Time
+	6,   // 41: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
+	8,   // 42: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
+	5,   // 43: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
+	13,  // 44: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	11,  // 45: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	12,  // 46: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	30,  // 47: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	33,  // 48: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	35,  // 49: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	36,  // 50: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	2,   // 51: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,   // 52: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,   // 53: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,   // 54: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,   // 55: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	20,  // 56: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	21,  // 57: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	19,  // 58: lifeline.state.Status.endpoints:type_name -> lifeline.state.Endpoints
+	2,   // 59: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,   // 60: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,   // 61: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,   // 62: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,   // 63: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,   // 64: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,   // 65: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	31,  // 66: lifeline.state.Event.related:type_name -> lifeline.state.Related
+	5,   // 67: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,   // 68: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,   // 69: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	33,  // 70: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,   // 71: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	37,  // 72: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,   // 73: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,   // 74: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,   // 75: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,   // 76: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	38,  // 77: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	40,  // 78: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,   // 79: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,   // 80: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,   // 81: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	35,  // 82: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,   // 83: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	30,  // 84: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	33,  // 85: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	44,  // 86: lifeline.state.Amendment.fight:type_name -> lifeline.state.Fight
+	49,  // 87: lifeline.state.Fight.against:type_name -> lifeline.state.Claim
+	2,   // 88: lifeline.state.Fight.since:type_name -> lifeline.state.Time
+	5,   // 89: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	46,  // 90: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,   // 91: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,   // 92: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	48,  // 93: lifeline.state.Contests.fields:type_name -> lifeline.state.Contest
+	49,  // 94: lifeline.state.Contest.claims:type_name -> lifeline.state.Claim
+	2,   // 95: lifeline.state.Contest.since:type_name -> lifeline.state.Time
+	2,   // 96: lifeline.state.Contest.last:type_name -> lifeline.state.Time
+	2,   // 97: lifeline.state.Claim.at:type_name -> lifeline.state.Time
+	50,  // 98: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	50,  // 99: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	54,  // 100: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,   // 101: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,   // 102: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	56,  // 103: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
+	2,   // 104: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
+	57,  // 105: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
+	58,  // 106: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
+	5,   // 107: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
+	58,  // 108: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
+	2,   // 109: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
+	2,   // 110: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
+	2,   // 111: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
+	112, // [112:112] is the sub-list for method output_type
+	112, // [112:112] is the sub-list for method input_type
+	112, // [112:112] is the sub-list for extension type_name
+	112, // [112:112] is the sub-list for extension extendee
+	0,   // [0:112] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -5274,7 +5638,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   55,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

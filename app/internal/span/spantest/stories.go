@@ -114,6 +114,17 @@ func Healing() []*span.Trace {
 	return []*span.Trace{b.Trace, h.Trace}
 }
 
+// Fight is the fifth change in a fight over a number of replicas.
+func Fight() *span.Trace {
+	b := New("fight")
+	d := b.Deployment(nil, 0, 100)
+	d.Attributes = append(d.Attributes,
+		span.KeyFight.StringSlice([]string{"spec.replicas"}),
+		span.KeyFightOpponents.StringSlice([]string{"horizontal-pod-autoscaler"}),
+		span.KeyFightCount.Int64(5), span.KeyFightDuration.Float64(40.3))
+	return b.Trace
+}
+
 // Hostile is a trace with terminal escapes and invalid UTF-8 in every text.
 func Hostile() *span.Trace {
 	const evil = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066\nnext\rback\tтест 日本語\xff\xc3\u200b\u009b1A"

@@ -147,6 +147,9 @@ ALTER TABLE traces ADD COLUMN stuck INTEGER NOT NULL DEFAULT 0;
 -- the work at the end of the critical path of an open trace
 ALTER TABLE traces ADD COLUMN current TEXT NOT NULL DEFAULT '';
 ALTER TABLE traces ADD COLUMN current_duration INTEGER NOT NULL DEFAULT 0;
+`, `
+-- the fight in which the change is
+ALTER TABLE traces ADD COLUMN fight TEXT NOT NULL DEFAULT '';
 `}
 
 // migrate brings the schema of the writer's database to the newest version, and

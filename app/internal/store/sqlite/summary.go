@@ -15,7 +15,7 @@ var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
-	"current_duration",
+	"current_duration", "fight",
 }
 
 var (
@@ -69,6 +69,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 		sum.Stuck,
 		text(sum.Current),
 		int64(sum.CurrentDuration),
+		text(sum.Fight),
 	)
 	if err != nil {
 		return err
@@ -135,6 +136,7 @@ func summaries(
 		&sum.Stuck,
 		&sum.Current,
 		(*int64)(&sum.CurrentDuration),
+		&sum.Fight,
 	}, func() error {
 		sum.ID, sum.Open = traceID(id), p == open
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
