@@ -56,7 +56,7 @@ func (e *Engine) shortenOvergrown(
 	t.Baseline()
 	t.Events = slices.DeleteFunc(t.Events, func(ev *history.Event) bool { return ev.Seen.Before(from.Seen) })
 	t.Requests = slices.DeleteFunc(t.Requests, func(w *observation.Write) bool {
-		return w.ResourceVersion > 0 && w.ResourceVersion <= from.ResourceVersion || w.End.Before(from.Seen)
+		return w.ResourceVersion > 0 && w.ResourceVersion <= from.ObjectVersion() || w.End.Before(from.Seen)
 	})
 }
 

@@ -3,88 +3,121 @@
 package lifecycle
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// anchor is a change of desired state in the cluster's storage.
+// anchor is a change of desired state in the cluster's storage. second is its second by the timestamps
+// of its object, or 0 for a removal. at is the best known time.
 type anchor struct {
 	second int64
+	at     time.Time
 	rv     uint64
 	of     *change.Timeline
 }
 
 // align corrects the places of writes to objects in other storages (history/storage.go). An observer
-// places them by their arrival, and its watches may be at different positions. The timestamps of the
-// objects decide instead, as far as whole seconds can. Within one second, a write comes after the
-// others, but before those to its dependants. The result depends on the set of writes only.
+// places them by their arrival, and its watches may be at different positions. So the write of an
+// owner may be placed after the one to its dependant that it caused. The timestamps of the two objects
+// decide instead, as far as whole seconds can. Within one second, the owner's write comes first. A
+// removal has no timestamp. The result depends on the set of writes only.
 func (d *derivation) align(all []change.Write) {
 	if !slices.ContainsFunc(all, func(w change.Write) bool { return w.Timeline.IsForeign() }) {
 		return
 	}
 	var anchors []anchor
 	for i := range all {
-		w := &all[i]
-		if s := secondOf(w); s > 0 && w.Part == change.Desired && !w.Timeline.IsForeign() {
-			anchors = append(anchors, anchor{s, w.RV, w.Timeline})
+		if w := &all[i]; w.Part == change.Desired && !w.Timeline.IsForeign() && !w.Reconstructed {
+			anchors = append(anchors, anchorAt(w))
 		}
 	}
-	var of *change.Timeline
-	last := uint64(0)
-	for i := range all {
-		w := &all[i]
-		if w.Timeline != of {
-			of, last = w.Timeline, 0
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].Timeline == all[from].Timeline {
+			to++
 		}
-		if !of.IsForeign() || w.Reconstructed {
+		if all[from].Timeline.IsForeign() {
+			alignObject(all[from:to], anchors)
+		}
+		from = to
+	}
+}
+
+// alignObject corrects the places of the writes to one object.
+func alignObject(writes []change.Write, anchors []anchor) {
+	low, high := make([]uint64, len(writes)), make([]uint64, len(writes))
+	for i := range slices.Backward(writes) {
+		low[i], high[i] = bounds(&writes[i], anchors)
+		if i+1 < len(writes) {
+			high[i] = min(high[i], high[i+1]-1)
+		}
+	}
+	last := uint64(0)
+	for i := range writes {
+		w := &writes[i]
+		if w.Reconstructed {
 			continue
 		}
-		if s := secondOf(w); s > 0 && w.Part == change.Desired {
-			w.RV = d.between(w, s, anchors)
-		}
-		w.RV = max(w.RV, last+1)
+		w.RV = max(min(low[i], high[i]), last+1)
 		last = w.RV
-		switch {
+		switch gone := w.Timeline.Removal; {
 		case w.Version != nil:
 			w.Version.ResourceVersion = w.RV
-		case of.Removal != nil && w.Verb != history.Updated:
-			of.Removal.RV = w.RV
+		case gone != nil && w.Verb != history.Updated:
+			gone.RV = w.RV
 		}
 	}
 }
 
-// between returns the place of w, a write in the given second.
-func (d *derivation) between(w *change.Write, second int64, anchors []anchor) uint64 {
-	rv := w.RV
+// anchorAt returns the place and the time of a write.
+func anchorAt(w *change.Write) anchor {
+	a := anchor{second: w.Second(), at: w.At.At().Time, rv: w.RV, of: w.Timeline}
+	if v := w.Version; w.Verb == history.Deleted && v != nil && !v.Deleting.IsZero() {
+		a.second = v.Deleting.Unix() - v.GraceSeconds
+	}
+	return a
+}
+
+// bounds returns the place of w after the writes to its owners that may precede it, and the highest one
+// before the writes to its dependants.
+func bounds(w *change.Write, anchors []anchor) (low, high uint64) {
+	low, high = w.RV, math.MaxUint64
+	if w.Part != change.Desired {
+		return low, high
+	}
+	own := anchorAt(w)
 	for _, a := range anchors {
-		if a.second <= second && a.rv >= rv && !d.dependsOn(a.of, w.Timeline) {
-			rv = a.rv + 1
+		if a.rv >= low && dependsOn(w.Timeline, a.of) && a.mayPrecede(own) {
+			low = a.rv + 1
 		}
 	}
 	for _, a := range anchors {
-		if a.second >= second && a.rv <= rv && d.dependsOn(a.of, w.Timeline) {
-			rv = a.rv - 1
+		if a.rv <= low && dependsOn(a.of, w.Timeline) && own.mayPrecede(a) {
+			high = min(high, a.rv-1)
 		}
 	}
-	return rv
+	return low, high
+}
+
+// cascade is the maximum time between the removals of an object and of its dependants, and the
+// possible lag of a watch.
+const cascade = 15 * time.Second
+
+// mayPrecede reports whether a, the write of an owner, may come before b by their timestamps. Without
+// these it may within the time of a cascade.
+func (a anchor) mayPrecede(b anchor) bool {
+	if a.second != 0 && b.second != 0 {
+		return a.second <= b.second
+	}
+	return a.at.Sub(b.at).Abs() <= cascade
 }
 
 // dependsOn reports whether up is an owner of t.
-func (d *derivation) dependsOn(t, up *change.Timeline) bool {
-	for _, o := range t.Owners() {
-		if o.UID == up.Ref.UID {
-			return true
-		}
-	}
-	return false
-}
-
-// secondOf returns the second of a write by the timestamps of its object, or 0.
-func secondOf(w *change.Write) int64 {
-	if v := w.Version; w.Verb == history.Deleted && v != nil && !v.Deleting.IsZero() {
-		return v.Deleting.Unix() - v.GraceSeconds
-	}
-	return w.Second()
+func dependsOn(t, up *change.Timeline) bool {
+	return slices.ContainsFunc(t.Owners(), func(o object.Owner) bool { return o.UID == up.Ref.UID })
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// unordered are kinds of recordings with removals without a timestamp, close to a write of the owner.
-// Their order is that of arrival.
+// unordered are kinds of recordings with several writes in one second, in an order that only the arrival
+// shows: two changes of the owner, or a deletion and the status of the owner that shows it.
 var unordered = map[string]string{
-	"delete-background.real.jsonl.gz": "Pod", "rollout.real.jsonl.gz": "Pod", "several-people.kwok.jsonl.gz": "Pod",
-	"storage.kwok.jsonl.gz": "Pod", "helm.kwok.jsonl.gz": "Job",
+	"parts.kwok.jsonl.gz":   "ReplicaSet",
+	"rollout.real.jsonl.gz": "Pod", "several-people.kwok.jsonl.gz": "Pod", "storage.kwok.jsonl.gz": "Pod",
 }
 
 // TestStorages moves one kind of each recording to a storage of its own, as for an aggregated API. The
@@ -74,10 +74,10 @@ func apart(recorded []*observation.Observation, of string) []*observation.Observ
 	for i, rv := range all {
 		versions[rv] = uint64(i + 1)
 	}
-	reached, last := uint64(1), map[string]uint64{}
-	order := func(uid string) uint64 {
-		last[uid] = max(reached, last[uid]) + 1
-		return last[uid]
+	reached, last := uint64(1), uint64(0)
+	order := func() uint64 {
+		last = max(reached, last) + 1
+		return last
 	}
 	out := make([]*observation.Observation, len(recorded))
 	for i, o := range recorded {
@@ -93,15 +93,15 @@ func apart(recorded []*observation.Observation, of string) []*observation.Observ
 		switch {
 		case o.State != nil:
 			st := *o.State
-			st.ResourceVersion, st.Order = versions[rv], order(string(st.UID))
+			st.ResourceVersion, st.Order = versions[rv], order()
 			moved.State = &st
 		case o.Gone != nil:
 			gone := *o.Gone
-			gone.ResourceVersion, gone.Order = versions[rv], order(string(gone.UID))
+			gone.ResourceVersion, gone.Order = versions[rv], order()
 			moved.Gone = &gone
 		case o.Event != nil:
 			ev := *o.Event
-			ev.ResourceVersion, ev.Order = versions[rv], order(ev.UID)
+			ev.ResourceVersion, ev.Order = versions[rv], reached+1
 			moved.Event = &ev
 		case o.Write != nil:
 			w := *o.Write

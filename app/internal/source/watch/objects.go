@@ -16,9 +16,7 @@ type uidKey = types.UID
 // held is the record that a stream keeps of an object.
 type held struct {
 	version uint64
-	// order is the place of the version (observation.State.Order).
-	order uint64
-	kind  object.Kind
+	kind    object.Kind
 	namespace,
 	name string
 	// round is the last list that contained the object.
@@ -33,10 +31,10 @@ func (h held) ref(uid uidKey) object.Ref {
 func kept(o *observation.Observation, round uint32) (uidKey, held) {
 	h := held{round: round}
 	if e := o.Event; e != nil {
-		h.version, h.order, h.namespace = e.ResourceVersion, e.Order, e.Regarding.Namespace
+		h.version, h.namespace = e.ResourceVersion, e.Regarding.Namespace
 		return uidKey(e.UID), h
 	}
-	h.version, h.order = o.State.ResourceVersion, o.State.Order
+	h.version = o.State.ResourceVersion
 	h.kind, h.namespace, h.name = o.State.Kind, o.State.Namespace, o.State.Name
 	return o.State.UID, h
 }
@@ -47,7 +45,6 @@ func (s *stream) hold(o *observation.Observation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, known := s.objects[uid]
-	h.follow(o, before)
 	s.objects[uid] = h
 	return !known || before.version != h.version
 }
@@ -64,7 +61,6 @@ func (s *stream) adopt(o *observation.Observation) bool {
 	uid, h := kept(o, s.round)
 	before, known := s.objects[uid]
 	if !known || before.version < h.version {
-		h.follow(o, before)
 		s.objects[uid] = h
 	}
 	return !known || before.version != h.version
@@ -77,13 +73,10 @@ func (s *stream) beginRound() {
 	s.round++
 }
 
-// release removes and returns the record of an object.
-func (s *stream) release(uid uidKey) held {
+func (s *stream) release(uid uidKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.objects[uid]
 	delete(s.objects, uid)
-	return h
 }
 
 // releaseMissing removes and returns the objects that the last list did not contain.
@@ -113,7 +106,7 @@ func (s *stream) endList(version string) {
 		}
 		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: number}
 		if s.separate {
-			gone.Order = max(s.w.storages.reached.Load(), h.order) + 1
+			gone.Order = s.w.storages.place()
 		}
 		s.hand(&observation.Observation{
 			Seen: s.w.now(), Source: observation.SourceWatch, Listed: true, Gone: gone,

@@ -21,8 +21,9 @@ import (
 // storages separates the resources of the cluster's storage from those of other storages: aggregated
 // APIs, and Events in large clusters. The resourceVersions of two storages cannot be compared.
 type storages struct {
-	// reached is the highest observed resourceVersion of the cluster's storage.
-	reached atomic.Uint64
+	// reached is the highest observed resourceVersion of the cluster's storage. placed is the last place
+	// of an object in another one.
+	reached, placed atomic.Uint64
 
 	mu sync.Mutex
 	// separate holds the resources that were checked: whether they are in another storage.
@@ -162,35 +163,28 @@ func (s *stream) present(ctx context.Context) (uint64, error) {
 }
 
 // order gives the version of an object in another storage a place after all that was observed of the
-// cluster's storage.
+// cluster's storage, and after the places before it.
 func (s *stream) order(o *observation.Observation) {
-	if !s.separate {
-		switch {
-		case o.State != nil:
-			s.w.storages.reach(o.State.ResourceVersion)
-		case o.Event != nil:
-			s.w.storages.reach(o.Event.ResourceVersion)
-		}
-		return
-	}
-	place := s.w.storages.reached.Load() + 1
-	if o.State != nil {
-		o.State.Order = place
-	} else {
-		o.Event.Order = place
+	switch all := &s.w.storages; {
+	case s.separate && o.State != nil:
+		o.State.Order = all.place()
+	case s.separate:
+		o.Event.Order = all.reached.Load() + 1 // timestamps order Events
+	case o.State != nil:
+		all.reach(o.State.ResourceVersion)
+	case o.Event != nil:
+		all.reach(o.Event.ResourceVersion)
 	}
 }
 
-// follow moves the place of o after that of the version before it.
-func (h *held) follow(o *observation.Observation, before held) {
-	if h.order == 0 || h.order > before.order {
-		return
-	}
-	h.order = before.order + 1
-	if o.State != nil {
-		o.State.Order = h.order
-	} else {
-		o.Event.Order = h.order
+// place returns the next place.
+func (s *storages) place() uint64 {
+	for {
+		last := s.placed.Load()
+		next := max(last, s.reached.Load()) + 1
+		if s.placed.CompareAndSwap(last, next) {
+			return next
+		}
 	}
 }
 

@@ -279,12 +279,10 @@ func (s *stream) deleted(obj metav1.Object) {
 	if o == nil {
 		return
 	}
-	before := s.release(obj.GetUID())
+	s.release(obj.GetUID())
 	if o.State == nil {
 		return // an Event that expired
 	}
-	_, h := kept(o, 0)
-	h.follow(o, before)
 	o.Late = o.State.ResourceVersion <= s.late
 	o.Listed = o.Late
 	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
