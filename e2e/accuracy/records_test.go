@@ -287,7 +287,45 @@ var records = []scenario{
 			s.as(userC, "patch", "service/front", "--subresource=status", "-p",
 				`{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`)
 		},
-		want: []string{"user-a create Service front converged"},
+		want: []string{"user-a create Service front converged: create EndpointSlice"},
+	},
+	{
+		name: "An Ingress gets its address later",
+		play: func(s *stage) {
+			s.as(userA, "create", "ingress", "front", "--rule=example.com/*=front:80")
+			time.Sleep(4 * time.Second)
+			s.as(userC, "patch", "ingress/front", "--subresource=status", "--type=merge", "-p",
+				`{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`)
+		},
+		want: []string{"user-a create Ingress front converged"},
+	},
+	{
+		name: "A Service of running Pods is created, scaled and deleted",
+		scenery: one,
+		play: func(s *stage) {
+			s.as(userB, "expose", "deployment/web", "--port=80")
+			s.settle()
+			s.as(userC, "scale", "deployment/web", "--replicas=2")
+			s.settle()
+			s.as(userA, "delete", "service/web")
+		},
+		want: []string{
+			"user-b create Service web converged: create EndpointSlice",
+			"user-c update Deployment web converged: create Pod, update ReplicaSet",
+			"user-a delete Service web deleted: delete EndpointSlice",
+		},
+	},
+	{
+		name: "A slice of endpoints is written by hand",
+		play: func(s *stage) {
+			s.apply(userA, slice("192.0.2.1"))
+			s.settle()
+			s.apply(userB, slice("192.0.2.2"))
+		},
+		want: []string{
+			"user-a create EndpointSlice outside converged",
+			"user-b update EndpointSlice outside converged",
+		},
 	},
 	{
 		name: "An object with a finalizer",
@@ -338,7 +376,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		want: []string{
 			"user-a create Deployment web converged: create Pod, create ReplicaSet",
 			"user-a create ConfigMap settings converged",
-			"user-a create Service web converged",
+			"user-a create Service web converged: create EndpointSlice",
 		},
 	},
 	{
@@ -378,7 +416,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 			s.as(userB, "set", "selector", "service/front", "app=other")
 		},
 		want: []string{
-			"user-a create Service front converged",
+			"user-a create Service front converged: create EndpointSlice",
 			"user-b update Service front converged",
 		},
 	},
@@ -416,4 +454,15 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 			"user-b update Deployment shop converged" + rollout,
 		},
 	},
+}
+
+// slice is the manifest of an EndpointSlice without a Service.
+func slice(address string) string {
+	return fmt.Sprintf(`apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: outside}
+addressType: IPv4
+endpoints: [{addresses: [%s]}]
+ports: [{port: 80}]
+`, address)
 }

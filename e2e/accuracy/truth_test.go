@@ -46,9 +46,8 @@ func verbOf(w *audit.Write) string {
 	return "update"
 }
 
-// unjudged are resources outside the default watch of a server, and EndpointSlices: most writes to them
-// follow Pods and are in no trace.
-var unjudged = []string{"events", "leases", "endpoints", "endpointslices"}
+// unjudged are resources outside the default watch of a server.
+var unjudged = []string{"events", "leases", "endpoints"}
 
 // truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped
 // objects; those before since are the scenery.
@@ -72,6 +71,8 @@ func truthOf(all []audit.Write, since int) truth {
 				tr.writes = append(tr.writes, *w)
 			}
 			going[w.UID] = true
+		case w.Resource == "endpointslices" && verb == "update" && !isPerson(w.User):
+			// Its Service's change is over; it follows the Pods and is in no trace.
 		case i < since, !slices.Contains([]string{"", "scale", "resize", "ephemeralcontainers"}, w.Subresource):
 		case verb == "create", w.Subresource != "":
 			tr.writes = append(tr.writes, *w)
