@@ -300,7 +300,7 @@ var records = []scenario{
 		want: []string{"user-a create Ingress front converged"},
 	},
 	{
-		name: "A Service of running Pods is created, scaled and deleted",
+		name:    "A Service of running Pods is created, scaled and deleted",
 		scenery: one,
 		play: func(s *stage) {
 			s.as(userB, "expose", "deployment/web", "--port=80")
