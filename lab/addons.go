@@ -35,6 +35,13 @@ const (
 	// Metrics is metrics-server: kubectl top, and the metrics of a
 	// HorizontalPodAutoscaler. It needs NodesReal.
 	Metrics AddOn = "metrics-server"
+	// ArgoCD is Argo CD's application controller with its repository server, and a
+	// Git repository: see GitURL and Commit. It needs git. It has no server of its
+	// own API: the field operation of an Application asks for a sync.
+	ArgoCD AddOn = "argo-cd"
+	// ClusterAPI is the core controllers of Cluster API, without their webhooks and
+	// without a provider. So resources need all fields of their kinds.
+	ClusterAPI AddOn = "cluster-api"
 )
 
 // An addOnSpec says what an add-on consists of.
@@ -68,6 +75,8 @@ func addOnSpecs() map[AddOn]addOnSpec {
 			components: []Component{MetricsServer},
 			namespace:  "kube-system",
 		},
+		ArgoCD:     argoCD,
+		ClusterAPI: clusterAPI,
 	}
 }
 
@@ -111,7 +120,9 @@ var addOnComponents = map[Component]addOnComponent{
 			return []string{"--health-addr=" + loopback(ports[0])}, nil
 		},
 	},
-	MetricsServer: metricsServer,
+	MetricsServer:     metricsServer,
+	ArgoController:    argoController,
+	ClusterAPIManager: clusterAPIManager,
 }
 
 // startAddOns installs the add-ons and starts their controllers.
