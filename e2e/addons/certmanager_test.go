@@ -49,11 +49,11 @@ spec:
 `, name, issuer)
 }
 
-// renewal is the condition that cmctl renew adds.
+// renewal is the condition that cmctl renew adds to a Certificate of the first generation.
 func renewal() string {
 	return fmt.Sprintf(`[{"op": "add", "path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", `+
 		`"reason": "ManuallyTriggered", "message": "Certificate re-issuance manually triggered", `+
-		`"lastTransitionTime": %q}}]`, time.Now().UTC().Format(time.RFC3339))
+		`"observedGeneration": 1, "lastTransitionTime": %q}}]`, time.Now().UTC().Format(time.RFC3339))
 }
 
 // issued waits for a revision of a Certificate.

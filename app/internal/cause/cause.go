@@ -52,6 +52,7 @@ var rules = [...]rule{
 	plain((*Finder).byClaim),     // C4, of storage: storage.go
 	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
 	(*Finder).byDelivery,         // C4, of an applied object: delivery.go
+	(*Finder).byIssuance,         // C4, of a Certificate: issuance.go
 	(*Finder).byDeclared,         // C4, of the configuration: declared.go
 }
 

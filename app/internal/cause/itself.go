@@ -28,7 +28,8 @@ func (f *Finder) itself(w *change.Write) bool {
 		OwnController(w)
 }
 
-// OwnController reports whether the author of the write also writes the object's status. A scale is
+// OwnController reports whether the author of the write also writes the object's status, just before it
+// or later. A person may have written an earlier status: cmctl renews a Certificate so. A scale is
 // excluded, because an autoscaler may have the same name.
 func OwnController(w *change.Write) bool {
 	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil {
@@ -40,8 +41,9 @@ func OwnController(w *change.Write) bool {
 		}
 	}
 	return slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
-		return slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
-			return m.Name == w.Manager && m.Subresource == "status"
-		})
+		return v.ResourceVersion >= w.Previous.ResourceVersion &&
+			slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
+				return m.Name == w.Manager && m.Subresource == "status"
+			})
 	})
 }

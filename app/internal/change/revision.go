@@ -15,14 +15,16 @@ import (
 const pathRevision = "revision"
 
 // publishes reports whether v, the version after u, begins a new revision by its status alone: a
-// source of Flux has a new one, or a Kustomization begins to apply it.
+// source of Flux has a new one, a Kustomization begins to apply it, or a Certificate is issued again.
 func publishes(u, v *history.Version) bool {
 	return v.Revision != nil && ByStatus(v.Kind) &&
 		(u.Revision == nil || u.Revision.ID != v.Revision.ID)
 }
 
 // ByStatus reports whether only the status of objects of that kind shows a new revision.
-func ByStatus(k object.Kind) bool { return kind.IsSource(k) || kind.IsKustomization(k) }
+func ByStatus(k object.Kind) bool {
+	return kind.IsSource(k) || kind.IsKustomization(k) || kind.Certificate.Is(k)
+}
 
 // removesRelease reports whether Helm removes the objects of the release stored in v. It deletes
 // that object last.

@@ -46,6 +46,8 @@ var all = []*Kind{
 	&Gateway,
 	&HTTPRoute,
 	&GRPCRoute,
+	&Certificate,
+	&CertificateRequest,
 	&CustomResourceDefinition,
 	&APIService,
 }

@@ -49,6 +49,9 @@ const (
 	Applied RelationType = "applied"
 	// Source is the source of the revisions that an object applies.
 	Source RelationType = "source"
+	// Issues is the Secret of a Certificate. Issued is the Certificate of a Secret.
+	Issues RelationType = "issues"
+	Issued RelationType = "issued"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
 	// Cause and Effect are the sides of a relation in the configuration. An object has the name of
