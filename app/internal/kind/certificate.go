@@ -17,6 +17,7 @@ var Certificate = Kind{
 	Kind:      object.Kind{Group: groupCertManager, Version: "v1", Kind: "Certificate"},
 	Resource:  "certificates",
 	Short:     "cert",
+	Effects:   []*Kind{&CertificateRequest, &Secret},
 	Goals:     []string{"Ready"},
 	Relations: []Relation{{object.Issues, "spec.secretName", &Secret}},
 }
