@@ -109,5 +109,13 @@ func TestCertManager(t *testing.T) {
 		s.as(userA, "delete", "certificate/web")
 		s.settle()
 	})
-	_ = traces
+	expect(t, traces, map[string]int{
+		// A creation, a renewal, three changes (two at once), an issuance after a loss, and a deletion.
+		"Certificate web <":                          7,
+		"Secret web-tls < Certificate web":           5,
+		"Secret web-tls <":                           1, // its loss
+		"CertificateRequest web-4 < Certificate web": 2, // made, and removed later
+		"Certificate stuck <":                        1,
+		"Secret stuck-tls < Certificate stuck":       1,
+	})
 }

@@ -19,12 +19,18 @@ kind: LabCluster
 metadata: {name: demo}
 spec: {controlPlaneEndpoint: {host: 127.0.0.1, port: %d}}
 ---
+apiVersion: controlplane.cluster.x-k8s.io/v1
+kind: LabControlPlane
+metadata: {name: demo}
+spec: {version: v1.36.3}
+---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
 metadata: {name: demo}
 spec:
   clusterNetwork: {pods: {cidrBlocks: [10.0.0.0/16]}}
   infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: LabCluster, name: demo}
+  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: LabControlPlane, name: demo}
 `
 
 // credentials is the Secret with the kubeconfig of the workload cluster.
@@ -48,7 +54,10 @@ spec: {template: {spec: {}}}
 ---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: MachineDeployment
-metadata: {name: workers, labels: {cluster.x-k8s.io/cluster-name: demo}}
+metadata:
+  name: workers
+  labels: {cluster.x-k8s.io/cluster-name: demo}
+  annotations: {machineset.cluster.x-k8s.io/skip-preflight-checks: All}
 spec:
   clusterName: demo
   replicas: 1
@@ -68,7 +77,7 @@ func (s *stage) available(n int) {
 	s.t.Helper()
 	harness.Eventually(s.t, fmt.Sprintf("%d available machines", n), func() bool {
 		return s.MustKubectl(s.t, "", "-n", shop, "get", "machinedeployment/workers", "-o",
-			"jsonpath={.status.replicas} {.status.upToDateReplicas} {.status.availableReplicas}") == fmt.Sprint(n, n, n)
+			"jsonpath={.status.replicas} {.status.upToDateReplicas} {.status.availableReplicas}") == fmt.Sprintf("%[1]d %[1]d %[1]d", n)
 	})
 	s.settle()
 }
@@ -91,7 +100,7 @@ func TestClusterAPI(t *testing.T) {
 		}
 		s.apply(userA, fmt.Sprintf(credentials, base64.StdEncoding.EncodeToString(kubeconfig)))
 		s.apply(userA, fmt.Sprintf(cluster, port))
-		s.await("condition=InfrastructureReady", "cluster/demo")
+		s.await("condition=ControlPlaneInitialized", "cluster/demo")
 		s.settle()
 		s.apply(userA, workers)
 		s.available(1)

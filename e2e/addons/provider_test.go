@@ -29,6 +29,7 @@ func labKinds() string {
 		{"infrastructure", "LabMachineTemplate"},
 		{"bootstrap", "LabConfig"},
 		{"bootstrap", "LabConfigTemplate"},
+		{"controlplane", "LabControlPlane"},
 	} {
 		fmt.Fprintf(&out, `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -91,9 +92,12 @@ func (s *stage) provide() (stop func()) {
 	}
 }
 
+// labObjects are the kinds that the provider reconciles.
+const labObjects = "labclusters,labcontrolplanes,labmachines,labconfigs"
+
 // reconcile looks at all objects of the provider once.
 func (s *stage) reconcile(ctx context.Context) error {
-	text, err := s.RunKubectlAs(ctx, provider, nil, "-n", shop, "get", "labclusters,labmachines,labconfigs", "-o", "json")
+	text, err := s.RunKubectlAs(ctx, provider, nil, "-n", shop, "get", labObjects, "-o", "json")
 	if err != nil {
 		return err
 	}
@@ -144,6 +148,9 @@ func (s *stage) provideFor(ctx context.Context, o *provided) error {
 		return patch("status", fmt.Sprintf(
 			`{"status": {"initialization": {"dataSecretCreated": true}, "dataSecretName": %q, %s}}`,
 			o.Metadata.Name, conditions))
+	case "LabControlPlane":
+		return patch("status", fmt.Sprintf(`{"status": {"initialization": {"controlPlaneInitialized": true}, `+
+			`"externalManagedControlPlane": true, "version": "v1.36.3", %s}}`, conditions))
 	case "LabMachine":
 		id := "lab://" + o.Metadata.Name
 		node := fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {machine: %q}}\nspec: {providerID: %q}\n",

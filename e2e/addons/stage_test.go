@@ -75,7 +75,7 @@ func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*h
 			t.Error(err)
 		}
 	})
-	s.prepare()
+	s.prepare(opts.Users)
 	file := filepath.Join(t.TempDir(), name+".jsonl.gz")
 	recorder := bench.Begin(t, harness.Call{Args: []string{"record", file, "-A"}})
 	recorder.AwaitStderr(t, "; Ctrl-C ends it")
@@ -96,12 +96,12 @@ func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*h
 	return harness.Parse(t, bench.Exec(t, "replay", "-o", "json", file)).Traces
 }
 
-// prepare gives the people all rights and makes the namespace of the play.
-func (s *stage) prepare() {
+// prepare gives the users all rights and makes the namespace of the play.
+func (s *stage) prepare(users []lab.User) {
 	s.t.Helper()
 	binding := []string{"create", "clusterrolebinding", "people", "--clusterrole=cluster-admin"}
-	for _, p := range people {
-		binding = append(binding, "--user="+p)
+	for _, u := range users {
+		binding = append(binding, "--user="+u.Name)
 	}
 	s.MustKubectl(s.t, "", binding...)
 	s.MustKubectl(s.t, "", "create", "namespace", shop)

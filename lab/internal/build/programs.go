@@ -38,7 +38,7 @@ type crds struct{ module, dir string }
 const (
 	helmFlags        = stripped + " -X helm.sh/helm/v4/internal/version.version=v4.3.1"
 	certManagerFlags = stripped + " -X " + certManager + "/pkg/util.AppVersion=v1.21.2"
-	argoFlags        = stripped + " -X " + argoCD + "/common.version=3.2.12"
+	argoFlags        = stripped + " -X " + argoCD + "/common.version=3.2.11"
 	clusterAPIFlags  = stripped + " -X " + clusterAPI + "/version.gitVersion=v1.14.2" +
 		" -X " + clusterAPI + "/version.gitMajor=1 -X " + clusterAPI + "/version.gitMinor=14"
 )
