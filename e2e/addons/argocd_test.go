@@ -99,7 +99,7 @@ func TestArgoCD(t *testing.T) {
 		first := s.commit("first", map[string]string{
 			"web.yaml": web("registry/web:1", 2), "settings.yaml": fmt.Sprintf(settings, "1"), "service.yaml": service,
 		})
-		s.apply(userA, application(s.GitURL()))
+		s.given(userA, application(s.GitURL()), "apply", "-n", "argocd", "-f", "-")
 		s.compared(first, "OutOfSync")
 		s.sync(userA, first)
 		s.synced(first, "Succeeded")

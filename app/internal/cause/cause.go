@@ -45,6 +45,7 @@ var rules = [...]rule{
 	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
 	(*Finder).byNode,             // C4, of a DaemonSet's Pod: node.go
 	plain((*Finder).byOwner),     // C3: owner.go
+	(*Finder).byPlainOwner,       // C3, of an object without a controller: plainowner.go
 	(*Finder).byPublication,      // C4, of a new revision: delivery.go
 	plain((*Finder).byItself),    // itself.go
 	(*Finder).byAdmission,        // C2, of the audit log: admitted.go

@@ -48,6 +48,10 @@ var all = []*Kind{
 	&GRPCRoute,
 	&Certificate,
 	&CertificateRequest,
+	&Cluster,
+	&MachineDeployment,
+	&MachineSet,
+	&Machine,
 	&CustomResourceDefinition,
 	&APIService,
 }

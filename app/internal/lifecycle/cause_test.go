@@ -114,6 +114,32 @@ trace 1 converged
   reconcile Claim a converged ~previous
 `,
 		},
+		"not completed by a person": {
+			"a person who once wrote the status is not the object's own controller",
+			func(s *story) {
+				by := func(name, subresource string) func(*observation.State) {
+					return func(st *observation.State) {
+						st.Managers = nil
+						managed(name, subresource)(st)
+					}
+				}
+				seen := func(st *observation.State) { st.ObservedGeneration = st.Generation }
+				s.write("a", custom("Claim"))
+				s.write("a", seen, by("user-b", "status"))
+				s.write("a", arrived, by("claim-controller", "status"))
+				s.write("a", changed, by("user-a", ""))
+				s.write("a", changed, by("user-b", ""))
+				s.write("a", arrived, by("claim-controller", "status"))
+			},
+			`
+trace 0 converged
+  reconcile Claim a converged
+trace 1 superseded
+  reconcile Claim a superseded ~previous
+trace 2 converged
+  reconcile Claim a converged ~previous
+`,
+		},
 		"superseded": {
 			"a second change while the first is open supersedes it, and links to it (L1)",
 			func(s *story) {

@@ -12,12 +12,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // place adds w to its reconciliation, or begins one.
 func (d *derivation) place(w *change.Write) {
 	switch {
+	case d.endStep(w):
+		w.Part = change.Bookkeeping
+		d.placeNote(w)
 	case w.Part == change.Desired && w.Verb == history.Updated && w.Timeline.Kind().Immediate:
 		d.placeMetadata(w)
 	case w.Publishes():
@@ -36,6 +40,13 @@ func (d *derivation) place(w *change.Write) {
 	if w.Verb != history.Removed {
 		d.Lose(w)
 	}
+}
+
+// endStep reports whether a controller changed the desired state of an object that is being deleted.
+// That is a step of the deletion: nothing else will come of it.
+func (d *derivation) endStep(w *change.Write) bool {
+	return w.Part == change.Desired && w.Verb == history.Updated && w.Previous != nil &&
+		!w.Previous.Deleting.IsZero() && d.LineOf(w) == nil && d.metadataStep(w)
 }
 
 // reconciled reports whether a component acts on the object of w.
@@ -144,6 +155,10 @@ func (d *derivation) placeMetadata(w *change.Write) {
 	}
 	now, run := newest(d.historyOf(w.Timeline)), d.LineOf(w)
 	switch {
+	case run == nil && d.adopts(w):
+		w.Part = change.Ownership
+		d.placeNote(w)
+		return
 	case run == nil && d.metadataStep(w):
 		w.Part = change.Bookkeeping
 		if from := d.copied(w); from != nil {
@@ -233,6 +248,16 @@ func (d *derivation) metadataStep(w *change.Write) bool {
 		return true
 	}
 	return w.Manager != "" && d.engine.controllerOf(w.Timeline) != nil && d.ByController(w)
+}
+
+// adopts reports whether w makes an owner with an open reconciliation the controller of the object. The
+// labels and annotations of that write are a step of the owner's.
+func (d *derivation) adopts(w *change.Write) bool {
+	if w.Version == nil || w.Previous == nil {
+		return false
+	}
+	o := object.ControllerOf(w.Version.Owners)
+	return o != nil && object.ControllerOf(w.Previous.Owners) == nil && d.OpenOwner(w) != nil
 }
 
 // placeData places a write to an object without a controller. The write is a step of the

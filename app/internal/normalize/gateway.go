@@ -72,6 +72,11 @@ func goals(k *kind.Kind, obj fields, s *observation.State) (observation.Progress
 			return observation.ProgressInProgress, fmt.Sprintf("not %s: %s", typ, explain(c))
 		}
 	}
+	for _, typ := range k.Ongoing {
+		if c := s.Condition(typ); c != nil && c.Status == "True" {
+			return observation.ProgressInProgress, typ + ": " + explain(c)
+		}
+	}
 	return observation.ProgressCurrent, ""
 }
 
