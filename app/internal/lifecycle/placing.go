@@ -12,7 +12,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -155,9 +154,11 @@ func (d *derivation) placeMetadata(w *change.Write) {
 	}
 	now, run := newest(d.historyOf(w.Timeline)), d.LineOf(w)
 	switch {
-	case run == nil && d.adopts(w):
+	case run == nil && d.adopter(w) != nil:
 		w.Part = change.Ownership
-		d.placeNote(w)
+		up := d.adopter(w)
+		up.Note(w)
+		d.stir(up, w)
 		return
 	case run == nil && d.metadataStep(w):
 		w.Part = change.Bookkeeping
@@ -250,14 +251,21 @@ func (d *derivation) metadataStep(w *change.Write) bool {
 	return w.Manager != "" && d.engine.controllerOf(w.Timeline) != nil && d.ByController(w)
 }
 
-// adopts reports whether w makes an owner with an open reconciliation the controller of the object. The
-// labels and annotations of that write are a step of the owner's.
-func (d *derivation) adopts(w *change.Write) bool {
-	if w.Version == nil || w.Previous == nil {
-		return false
+// adopter returns the open reconciliation of an owner that a component adds to the object with w, or
+// nil. The labels and annotations of that write are a step of the owner's.
+func (d *derivation) adopter(w *change.Write) *change.Reconciliation {
+	if w.Version == nil || w.Previous == nil || w.Manager == "" || change.IsClient(w.Manager) {
+		return nil
 	}
-	o := object.ControllerOf(w.Version.Owners)
-	return o != nil && object.ControllerOf(w.Previous.Owners) == nil && d.OpenOwner(w) != nil
+	for _, o := range w.Version.Owners {
+		if slices.Contains(w.Previous.Owners, o) {
+			continue
+		}
+		if r := d.Current(o.UID); r != nil && r.OpenAt(w, d.opts.Quiet) {
+			return r
+		}
+	}
+	return nil
 }
 
 // placeData places a write to an object without a controller. The write is a step of the
