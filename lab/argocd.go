@@ -44,6 +44,7 @@ var argoController = addOnComponent{
 		return []string{
 			"ARGOCD_FAKE_IN_CLUSTER=true", // https://kubernetes.default.svc is the lab's API server
 			"ARGOCD_GPG_ENABLED=false",
+			"ARGOCD_RECONCILIATION_TIMEOUT=5s", // also that of the cached branches of a repository
 			"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(c.dir, "data", string(ArgoController), "ask"),
 		}
 	},

@@ -3,6 +3,8 @@
 package cause
 
 import (
+	"slices"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -50,4 +52,33 @@ func (f *Finder) awaitsPlainOwner(w *change.Write) bool {
 	}
 	t := f.Object(o.UID)
 	return t == nil || !f.after(w, []*change.Timeline{t})
+}
+
+// Adopter returns the open reconciliation of an owner that a component adds to the object with w, or
+// nil. The labels and annotations of that write are a step of the owner's.
+func (f *Finder) Adopter(w *change.Write) *change.Reconciliation {
+	for _, o := range added(w) {
+		if r := f.Current(o.UID); r != nil && r.OpenAt(w, f.options.Quiet) {
+			return r
+		}
+	}
+	return nil
+}
+
+// added returns the owners that a component adds to the object with w.
+func added(w *change.Write) []object.Owner {
+	if w.Version == nil || w.Previous == nil || w.Manager == "" || change.IsClient(w.Manager) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.Version.Owners), func(o object.Owner) bool {
+		return slices.Contains(w.Previous.Owners, o)
+	})
+}
+
+// awaitsAdopter reports whether an owner that w adds is not known as it was after w.
+func (f *Finder) awaitsAdopter(w *change.Write) bool {
+	return slices.ContainsFunc(added(w), func(o object.Owner) bool {
+		t := f.Object(o.UID)
+		return t == nil || !f.after(w, []*change.Timeline{t})
+	})
 }

@@ -154,9 +154,9 @@ func (d *derivation) placeMetadata(w *change.Write) {
 	}
 	now, run := newest(d.historyOf(w.Timeline)), d.LineOf(w)
 	switch {
-	case run == nil && d.adopter(w) != nil:
+	case run == nil && d.Adopter(w) != nil:
 		w.Part = change.Ownership
-		up := d.adopter(w)
+		up := d.Adopter(w)
 		up.Note(w)
 		d.stir(up, w)
 		return
@@ -249,23 +249,6 @@ func (d *derivation) metadataStep(w *change.Write) bool {
 		return true
 	}
 	return w.Manager != "" && d.engine.controllerOf(w.Timeline) != nil && d.ByController(w)
-}
-
-// adopter returns the open reconciliation of an owner that a component adds to the object with w, or
-// nil. The labels and annotations of that write are a step of the owner's.
-func (d *derivation) adopter(w *change.Write) *change.Reconciliation {
-	if w.Version == nil || w.Previous == nil || w.Manager == "" || change.IsClient(w.Manager) {
-		return nil
-	}
-	for _, o := range w.Version.Owners {
-		if slices.Contains(w.Previous.Owners, o) {
-			continue
-		}
-		if r := d.Current(o.UID); r != nil && r.OpenAt(w, d.opts.Quiet) {
-			return r
-		}
-	}
-	return nil
 }
 
 // placeData places a write to an object without a controller. The write is a step of the
