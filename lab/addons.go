@@ -162,8 +162,7 @@ func (c *Cluster) install(ctx context.Context, spec addOnSpec) error {
 		if _, err := c.RunKubectl(ctx, nil, apply...); err != nil {
 			return err
 		}
-		wait := []string{"wait", "--for=condition=Established", "--timeout=1m", "--filename=" + dir}
-		if _, err := c.RunKubectl(ctx, nil, wait...); err != nil {
+		if err := c.established(ctx, dir); err != nil {
 			return err
 		}
 	}
@@ -172,6 +171,17 @@ func (c *Cluster) install(ctx context.Context, spec addOnSpec) error {
 	}
 	_, err := c.RunKubectl(ctx, strings.NewReader(accountsOf(spec)), "apply", "--server-side", "--filename=-")
 	return err
+}
+
+// established waits for the CustomResourceDefinitions in a directory. kubectl wait
+// fails for one that has no conditions yet.
+func (c *Cluster) established(ctx context.Context, dir string) error {
+	for {
+		_, err := c.RunKubectl(ctx, nil, "wait", "--for=condition=Established", "--timeout=1m", "--filename="+dir)
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "accessor error") {
+			return err
+		}
+	}
 }
 
 // accountsOf is a manifest of the service accounts of the add-on's controllers.

@@ -3,7 +3,9 @@
 package addons
 
 import (
-	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +51,22 @@ func TestAutoscaler(t *testing.T) {
 		})
 		s.settle()
 	})
+	decisions := map[string]string{}
 	for _, tr := range traces {
-		fmt.Print(harness.Names{}.Outline(tr))
+		for _, s := range tr.Spans {
+			for _, e := range s.Events {
+				if s.Attributes["lifeline.autoscaler"] == "HorizontalPodAutoscaler web" && e.Name == "autoscale" {
+					decisions[e.Attributes["lifeline.message"]] = s.Name
+				}
+			}
+		}
 	}
+	for _, decision := range []*regexp.Regexp{
+		regexp.MustCompile(`^cpu [1-9][0-9]+% of 80%$`), regexp.MustCompile(`^cpu [0-9]% of 80%$`),
+	} {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(decisions)), decision.MatchString) {
+			t.Errorf("no decision %s in %v", decision, decisions)
+		}
+	}
+	expect(t, traces, map[string]int{"HorizontalPodAutoscaler web <": 1, "Deployment web <": 4})
 }

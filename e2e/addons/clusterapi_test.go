@@ -116,5 +116,13 @@ func TestClusterAPI(t *testing.T) {
 		s.as(userB, "delete", "cluster/demo")
 		s.settle()
 	})
-	_ = traces
+	expect(t, traces, map[string]int{
+		// A creation, a scaling and an upgrade.
+		"MachineDeployment workers <":                      3,
+		"MachineSet workers-* < MachineDeployment workers": 6,
+		"Machine workers-* < MachineSet workers-*":         8,
+		"LabMachine workers-* < MachineSet workers-*":      4,
+		"Machine workers-* <":                              2, // the deletion by a person, and the replacement
+		"MachineDeployment workers < Cluster demo":         1,
+	})
 }

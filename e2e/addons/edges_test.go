@@ -10,7 +10,7 @@ import (
 )
 
 // generated is the generated end of a name. Each becomes a star.
-var generated = regexp.MustCompile(`(-[a-z0-9]*[0-9][a-z0-9]*)?-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+var generated = regexp.MustCompile(`(-[bcdfghjklmnpqrstvwxz2456789]{5,10}){1,2}$`)
 
 // edges counts the reconciliations in traces by object and parent: "Secret web-tls < Certificate web",
 // or "Issuer ca <" for a root.

@@ -83,6 +83,8 @@ func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*h
 	recorder.Signal(t, syscall.SIGINT)
 	if r := recorder.Wait(t); r.Code != 0 {
 		t.Fatalf("lifeline record ended with code %d\n%s", r.Code, r.Stderr)
+	} else if strings.Contains(r.Stderr, "cannot") {
+		t.Errorf("lifeline record has no complete view:\n%s", r.Stderr)
 	}
 	if *update {
 		data, err := os.ReadFile(file)
