@@ -4,6 +4,7 @@ package addons
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
@@ -115,7 +116,7 @@ func TestArgoCD(t *testing.T) {
 		s.sync(userB, second)
 		s.synced(second, "Succeeded")
 
-		broken := s.commit("broken", map[string]string{"service.yaml": service + "  type: None\n"})
+		broken := s.commit("broken", map[string]string{"service.yaml": strings.Replace(service, "80", "99999", 1)})
 		s.compared(broken, "OutOfSync")
 		s.sync(userB, broken)
 		s.synced(broken, "Failed")
