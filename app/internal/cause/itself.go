@@ -7,6 +7,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -39,6 +41,10 @@ func OwnController(w *change.Write) bool {
 		if m.Name == w.Manager && m.Subresource == "scale" && !slices.ContainsFunc(w.Previous.Managers, history.Is(m)) {
 			return false
 		}
+	}
+	if kind.IsApplication(w.Timeline.Ref.Kind) {
+		tool := kind.DeliveryOf(object.NameOf(&w.Timeline.Ref)) // its status has no subresource
+		return tool.Is(w.Manager)
 	}
 	return slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
 		return v.ResourceVersion >= w.Previous.ResourceVersion &&
