@@ -128,8 +128,8 @@ func TestArgoCD(t *testing.T) {
 		s.as(userA, "patch", "-n", "argocd", "application/shop", "--type=merge", "-p",
 			`{"spec": {"syncPolicy": {"automated": {"prune": true, "selfHeal": true}}}}`)
 		s.settle()
-		s.as(userC, "scale", "deployment/web", "--replicas=3")
-		s.await("jsonpath={.spec.replicas}=2", "deployment/web")
+		s.as(userC, "patch", "configmap/web", "-p", `{"data": {"level": "9"}}`)
+		s.await("jsonpath={.data.level}=2", "configmap/web")
 		s.settle()
 		third := s.commit("third", map[string]string{"web.yaml": web("registry/web:3", 1)})
 		s.synced(third, "Succeeded")
@@ -137,5 +137,12 @@ func TestArgoCD(t *testing.T) {
 		s.as(userA, "delete", "-n", "argocd", "application/shop")
 		s.settle()
 	})
-	_ = traces
+	expect(t, traces, map[string]int{
+		// Created, synced four times by people, once in vain; refreshed, changed, synced against a drift
+		// and after a commit, and deleted.
+		"Application shop <":                10,
+		"Deployment web < Application shop": 4,
+		"ConfigMap web < Application shop":  4,
+		"ConfigMap web <":                   1, // the drift
+	})
 }

@@ -204,8 +204,8 @@ func TestContextsAnywhere(t *testing.T) {
 func joinsLate(path string) bool {
 	return slices.Contains(
 		[]string{
-			"autoscaler.kwok.jsonl.gz", "cluster-api.kwok.jsonl.gz", "drain.kwok.jsonl.gz", "flux.kwok.jsonl.gz",
-			"helm.kwok.jsonl.gz",
+			"argo-cd.kwok.jsonl.gz", "autoscaler.kwok.jsonl.gz", "cluster-api.kwok.jsonl.gz", "drain.kwok.jsonl.gz",
+			"flux.kwok.jsonl.gz", "helm.kwok.jsonl.gz",
 		},
 		filepath.Base(path),
 	)
