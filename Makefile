@@ -130,7 +130,7 @@ kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
 lab-test: kubernetes ## Tests of the lab, on clusters that it starts
 	@cd lab
 	if [ -z "$(SHORT)" ]; then # the first build takes longer than the limit of the tests may allow
-		go run ./cmd/lab build --add-ons flux,helm,cert-manager
+		go run ./cmd/lab build --add-ons flux,helm,cert-manager,argo-cd,cluster-api
 		if [ "$$(id -u)" = 0 ]; then go run ./cmd/lab build --nodes real --add-ons metrics-server; fi
 	fi
 	go test -v -count 1 $(SHORT) -p 1 -timeout 60m ./...

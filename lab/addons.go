@@ -35,6 +35,13 @@ const (
 	// Metrics is metrics-server: kubectl top, and the metrics of a
 	// HorizontalPodAutoscaler. It needs NodesReal.
 	Metrics AddOn = "metrics-server"
+	// ArgoCD is Argo CD's application controller with its repository server, and a
+	// Git repository: see GitURL and Commit. It needs git. It has no server of its
+	// own API: the field operation of an Application asks for a sync.
+	ArgoCD AddOn = "argo-cd"
+	// ClusterAPI is the core controllers of Cluster API, without their webhooks and
+	// without a provider. So resources need all fields of their kinds.
+	ClusterAPI AddOn = "cluster-api"
 	// SampleAPI is an aggregated API with a storage of its own: the kinds Flunder and Fischer of
 	// Kubernetes' sample API server.
 	SampleAPI AddOn = "sample-apiserver"
@@ -71,7 +78,9 @@ func addOnSpecs() map[AddOn]addOnSpec {
 			components: []Component{MetricsServer},
 			namespace:  "kube-system",
 		},
-		SampleAPI: sampleAPI,
+		ArgoCD:     argoCD,
+		ClusterAPI: clusterAPI,
+		SampleAPI:  sampleAPI,
 	}
 }
 
@@ -115,8 +124,10 @@ var addOnComponents = map[Component]addOnComponent{
 			return []string{"--health-addr=" + loopback(ports[0])}, nil
 		},
 	},
-	MetricsServer:   metricsServer,
-	SampleAPIServer: sampleAPIServer,
+	MetricsServer:     metricsServer,
+	ArgoController:    argoController,
+	ClusterAPIManager: clusterAPIManager,
+	SampleAPIServer:   sampleAPIServer,
 }
 
 // startAddOns installs the add-ons and starts their controllers.
@@ -156,8 +167,7 @@ func (c *Cluster) install(ctx context.Context, spec addOnSpec) error {
 		if _, err := c.RunKubectl(ctx, nil, apply...); err != nil {
 			return err
 		}
-		wait := []string{"wait", "--for=condition=Established", "--timeout=1m", "--filename=" + dir}
-		if _, err := c.RunKubectl(ctx, nil, wait...); err != nil {
+		if err := c.established(ctx, dir); err != nil {
 			return err
 		}
 	}
@@ -166,6 +176,17 @@ func (c *Cluster) install(ctx context.Context, spec addOnSpec) error {
 	}
 	_, err := c.RunKubectl(ctx, strings.NewReader(accountsOf(spec)), "apply", "--server-side", "--filename=-")
 	return err
+}
+
+// established waits for the CustomResourceDefinitions in a directory. kubectl wait
+// fails for one that has no conditions yet.
+func (c *Cluster) established(ctx context.Context, dir string) error {
+	for {
+		_, err := c.RunKubectl(ctx, nil, "wait", "--for=condition=Established", "--timeout=1m", "--filename="+dir)
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "accessor error") {
+			return err
+		}
+	}
 }
 
 // accountsOf is a manifest of the service accounts of the add-on's controllers.

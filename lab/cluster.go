@@ -38,7 +38,7 @@ type Cluster struct {
 	choosePorts       func(n int) ([]int, error)
 	apiPort, etcdPort int
 	healthPorts       sync.Map // of the controller manager, the scheduler and the add-ons
-	git               string   // host:port of the Git server; empty without Flux
+	git               string   // host:port of the Git server; empty without Flux and Argo CD
 }
 
 // Dir returns the cluster's directory.

@@ -18,15 +18,18 @@ const (
 
 // The controllers of the add-ons.
 const (
-	SourceController    Component = "source-controller"    // Flux
-	KustomizeController Component = "kustomize-controller" // Flux
-	CertController      Component = "cert-manager"         // CertManager
-	MetricsServer       Component = "metrics-server"       // Metrics
-	SampleAPIServer     Component = "sample-apiserver"     // SampleAPI
+	SourceController    Component = "source-controller"             // Flux
+	KustomizeController Component = "kustomize-controller"          // Flux
+	CertController      Component = "cert-manager"                  // CertManager
+	MetricsServer       Component = "metrics-server"                // Metrics
+	ArgoController      Component = "argocd-application-controller" // ArgoCD
+	ClusterAPIManager   Component = "cluster-api"                   // ClusterAPI
+	SampleAPIServer     Component = "sample-apiserver"              // SampleAPI
 )
 
 // components lists all of them, in the order in which they start.
 var components = []Component{
 	Etcd, APIServer, ControllerManager, Scheduler, KWOK, Containerd, Kubelet,
-	SourceController, KustomizeController, CertController, MetricsServer, SampleAPIServer,
+	SourceController, KustomizeController, CertController, MetricsServer,
+	ArgoController, ClusterAPIManager, SampleAPIServer,
 }

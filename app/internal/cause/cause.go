@@ -45,6 +45,7 @@ var rules = [...]rule{
 	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
 	(*Finder).byNode,             // C4, of a DaemonSet's Pod: node.go
 	plain((*Finder).byOwner),     // C3: owner.go
+	(*Finder).byPlainOwner,       // C3, of an object without a controller: plainowner.go
 	(*Finder).byPublication,      // C4, of a new revision: delivery.go
 	plain((*Finder).byItself),    // itself.go
 	(*Finder).byAdmission,        // C2, of the audit log: admitted.go
@@ -52,6 +53,7 @@ var rules = [...]rule{
 	plain((*Finder).byClaim),     // C4, of storage: storage.go
 	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
 	(*Finder).byDelivery,         // C4, of an applied object: delivery.go
+	(*Finder).byIssuance,         // C4, of a Certificate: issuance.go
 	(*Finder).byDeclared,         // C4, of the configuration: declared.go
 	(*Finder).byEvent,            // C5: event.go
 }

@@ -167,7 +167,7 @@ func (f *Finder) publication(w *change.Write) *change.Reconciliation {
 // begins a revision whose publication is unknown.
 func (f *Finder) delivers(w *change.Write) bool {
 	if id := w.Revision(); id != "" && !w.Publishes() {
-		return !f.published(w, id)
+		return !kind.Certificate.Is(w.Timeline.Ref.Kind) && !f.published(w, id)
 	}
 	to, tool := applier(w)
 	if _, _, stored := kind.Release(w.Timeline.Ref.Kind, w.Timeline.Ref.Name); stored || tool == nil ||

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -28,7 +30,8 @@ func (f *Finder) itself(w *change.Write) bool {
 		OwnController(w)
 }
 
-// OwnController reports whether the author of the write also writes the object's status. A scale is
+// OwnController reports whether the author of the write also writes the object's status, just before it
+// or later. A person may have written an earlier status: cmctl renews a Certificate so. A scale is
 // excluded, because an autoscaler may have the same name.
 func OwnController(w *change.Write) bool {
 	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil {
@@ -39,9 +42,14 @@ func OwnController(w *change.Write) bool {
 			return false
 		}
 	}
+	if kind.IsApplication(w.Timeline.Ref.Kind) {
+		tool := kind.DeliveryOf(object.NameOf(&w.Timeline.Ref)) // its status has no subresource
+		return tool.Is(w.Manager)
+	}
 	return slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
-		return slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
-			return m.Name == w.Manager && m.Subresource == "status"
-		})
+		return v.ResourceVersion >= w.Previous.ResourceVersion &&
+			slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
+				return m.Name == w.Manager && m.Subresource == "status"
+			})
 	})
 }

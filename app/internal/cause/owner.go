@@ -14,7 +14,7 @@ import (
 // byOwner is rule C3: the write is by the controller of the controller owner.
 func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 	o := f.Controller(w.Timeline)
-	if o == nil || !f.ByController(w) {
+	if o == nil || adoptedLater(w) || !f.ByController(w) {
 		return Cause{}, false
 	}
 	if change.ServiceOf(w.Timeline) != nil {
@@ -53,6 +53,11 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	}
 	return f.healing(w, r, o), true
+}
+
+// adoptedLater reports whether w created the object without a controller.
+func adoptedLater(w *change.Write) bool {
+	return w.Verb == history.Created && w.Version != nil && object.ControllerOf(w.Version.Owners) == nil
 }
 
 // byWindow returns the evidence for the owner's open reconciliation r. It is time if r is open only

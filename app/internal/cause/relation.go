@@ -103,7 +103,7 @@ func (f *Finder) Relates(w *change.Write) bool {
 		return true
 	case f.scales(w):
 		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
-	case f.awaitsDeclared(w), f.delivers(w):
+	case f.awaitsDeclared(w), f.delivers(w), f.issues(w), f.awaitsPlainOwner(w), f.awaitsAdopter(w):
 		return true
 	}
 	for _, n := range names {

@@ -81,10 +81,32 @@ func (r *Reconciliation) convergedIn(v *history.Version) bool {
 // readiness probe is ready as soon as it runs.
 const Steady = 10 * time.Second
 
-// lasts reports whether v is more than a moment before a crash, by the versions after it.
+// delayed is the time within which the conditions of ongoing work follow the observed generation.
+const delayed = 2 * time.Second
+
+// begins reports whether a version soon after v shows ongoing work for the same generation. The
+// controller of v had observed the generation before it computed the conditions.
+func begins(v *history.Version, after []*history.Version) bool {
+	ongoing := kind.Of(v.Group, v.Kind.Kind).Ongoing
+	for _, next := range after {
+		if len(ongoing) == 0 || next.Generation != v.Generation || !next.Deleting.IsZero() ||
+			next.Seen.Sub(v.Seen) > delayed {
+			return false
+		}
+		for _, typ := range ongoing {
+			if judge.Holds(next, typ) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lasts reports whether v is more than a moment before a crash or the begin of work, by the versions
+// after it.
 func lasts(v *history.Version, after []*history.Version) bool {
 	if v.Pod == nil {
-		return true
+		return !begins(v, after)
 	}
 	for _, next := range after {
 		if next.Pod == nil || !next.Deleting.IsZero() || next.Seen.Sub(v.Seen) > Steady {

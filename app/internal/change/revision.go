@@ -4,6 +4,7 @@ package change
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -15,14 +16,25 @@ import (
 const pathRevision = "revision"
 
 // publishes reports whether v, the version after u, begins a new revision by its status alone: a
-// source of Flux has a new one, or a Kustomization begins to apply it.
+// source of Flux has a new one, a Kustomization begins to apply it, or a Certificate is issued again.
 func publishes(u, v *history.Version) bool {
 	return v.Revision != nil && ByStatus(v.Kind) &&
 		(u.Revision == nil || u.Revision.ID != v.Revision.ID)
 }
 
 // ByStatus reports whether only the status of objects of that kind shows a new revision.
-func ByStatus(k object.Kind) bool { return kind.IsSource(k) || kind.IsKustomization(k) }
+func ByStatus(k object.Kind) bool {
+	return kind.IsSource(k) || kind.IsKustomization(k) || kind.Certificate.Is(k)
+}
+
+// endsOperation reports whether a write only removed the field operation of an Argo CD Application: its
+// controller has carried out the sync (rule N2).
+func endsOperation(v *history.Version, c *history.Difference) bool {
+	return kind.IsApplication(v.Kind) && len(c.Paths) > 0 && !slices.ContainsFunc(c.Paths, func(path string) bool {
+		_, kept := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
+		return kept || !strings.HasPrefix(path, "operation.")
+	})
+}
 
 // removesRelease reports whether Helm removes the objects of the release stored in v. It deletes
 // that object last.

@@ -78,6 +78,8 @@ func (t *Timeline) between(u, v *history.Version) Write {
 		w.Verb, w.Part = history.Deleted, Desired
 	case publishes(u, v):
 		w.Part, w.Changed.Paths = Desired, []string{pathRevision}
+	case endsOperation(v, &w.Changed):
+		w.Part = Observed
 	case w.desires():
 		w.Part = Desired
 	case w.Changed.Metadata():

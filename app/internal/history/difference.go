@@ -29,6 +29,10 @@ type Difference struct {
 // pathDesiredReplicas is the path of a ReplicaSet's copy of its Deployment's number of replicas.
 const pathDesiredReplicas = "metadata.annotations[deployment.kubernetes.io/desired-replicas]"
 
+// pathLastApplied is the path of the manifest that a client has applied. Without a change of metadata,
+// it shows a change of the content that is not read.
+const pathLastApplied = "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]"
+
 // Compare returns the difference between u and v, two neighbouring versions of an object of kind k.
 // u is the older one.
 func Compare(k *kind.Kind, u, v *Version) Difference {
@@ -39,7 +43,7 @@ func Compare(k *kind.Kind, u, v *Version) Difference {
 	if u.Fields == v.Fields {
 		return c
 	}
-	managers, some, data := ^uint64(0), false, false
+	managers, some, data, applied := ^uint64(0), false, false, false
 	CompareFields(u.Fields.Leaves, v.Fields.Leaves, func(path string, after *observation.Leaf) {
 		if path == observation.PathData && k.MetadataOnly {
 			data = true // its digest differs in each version
@@ -48,11 +52,14 @@ func Compare(k *kind.Kind, u, v *Version) Difference {
 		if after != nil {
 			managers, some = managers&after.Managers, true
 		}
+		applied = applied || path == pathLastApplied
 		c.add(k, path)
 	})
-	if data && len(c.Paths) == 0 && !some {
-		i, _ := slices.BinarySearchFunc(v.Fields.Leaves, observation.PathData, ComparePath)
-		managers, some = v.Fields.Leaves[i].Managers, true
+	if data && len(c.Paths) == 0 && (!some || applied) {
+		if !some {
+			i, _ := slices.BinarySearchFunc(v.Fields.Leaves, observation.PathData, ComparePath)
+			managers, some = v.Fields.Leaves[i].Managers, true
+		}
 		c.add(k, observation.PathData)
 	}
 	if some {

@@ -16,6 +16,9 @@ var Gateway = Kind{
 	Goals:    []string{"Accepted", "Programmed"},
 }
 
+// IsRoute reports whether the kind is a route of the Gateway API.
+func IsRoute(k *Kind) bool { return k == &HTTPRoute || k == &GRPCRoute }
+
 // routeRelations are the Gateways and the Services of a route of the Gateway API.
 var routeRelations = []Relation{
 	{object.Attached, "spec.parentRefs[]", &Gateway},

@@ -53,6 +53,9 @@ type Kind struct {
 	// Goals are the conditions that a converged object has. They are in the status, or in the status for
 	// each parent of the object. Empty means that the conditions of other kinds count.
 	Goals []string
+	// Ongoing are the conditions of work that has not ended. A converged object of a kind with Goals has
+	// none of them.
+	Ongoing []string
 
 	// Relations are the fields with the names of other objects.
 	Relations []Relation

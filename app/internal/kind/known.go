@@ -48,6 +48,12 @@ var all = []*Kind{
 	&Gateway,
 	&HTTPRoute,
 	&GRPCRoute,
+	&Certificate,
+	&CertificateRequest,
+	&Cluster,
+	&MachineDeployment,
+	&MachineSet,
+	&Machine,
 	&CustomResourceDefinition,
 	&APIService,
 }

@@ -203,7 +203,10 @@ func TestContextsAnywhere(t *testing.T) {
 // trace is stale from the first handing out on (P4), so it is judged differently if all is known at once.
 func joinsLate(path string) bool {
 	return slices.Contains(
-		[]string{"autoscaler.kwok.jsonl.gz", "drain.kwok.jsonl.gz", "flux.kwok.jsonl.gz", "helm.kwok.jsonl.gz"},
+		[]string{
+			"argo-cd.kwok.jsonl.gz", "autoscaler.kwok.jsonl.gz", "cluster-api.kwok.jsonl.gz", "drain.kwok.jsonl.gz",
+			"flux.kwok.jsonl.gz", "helm.kwok.jsonl.gz",
+		},
 		filepath.Base(path),
 	)
 }

@@ -114,6 +114,80 @@ trace 1 converged
   reconcile Claim a converged ~previous
 `,
 		},
+		"with an owner that is not the controller": {
+			"the owner's open change led to it; Cluster API makes the machine of a provider so",
+			func(s *story) {
+				s.write("a", custom("Claim"))
+				s.write("b", childOf("Claim", "a", "Box"), uncontrolled)
+				s.write("b", arrived)
+				s.write("a", arrived, managed("claim-controller", "status"))
+			},
+			`
+trace 0 converged
+  reconcile Claim a converged
+    reconcile Box b converged (owner)
+`,
+		},
+		"with an owner, by a person": {
+			"a person may name any owner",
+			func(s *story) {
+				s.write("a", custom("Claim"))
+				s.write("b", childOf("Claim", "a", "Box"), uncontrolled, func(st *observation.State) {
+					st.Managers = []observation.Manager{{Name: "kubectl-create", Operation: "Update", Fields: 1}}
+				})
+				s.write("b", arrived)
+				s.write("a", arrived, managed("claim-controller", "status"))
+			},
+			`
+trace 0 converged
+  reconcile Claim a converged
+trace 1 converged
+  reconcile Box b converged
+`,
+		},
+		"changed on its way out": {
+			"a controller that changes an object in deletion takes a step of the deletion",
+			func(s *story) {
+				s.write("a", custom("Claim"))
+				s.write("a", arrived, managed("claim-controller", "status"))
+				s.wait(time.Minute)
+				s.write("a", func(st *observation.State) { st.Deleting, st.Finalizers = s.now(), []string{"hold"} })
+				s.write("a", changed, managed("claim-controller", ""))
+				s.gone("a")
+			},
+			`
+trace 0 converged
+  reconcile Claim a converged
+trace 1 deleted
+  reconcile Claim a deleted ~previous
+`,
+		},
+		"not completed by a person": {
+			"a person who once wrote the status is not the object's own controller",
+			func(s *story) {
+				by := func(name, subresource string) func(*observation.State) {
+					return func(st *observation.State) {
+						st.Managers = nil
+						managed(name, subresource)(st)
+					}
+				}
+				seen := func(st *observation.State) { st.ObservedGeneration = st.Generation }
+				s.write("a", custom("Claim"))
+				s.write("a", seen, by("user-b", "status"))
+				s.write("a", arrived, by("claim-controller", "status"))
+				s.write("a", changed, by("user-a", ""))
+				s.write("a", changed, by("user-b", ""))
+				s.write("a", arrived, by("claim-controller", "status"))
+			},
+			`
+trace 0 converged
+  reconcile Claim a converged
+trace 1 superseded
+  reconcile Claim a superseded ~previous
+trace 2 converged
+  reconcile Claim a converged ~previous
+`,
+		},
 		"superseded": {
 			"a second change while the first is open supersedes it, and links to it (L1)",
 			func(s *story) {
@@ -407,5 +481,13 @@ func managed(name, subresource string) func(*observation.State) {
 		st.Managers = append(slices.Clone(st.Managers), observation.Manager{
 			Name: name, Operation: "Update", Subresource: subresource, Fields: st.ResourceVersion,
 		})
+	}
+}
+
+// uncontrolled makes the owners of an object plain ones.
+func uncontrolled(st *observation.State) {
+	st.Owners = slices.Clone(st.Owners)
+	for i := range st.Owners {
+		st.Owners[i].Controller = false
 	}
 }

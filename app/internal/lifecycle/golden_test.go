@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -53,7 +54,9 @@ func TestRecordings(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			seen := read(t, path)
 			end := seen[len(seen)-1].Seen.Add(time.Minute)
-			got := outline(observe(seen).Traces(end))
+			traces := observe(seen).Traces(end)
+			unique(t, traces)
+			got := outline(traces)
 			golden := strings.TrimSuffix(path, ".jsonl.gz") + ".out"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
@@ -73,6 +76,20 @@ func TestRecordings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// unique checks that each span of a trace has an ID of its own.
+func unique(t *testing.T, traces []*span.Trace) {
+	t.Helper()
+	for _, tr := range traces {
+		ids := map[trace.SpanID]*span.Span{}
+		for _, s := range tr.Spans {
+			if other := ids[s.ID]; other != nil {
+				t.Errorf("%s %s and %s %s have one ID", s.Name, s.Object.Name, other.Name, other.Object.Name)
+			}
+			ids[s.ID] = s
+		}
 	}
 }
 

@@ -192,10 +192,10 @@ func (d *derivation) behind(r *change.Reconciliation, now time.Time) bool {
 // ownerLags reports whether the watch of r's controller owner may be delayed. Either the owner is
 // unknown, or its controller made r or ended it for an unknown version of the owner. Controllers of
 // the known kinds write the owner's status afterwards. For other kinds, any version of the owner is
-// enough.
+// enough. An update of labels or annotations has a separate trace in any case.
 func (d *derivation) ownerLags(r *change.Reconciliation, now time.Time) bool {
 	o := d.engine.controllerOf(r.Timeline)
-	if o == nil || r.Instant {
+	if o == nil || r.Instant && r.Verb == history.Updated {
 		return false
 	}
 	k, up := kind.Of(o.Group, o.Kind.Kind), d.engine.objects[o.UID]

@@ -19,6 +19,9 @@ import (
 func (d *derivation) place(w *change.Write) {
 	switch {
 	case d.placeSlice(w):
+	case d.endStep(w):
+		w.Part = change.Bookkeeping
+		d.placeNote(w)
 	case w.Part == change.Desired && w.Verb == history.Updated && w.Timeline.Kind().Immediate:
 		d.placeMetadata(w)
 	case w.Publishes():
@@ -37,6 +40,13 @@ func (d *derivation) place(w *change.Write) {
 	if w.Verb != history.Removed && (w.Verb != history.Deleted || w.Fate != change.Step) {
 		d.Lose(w)
 	}
+}
+
+// endStep reports whether a controller changed the desired state of an object that is being deleted.
+// That is a step of the deletion: nothing else will come of it.
+func (d *derivation) endStep(w *change.Write) bool {
+	return w.Part == change.Desired && w.Verb == history.Updated && w.Previous != nil &&
+		!w.Previous.Deleting.IsZero() && d.LineOf(w) == nil && d.metadataStep(w)
 }
 
 // reconciled reports whether a component acts on the object of w.
@@ -150,6 +160,12 @@ func (d *derivation) placeMetadata(w *change.Write) {
 	}
 	now, run := newest(d.historyOf(w.Timeline)), d.LineOf(w)
 	switch {
+	case run == nil && d.Adopter(w) != nil:
+		w.Part = change.Ownership
+		up := d.Adopter(w)
+		up.Note(w)
+		d.stir(up, w)
+		return
 	case run == nil && d.metadataStep(w):
 		w.Part = change.Bookkeeping
 		if from := d.copied(w); from != nil {

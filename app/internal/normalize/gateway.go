@@ -10,7 +10,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // conditionsOf returns the conditions in a status. An object of the Gateway API may have parents or
@@ -59,7 +58,7 @@ func distance(c fields) int {
 // goals returns the verdict on an object that has to reach the conditions of its kind, and to be known
 // to each of its parents. A route without parents waits for nothing.
 func goals(k *kind.Kind, obj fields, s *observation.State) (observation.Progress, string) {
-	if len(k.Relations) > 0 && len(items(sub(obj, "spec"), "parentRefs")) == 0 {
+	if kind.IsRoute(k) && len(items(sub(obj, "spec"), "parentRefs")) == 0 {
 		return observation.ProgressCurrent, ""
 	}
 	if name := unanswered(obj, &s.Ref); name != "" {
@@ -70,11 +69,12 @@ func goals(k *kind.Kind, obj fields, s *observation.State) (observation.Progress
 		case c == nil:
 			return observation.ProgressInProgress, ""
 		case c.Status != "True":
-			text := cmp.Or(c.Message, c.Reason)
-			if text == message.Withheld {
-				text = message.WithReason(c.Reason, text)
-			}
-			return observation.ProgressInProgress, fmt.Sprintf("not %s: %s", typ, text)
+			return observation.ProgressInProgress, fmt.Sprintf("not %s: %s", typ, explain(c))
+		}
+	}
+	for _, typ := range k.Ongoing {
+		if c := s.Condition(typ); c != nil && c.Status == "True" {
+			return observation.ProgressInProgress, typ + ": " + explain(c)
 		}
 	}
 	return observation.ProgressCurrent, ""

@@ -39,6 +39,9 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	if kind.IsApplication(s.Kind) && s.Revision != nil {
 		return syncProgress(u, s.Revision)
 	}
+	if kind.Certificate.Is(s.Kind) {
+		return certificateProgress(u.Object, s)
+	}
 	if k := kind.Of(gk.Group, gk.Kind); len(k.Goals) > 0 {
 		return goals(k, u.Object, s)
 	}
@@ -65,6 +68,15 @@ func explained(result *status.Result) string {
 	text := message.Clean(result.Message)
 	if text == message.Withheld && len(result.Conditions) > 0 {
 		text = message.WithReason(result.Conditions[0].Reason, text)
+	}
+	return text
+}
+
+// explain returns the message of a condition, with the reason if the message is withheld.
+func explain(c *observation.Condition) string {
+	text := cmp.Or(c.Message, c.Reason)
+	if text == message.Withheld {
+		text = message.WithReason(c.Reason, text)
 	}
 	return text
 }

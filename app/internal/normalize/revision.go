@@ -96,8 +96,8 @@ func withoutRelease(m fields) {
 	}
 }
 
-// revision returns the revision of an object of Flux or Argo CD; nil for any other object, and
-// before the first revision.
+// revision returns the revision of an object of Flux, Argo CD or cert-manager; nil for any other
+// object, and before the first revision.
 func revision(obj fields, of object.Kind) *observation.Revision {
 	status := sub(obj, "status")
 	r := observation.Revision{}
@@ -108,6 +108,8 @@ func revision(obj fields, of object.Kind) *observation.Revision {
 		r.ID, r.Phase = text(status, "lastAttemptedRevision"), attempt(items(status, "conditions"))
 	case kind.IsApplication(of):
 		r = syncOf(obj)
+	case kind.Certificate.Is(of):
+		r = issuanceOf(status)
 	}
 	if r.ID == "" {
 		return nil
@@ -184,7 +186,9 @@ func ofMetadata(m map[string]string) func(string) string {
 
 // deliver records the release of an object that was read as metadata only.
 func deliver(s *observation.State, m *metav1.PartialObjectMetadata) {
-	s.Relations = applied(&s.Ref, s.Owners, ofMetadata(m.Labels), ofMetadata(m.Annotations))
+	annotation := ofMetadata(m.Annotations)
+	s.Relations = applied(&s.Ref, s.Owners, ofMetadata(m.Labels), annotation)
+	s.Relations = append(s.Relations, issued(&s.Ref, s.Owners, annotation)...)
 	if s.Revision = release(&s.Ref, m.Labels); s.Revision == nil {
 		return
 	}

@@ -53,6 +53,9 @@ const (
 	Applied RelationType = "applied"
 	// Source is the source of the revisions that an object applies.
 	Source RelationType = "source"
+	// Issues is the Secret of a Certificate. Issued is the Certificate of a Secret.
+	Issues RelationType = "issues"
+	Issued RelationType = "issued"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
 	// Reported is the related object of an Event about an object, by its UID (see UIDName).

@@ -20,7 +20,7 @@ func (s *Steps) conditionPhases(r *change.Reconciliation) []Step {
 		return nil
 	}
 	var out []Step
-	waiting := map[string]*Step{}
+	waiting, waits := map[string]*Step{}, map[string]int{}
 	until := ^uint64(0)
 	if r.Superseded != nil {
 		until = r.Superseded.RV
@@ -35,17 +35,21 @@ func (s *Steps) conditionPhases(r *change.Reconciliation) []Step {
 		}
 		for j := range v.Conditions {
 			c := v.Conditions[j]
-			p := waiting[c.Type]
+			p, attempt := waiting[c.Type], 0
 			switch {
 			case c.Status == "True" && p != nil:
 				p.end, p.message = s.facts.StoredIn(r.Timeline, v, c.Since), ""
 				out = append(out, *p)
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
+				if waits[c.Type]++; waits[c.Type] > 1 {
+					attempt = waits[c.Type]
+				}
 				waiting[c.Type] = &Step{
 					name:    span.NameCondition,
 					service: setter(r.Timeline, v),
 					key:     c.Type,
+					attempt: attempt,
 					start:   s.since(r, v, c),
 					message: judge.ConditionText(c),
 					attrs:   []attribute.KeyValue{span.KeyCondition.String(span.Bound(c.Type))},

@@ -123,8 +123,8 @@ var attributeTerms = []Term{
 	{
 		AttributeKey,
 		string(KeyRevision),
-		"a change by Helm, Argo CD or Flux",
-		"the revision that the tool publishes or applies",
+		"a change by Helm, Argo CD, Flux or cert-manager",
+		"the revision that the tool publishes, applies or issues",
 		"",
 	},
 	{

@@ -3,6 +3,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func extractCRDs(ctx context.Context, src string, p program, to string) error {
 		return fmt.Errorf("cannot find the module of %s: %w", p.name, errors.Join(err, ctx.Err()))
 	}
 	from := filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(p.crds.dir))
-	files, err := filepath.Glob(filepath.Join(from, "*_*.yaml"))
+	files, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err == nil && len(files) == 0 {
 		err = os.ErrNotExist
 	}
@@ -41,6 +42,9 @@ func extractCRDs(ctx context.Context, src string, p program, to string) error {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("cannot read the CustomResourceDefinitions of %s: %w", p.name, err)
+		}
+		if !bytes.Contains(data, []byte("kind: CustomResourceDefinition\n")) {
+			continue // a kustomization.yaml
 		}
 		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), data, 0o644); err != nil {
 			return fmt.Errorf("cannot keep the CustomResourceDefinitions of %s: %w", p.name, err)

@@ -38,12 +38,17 @@ type crds struct{ module, dir string }
 const (
 	helmFlags        = stripped + " -X helm.sh/helm/v4/internal/version.version=v4.3.1"
 	certManagerFlags = stripped + " -X " + certManager + "/pkg/util.AppVersion=v1.21.2"
+	argoFlags        = stripped + " -X " + argoCD + "/common.version=3.2.11"
+	clusterAPIFlags  = stripped + " -X " + clusterAPI + "/version.gitVersion=v1.14.2" +
+		" -X " + clusterAPI + "/version.gitMajor=1 -X " + clusterAPI + "/version.gitMinor=14"
 )
 
 const (
 	kubernetes     = "kubernetes"
 	stripped       = "-s -w"
 	certManager    = "github.com/cert-manager/cert-manager"
+	argoCD         = "github.com/argoproj/argo-cd/v3"
+	clusterAPI     = "sigs.k8s.io/cluster-api"
 	containerdTags = "no_btrfs no_zfs no_devmapper" // what would need C headers
 )
 
@@ -104,6 +109,14 @@ func programsOf(minor string) ([]program, error) {
 		{
 			"sample-apiserver", "sample-apiserver", "sample-apiserver",
 			"k8s.io/sample-apiserver", "", stripped, crds{},
+		},
+		{
+			"argocd-application-controller", "argo-cd", "argo-cd", ".", "", argoFlags,
+			crds{argoCD, "manifests/crds"},
+		},
+		{
+			"cluster-api", "cluster-api", "cluster-api", clusterAPI + "/core", "", clusterAPIFlags,
+			crds{clusterAPI, "core/config/crd/bases"},
 		},
 	}, nil
 }

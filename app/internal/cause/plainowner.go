@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byPlainOwner is rule C3 for an object that a component creates with one owner that is not its
+// controller. Cluster API creates the objects of a Machine so, before the Machine. The object belongs to
+// the open change of its owner. Otherwise it has a link to the last one.
+func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
+	o := f.plainOwner(w)
+	if o == nil {
+		return Cause{}, false, nil
+	}
+	t := f.Object(o.UID)
+	if t == nil {
+		return Cause{}, false, nil
+	}
+	if r := f.openFor(w, t); r != nil && r.Verb != history.Deleted {
+		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true, nil
+	}
+	if r := f.lastBefore(w, t); r != nil {
+		return Cause{}, false, []span.Link{r.Link("owner")}
+	}
+	return Cause{}, false, nil
+}
+
+// plainOwner returns the only owner of the object that a component creates with w, if it is not the
+// controller; else nil.
+func (f *Finder) plainOwner(w *change.Write) *object.Owner {
+	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) != 1 || !f.byComponent(w) {
+		return nil
+	}
+	if o := &w.Version.Owners[0]; !o.Controller {
+		return o
+	}
+	return nil
+}
+
+// awaitsPlainOwner reports whether such an owner is not known as it was after w. Its watch may be delayed.
+func (f *Finder) awaitsPlainOwner(w *change.Write) bool {
+	o := f.plainOwner(w)
+	if o == nil {
+		return false
+	}
+	t := f.Object(o.UID)
+	return t == nil || !f.after(w, []*change.Timeline{t})
+}
+
+// Adopter returns the open reconciliation of an owner that a component adds to the object with w, or
+// nil. The labels and annotations of that write are a step of the owner's.
+func (f *Finder) Adopter(w *change.Write) *change.Reconciliation {
+	for _, o := range added(w) {
+		if r := f.Current(o.UID); r != nil && r.OpenAt(w, f.options.Quiet) {
+			return r
+		}
+	}
+	return nil
+}
+
+// added returns the owners that a component adds to the object with w.
+func added(w *change.Write) []object.Owner {
+	if w.Version == nil || w.Previous == nil || w.Manager == "" || change.IsClient(w.Manager) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.Version.Owners), func(o object.Owner) bool {
+		return slices.Contains(w.Previous.Owners, o)
+	})
+}
+
+// awaitsAdopter reports whether an owner that w adds is not known as it was after w.
+func (f *Finder) awaitsAdopter(w *change.Write) bool {
+	return slices.ContainsFunc(added(w), func(o object.Owner) bool {
+		t := f.Object(o.UID)
+		return t == nil || !f.after(w, []*change.Timeline{t})
+	})
+}
