@@ -19,6 +19,8 @@ type anchor struct {
 	at     time.Time
 	rv     uint64
 	of     *change.Timeline
+	// ends means that it deletes the object.
+	ends bool
 }
 
 // align corrects the places of writes to objects in other storages (history/storage.go). An observer
@@ -76,7 +78,7 @@ func alignObject(writes []change.Write, anchors []anchor) {
 
 // anchorAt returns the place and the time of a write.
 func anchorAt(w *change.Write) anchor {
-	a := anchor{second: w.Second(), at: w.At.At().Time, rv: w.RV, of: w.Timeline}
+	a := anchor{second: w.Second(), at: w.At.At().Time, rv: w.RV, of: w.Timeline, ends: w.Verb == history.Deleted}
 	if v := w.Version; w.Verb == history.Deleted && v != nil && !v.Deleting.IsZero() {
 		a.second = v.Deleting.Unix() - v.GraceSeconds
 	}
@@ -109,12 +111,12 @@ func bounds(w *change.Write, anchors []anchor) (low, high uint64) {
 const cascade = 15 * time.Second
 
 // mayPrecede reports whether a, the write of an owner, may come before b by their timestamps. Without
-// these it may within the time of a cascade.
+// these, only a deletion may, within the time of a cascade.
 func (a anchor) mayPrecede(b anchor) bool {
 	if a.second != 0 && b.second != 0 {
 		return a.second <= b.second
 	}
-	return a.at.Sub(b.at).Abs() <= cascade
+	return a.ends && b.ends && a.at.Sub(b.at).Abs() <= cascade
 }
 
 // dependsOn reports whether up is an owner of t.
