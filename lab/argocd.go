@@ -17,7 +17,8 @@ var argoCD = addOnSpec{
 	check:      gitserver.Check,
 	namespace:  "argocd",
 	prepare: func(ctx context.Context, c *Cluster) error {
-		if _, err := c.RunKubectl(ctx, strings.NewReader(argoSettings), "apply", "--server-side", "--filename=-"); err != nil {
+		apply := []string{"apply", "--server-side", "--filename=-"}
+		if _, err := c.RunKubectl(ctx, strings.NewReader(argoSettings), apply...); err != nil {
 			return err
 		}
 		return c.startGit(ctx)

@@ -106,7 +106,9 @@ func TestArgoCD(t *testing.T) {
 		s.synced(first, "Succeeded")
 
 		s.as(userB, "annotate", "-n", "argocd", "application/shop", "argocd.argoproj.io/refresh=normal")
-		harness.Eventually(t, "a refresh", func() bool { return s.app("{.metadata.annotations.argocd\\.argoproj\\.io/refresh}") == "" })
+		harness.Eventually(t, "a refresh", func() bool {
+			return s.app("{.metadata.annotations.argocd\\.argoproj\\.io/refresh}") == ""
+		})
 		s.settle()
 
 		second := s.commit("second", map[string]string{

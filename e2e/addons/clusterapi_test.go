@@ -76,8 +76,9 @@ spec:
 func (s *stage) available(n int) {
 	s.t.Helper()
 	harness.Eventually(s.t, fmt.Sprintf("%d available machines", n), func() bool {
-		return s.MustKubectl(s.t, "", "-n", shop, "get", "machinedeployment/workers", "-o",
-			"jsonpath={.status.replicas} {.status.upToDateReplicas} {.status.availableReplicas}") == fmt.Sprintf("%[1]d %[1]d %[1]d", n)
+		counts := s.MustKubectl(s.t, "", "-n", shop, "get", "machinedeployment/workers", "-o",
+			"jsonpath={.status.replicas} {.status.upToDateReplicas} {.status.availableReplicas}")
+		return counts == fmt.Sprintf("%[1]d %[1]d %[1]d", n)
 	})
 	s.settle()
 }
@@ -107,8 +108,8 @@ func TestClusterAPI(t *testing.T) {
 
 		s.as(userB, "patch", "machinedeployment/workers", "--type=merge", "-p", `{"spec": {"replicas": 2}}`)
 		s.available(2)
-		machines := strings.Fields(s.MustKubectl(t, "", "-n", shop, "get", "machines", "-o", "jsonpath={.items[*].metadata.name}"))
-		s.as(userC, "delete", "machine/"+machines[0])
+		machines := s.MustKubectl(t, "", "-n", shop, "get", "machines", "-o", "jsonpath={.items[*].metadata.name}")
+		s.as(userC, "delete", "machine/"+strings.Fields(machines)[0])
 		s.available(2)
 		s.as(userA, "patch", "machinedeployment/workers", "--type=merge", "-p",
 			`{"spec": {"template": {"spec": {"version": "v1.36.4"}}}}`)

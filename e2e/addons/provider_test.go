@@ -153,8 +153,9 @@ func (s *stage) provideFor(ctx context.Context, o *provided) error {
 			`"externalManagedControlPlane": true, "version": "v1.36.3", %s}}`, conditions))
 	case "LabMachine":
 		id := "lab://" + o.Metadata.Name
-		node := fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {machine: %q}}\nspec: {providerID: %q}\n",
-			o.Metadata.Name, o.Metadata.Name, id)
+		const manifest = "apiVersion: v1\nkind: Node\nmetadata: {name: %[1]s, labels: {machine: %[1]q}}\n" +
+			"spec: {providerID: %[2]q}\n"
+		node := fmt.Sprintf(manifest, o.Metadata.Name, id)
 		_, err := s.RunKubectlAs(ctx, provider, strings.NewReader(node), "apply", "--server-side",
 			"--field-manager="+provider, "-f", "-")
 		if err != nil {

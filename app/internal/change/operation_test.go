@@ -26,7 +26,8 @@ func TestEndsOperation(t *testing.T) {
 		"removed with a change of the spec": {kind: application, paths: []string{"operation.sync", "spec.project"}},
 		"nothing":                           {kind: application},
 		"of another kind": {
-			kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Application"}, paths: []string{"operation.sync"},
+			kind:  object.Kind{Group: "example.com", Version: "v1", Kind: "Application"},
+			paths: []string{"operation.sync"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

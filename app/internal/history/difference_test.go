@@ -37,7 +37,9 @@ func TestCompareContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			version := func(value uint64) *Version {
 				fields := &Fields{}
-				for _, path := range slices.Sorted(slices.Values(append([]string{observation.PathData}, tt.changed...))) {
+				paths := append([]string{observation.PathData}, tt.changed...)
+				slices.Sort(paths)
+				for _, path := range paths {
 					fields.Leaves = append(fields.Leaves, observation.Leaf{Path: path, Value: value, Managers: 1})
 				}
 				return &Version{Intent: &Intent{Fields: fields}}
