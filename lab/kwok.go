@@ -87,7 +87,7 @@ func (n *kwokNodes) stop(ctx context.Context) error {
 }
 
 // deadLabel is the label of a Node whose kubelet has stopped: KWOK neither renews its Lease nor
-// changes its Pods.
+// changes its Pods. Because of the selector, KWOK also leaves out Nodes without any label.
 const deadLabel = "lab.lifeline.dev/dead"
 
 // kwokNode is a Node as a kubelet registers it; a stage makes it Ready.

@@ -154,7 +154,7 @@ var records = []scenario{
 	{
 		name: "Two people cordon and uncordon a node",
 		scenery: func(s *stage) {
-			s.apply(userA, "apiVersion: v1\nkind: Node\nmetadata: {name: NS-node}\n")
+			s.apply(userA, "apiVersion: v1\nkind: Node\nmetadata: {name: NS-node, labels: {of: NS}}\n")
 			s.await("condition=Ready", "node/"+s.ns+"-node")
 			s.settle()
 		},

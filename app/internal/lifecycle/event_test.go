@@ -298,7 +298,7 @@ func TestLateReport(t *testing.T) {
 	s.report("main", "data")
 	s.finish("data")
 	event := s.seen[3]
-	early := append(s.seen[:3:3], s.seen[4:]...)
+	early := slices.Concat(s.seen[:3], s.seen[4:])
 	e := observe(early)
 	first := e.Take(s.now().Add(10 * time.Second))
 	if got, want := outline(first), "trace 0 converged\n  reconcile Volume data converged\n"; got != want {

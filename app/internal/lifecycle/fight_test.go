@@ -336,7 +336,7 @@ func TestFightLong(t *testing.T) {
 func attributeText(sp *span.Span, key attribute.Key) string {
 	for _, kv := range sp.Attributes {
 		if kv.Key == key {
-			return kv.Value.Emit()
+			return kv.Value.String()
 		}
 	}
 	return ""

@@ -117,7 +117,12 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 		case !all:
 			for _, w := range d.untoldWrites(r) {
 				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, amendment{
-					key: "state/" + strconv.FormatUint(w.ObjectVersion(), 10), at: w.At.At().Time, rv: w.ObjectVersion(),
+					key: "state/" + strconv.FormatUint(
+						w.ObjectVersion(),
+						10,
+					),
+					at: w.At.At().Time,
+					rv: w.ObjectVersion(),
 				})
 			}
 		case r.Done && now.Sub(r.Heard()) >= e.opts.Settle && !d.behind(r, now):

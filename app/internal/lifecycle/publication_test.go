@@ -70,7 +70,7 @@ func publications(traces []*span.Trace) []string {
 func textOf(s *span.Span, key attribute.Key) string {
 	for _, kv := range s.Attributes {
 		if kv.Key == key {
-			return kv.Value.Emit()
+			return kv.Value.String()
 		}
 	}
 	return ""

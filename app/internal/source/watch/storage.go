@@ -150,7 +150,12 @@ func (s *stream) disagrees(ctx context.Context) (bool, error) {
 
 // present returns the present version of the cluster's storage.
 func (s *stream) present(ctx context.Context) (uint64, error) {
-	list, err := s.link.metadata.Resource(kind.APIService.GroupVersionResource()).List(ctx, metav1.ListOptions{Limit: 1})
+	list, err := s.link.metadata.Resource(
+		kind.APIService.GroupVersionResource(),
+	).List(
+		ctx,
+		metav1.ListOptions{Limit: 1},
+	)
 	if err != nil {
 		return 0, err
 	}
