@@ -31,23 +31,23 @@ func (f *Finder) byDeclared(w *change.Write) (Cause, bool, []span.Link) {
 			last = append(last, r)
 		}
 	}
-	return newest(w, open, last, span.ByRelation, linkDeclared)
+	return f.newest(w, open, last, span.ByRelation, linkDeclared)
 }
 
-// newest returns the newest of the open changes as the cause of w, by that evidence, and links with the reason
-// why to the others. Without an open change it returns links to the last ones.
-func newest(
-	w *change.Write, open, last []*change.Reconciliation, by span.Evidence, why string,
+// newest returns the newest open change as the cause of w, by that evidence. The other open changes become
+// links with that reason. Without an open change it returns links to the last ones.
+func (f *Finder) newest(
+	w *change.Write, open, last []*change.Reconciliation, by span.Evidence, reason string,
 ) (Cause, bool, []span.Link) {
 	newestFirst(open)
 	newestFirst(last)
 	if len(open) == 0 {
-		return Cause{}, false, linksTo(last, why)
+		return Cause{}, false, linksTo(last, reason)
 	}
 	r := open[0]
-	c := Cause{Line: r.Lineage, Parent: r, Evidence: by, Links: linksTo(open[1:], why)}
-	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil {
-		c.Evidence = span.ByTime // only the quiet time keeps it open
+	c := Cause{Line: r.Lineage, Parent: r, Evidence: by, Links: linksTo(open[1:], reason)}
+	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil || f.byArrival(w, r) {
+		c.Evidence = span.ByTime // only the quiet time keeps it open, or only the arrival gives the order
 	}
 	return c, true, nil
 }

@@ -34,7 +34,7 @@ func (f *Finder) byEvent(w *change.Write) (Cause, bool, []span.Link) {
 			last = append(last, r)
 		}
 	}
-	return newest(w, open, last, span.ByEvent, linkEvent)
+	return f.newest(w, open, last, span.ByEvent, linkEvent)
 }
 
 // handedOut reports whether w began a trace that was handed out. A later Event does not change its cause.

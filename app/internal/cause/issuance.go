@@ -73,8 +73,7 @@ func (f *Finder) lostSecret(w *change.Write) *change.Timeline {
 	return lost
 }
 
-// issues reports whether w is the work of cert-manager for a Certificate that is not known as it was
-// after w.
+// issues reports whether cert-manager wrote w, and no later version of the Certificate was observed.
 func (f *Finder) issues(w *change.Write) bool {
 	return f.byCertManager(w) && !f.after(w, f.Named(certificateOf(w)))
 }

@@ -64,13 +64,23 @@ func adoptedLater(w *change.Write) bool {
 // by the quiet window. It is also time if r is one of several, and only the order of arrival shows
 // which one came before w.
 func (f *Finder) byWindow(w *change.Write, r *change.Reconciliation, o *object.Owner) span.Evidence {
-	if w.Timeline.IsForeign() != r.Timeline.IsForeign() && len(f.History(r.Timeline.Ref.UID)) > 1 {
+	if f.byArrival(w, r) {
 		return span.ByTime
 	}
 	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil && !f.newRole(w, r, o) {
 		return span.ByTime
 	}
 	return span.ByOwner
+}
+
+// byArrival reports whether only the order of arrival decides between r and an earlier state of its
+// object: one of the objects of w and r is in another storage (history/storage.go).
+func (f *Finder) byArrival(w *change.Write, r *change.Reconciliation) bool {
+	if w.Timeline == r.Timeline || !w.Timeline.IsForeign() && !r.Timeline.IsForeign() {
+		return false
+	}
+	all := r.Timeline.Versions
+	return len(f.History(r.Timeline.Ref.UID)) > 1 || len(all) > 0 && all[0].Baseline
 }
 
 // ByController reports whether the write may be by the owner's controller. Either the audit log

@@ -16,7 +16,7 @@ func (f *Finder) ByOwnersEnd(w *change.Write) (Cause, bool) {
 	for _, o := range w.Timeline.Owners() {
 		if r := f.Current(o.UID); r != nil && r.Verb == history.Deleted && f.Owns(o, w.Timeline) {
 			evidence := span.ByOwner
-			if w.Timeline.IsForeign() != r.Timeline.IsForeign() {
+			if w.Timeline.IsForeign() || r.Timeline.IsForeign() {
 				evidence = span.ByTime // a removal has no timestamp (history/storage.go)
 			}
 			return Cause{Line: r.Lineage, Parent: r, Evidence: evidence}, true

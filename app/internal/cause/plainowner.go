@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byPlainOwner is rule C3 for an object that a component creates with one owner that is not its
-// controller. Cluster API creates the objects of a Machine so, before the Machine. The object belongs to
+// byPlainOwner is rule C3 for an object with one owner that is not its controller. A component creates
+// it. In Cluster API, such an object exists before its Machine. The object belongs to
 // the open change of its owner. Otherwise it has a link to the last one.
 func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	o := f.plainOwner(w)
@@ -44,7 +44,8 @@ func (f *Finder) plainOwner(w *change.Write) *object.Owner {
 	return nil
 }
 
-// awaitsPlainOwner reports whether such an owner is not known as it was after w. Its watch may be delayed.
+// awaitsPlainOwner reports whether no version of the plain owner after w was observed. Its watch may be
+// late.
 func (f *Finder) awaitsPlainOwner(w *change.Write) bool {
 	o := f.plainOwner(w)
 	if o == nil {

@@ -85,7 +85,7 @@ const Steady = 10 * time.Second
 const delayed = 2 * time.Second
 
 // begins reports whether a version soon after v shows ongoing work for the same generation. The
-// controller of v had observed the generation before it computed the conditions.
+// controller observed the generation first and computed the conditions later.
 func begins(v *history.Version, after []*history.Version) bool {
 	ongoing := kind.Of(v.Group, v.Kind.Kind).Ongoing
 	for _, next := range after {

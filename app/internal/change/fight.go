@@ -97,7 +97,7 @@ func leafOf(v *history.Version, path string) (uint64, bool) {
 // a fight, or nil. Writes come in the order of their resourceVersions. The Value of c is ignored.
 func (a *Contests) Write(c Claim, fields []Field) *Fight {
 	var out *Fight
-	for _, f := range fields {
+	for _, f := range fields[:min(len(fields), maxContests)] {
 		c.Value = f.Value
 		if o := a.of(f.Path).write(c); o != nil {
 			if out == nil {

@@ -23,8 +23,8 @@ func ServiceOf(t *Timeline) *object.Owner {
 	return nil
 }
 
-// UpdatesSlice reports whether the endpointslice controller updates an EndpointSlice with w, by watch
-// alone. The removal of the last endpoint may leave no author.
+// UpdatesSlice reports whether w is an update by the endpointslice controller, as far as a watch shows.
+// The removal of the last endpoint may leave no author.
 func (w *Write) UpdatesSlice() bool {
 	switch {
 	case w.Verb != history.Updated, w.Version == nil, w.Previous == nil, w.Request != nil, w.Part == Ownership,
@@ -40,8 +40,8 @@ func (w *Write) UpdatesSlice() bool {
 
 func outsideEndpoints(path string) bool { return !strings.HasPrefix(path, "endpoints") }
 
-// Absorb forgets the versions of an EndpointSlice between two mere updates, and then as AbsorbBaseline
-// does. It returns the number of forgotten writes. The versions of one object arrive in order.
+// Absorb forgets each version between two updates by the endpointslice controller. Then it calls
+// AbsorbBaseline. It returns the number of forgotten writes. The versions of one object arrive in order.
 func (t *Timeline) Absorb() (n uint64) {
 	if t.Removal != nil || ServiceOf(t) == nil {
 		return 0

@@ -117,6 +117,9 @@ func (w *Write) IsDefault() bool {
 		(w.Manager == "" || w.Manager == Manager)
 }
 
+// FieldSeparator separates the paths in a key of SeriesKey. A path may contain a space.
+const FieldSeparator = "\n"
+
 // SeriesKey identifies the series of w among those of its object. Both results are empty if w can
 // be in no series (rule N4). A series changes labels, annotations, or the content of a ConfigMap or
 // Secret. A client's change of content is never part of one.
@@ -128,5 +131,5 @@ func (w *Write) SeriesKey() (author, fields string) {
 	case IsClient(w.Manager), len(w.Changed.Paths) != 1, w.Changed.Paths[0] != observation.PathData:
 		return "", ""
 	}
-	return w.Manager, strings.Join(w.Changed.Paths, " ")
+	return w.Manager, strings.Join(w.Changed.Paths, FieldSeparator)
 }

@@ -60,7 +60,9 @@ func (s *Shared) Occurrence(o *observation.Observation) *Event {
 		Listed: o.Listed,
 	}
 	kept.ResourceVersion, kept.Foreign = split(e.ResourceVersion, e.Order)
-	if e.Related != nil && e.Related.UID != "" {
+	// An Event may relate objects of one namespace only: its author has no rights in another one.
+	if r := e.Related; r != nil && r.UID != "" && (r.Namespace == "" || e.Regarding.Namespace == "" ||
+		r.Namespace == e.Regarding.Namespace) {
 		kept.Related = &Related{e.Related.UID, s.str(e.Component), s.str(e.Manager)}
 	}
 	switch {

@@ -65,6 +65,9 @@ func (t *Record) State(o *observation.Observation, s *Shared) (versions, baselin
 	if found {
 		known := t.Versions[i]
 		was := known.Baseline
+		if o.State.Order != 0 {
+			t.moveTo(i, min(known.ResourceVersion, o.State.Order))
+		}
 		// The oldest version of a folded object stays its baseline.
 		known.Baseline = known.Baseline && (o.Baseline || t.Folded && i == 0)
 		known.Late = known.Late || o.Late
@@ -78,11 +81,10 @@ func (t *Record) State(o *observation.Observation, s *Shared) (versions, baselin
 	if i > 0 {
 		before = t.Versions[i-1]
 	}
-	v := s.version(&t.Ref, o, before)
-	if before != nil && v.Foreign != 0 {
-		v.ResourceVersion = max(v.ResourceVersion, before.ResourceVersion+1) // two observers may disagree
+	t.Versions = slices.Insert(t.Versions, i, s.version(&t.Ref, o, before))
+	if o.State.Order != 0 {
+		t.moveTo(i, o.State.Order)
 	}
-	t.Versions = slices.Insert(t.Versions, i, v)
 	if o.Baseline {
 		baselines = 1
 	}
@@ -125,6 +127,9 @@ func (t *Record) Gone(o *observation.Observation) {
 	}
 	r := &Removal{Seen: o.Seen, Listed: o.Listed}
 	r.RV, r.Foreign = split(o.Gone.ResourceVersion, o.Gone.Order)
+	if last := t.Last(); r.Foreign != 0 && last != nil {
+		r.RV = max(r.RV, last.ResourceVersion+1)
+	}
 	switch known := t.Removal; {
 	case known == nil:
 		t.Removal = r
@@ -139,6 +144,11 @@ func (t *Record) Gone(o *observation.Observation) {
 // observation time.
 func (t *Record) Event(o *observation.Observation, s *Shared) {
 	place, foreign := split(o.Event.ResourceVersion, o.Event.Order)
+	for _, e := range t.Events {
+		if foreign != 0 && e.Foreign == foreign {
+			place = e.ResourceVersion // a list gives it another place
+		}
+	}
 	i, found := slices.BinarySearchFunc(t.Events, place, func(e *Event, place uint64) int {
 		return cmp.Or(cmp.Compare(e.ResourceVersion, place), cmp.Compare(e.Foreign, foreign))
 	})

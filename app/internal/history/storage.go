@@ -52,6 +52,20 @@ func (t *Record) Place(version uint64) (place uint64, known bool) {
 	return t.Removal.RV, false
 }
 
+// moveTo moves a version to a place, after the version before it. Later versions follow. Two observers
+// may give different places.
+func (t *Record) moveTo(i int, place uint64) {
+	for ; i < len(t.Versions); i++ {
+		if i > 0 {
+			place = max(place, t.Versions[i-1].ResourceVersion+1)
+		}
+		t.Versions[i].ResourceVersion = place
+		if i+1 < len(t.Versions) {
+			place = t.Versions[i+1].ResourceVersion
+		}
+	}
+}
+
 // positionOf is Position for the object's own resourceVersion.
 func (t *Record) positionOf(version uint64) (int, bool) {
 	return slices.BinarySearchFunc(t.Versions, version, func(v *Version, version uint64) int {

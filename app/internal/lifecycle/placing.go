@@ -42,8 +42,8 @@ func (d *derivation) place(w *change.Write) {
 	}
 }
 
-// endStep reports whether a controller changed the desired state of an object that is being deleted.
-// That is a step of the deletion: nothing else will come of it.
+// endStep reports whether a controller changed the desired state of an object in deletion. Such a write
+// is a step of the deletion, since no controller acts on it.
 func (d *derivation) endStep(w *change.Write) bool {
 	return w.Part == change.Desired && w.Verb == history.Updated && w.Previous != nil &&
 		!w.Previous.Deleting.IsZero() && d.LineOf(w) == nil && d.metadataStep(w)

@@ -44,9 +44,8 @@ func (d *derivation) placeSlice(w *change.Write) bool {
 	return true
 }
 
-// absorbed forgets the old versions of an EndpointSlice that its new one makes needless. It reports
-// whether t has no other data, and is in no group. Then no derivation has changed, and the new version
-// costs no more than its endpoints.
+// absorbed forgets superseded versions of an EndpointSlice. It returns true if t has no other data and
+// no group. Then no derivation has changed, and the new version costs no more than its endpoints.
 func (e *Engine) absorbed(t *change.Timeline) bool {
 	if e.opts.Rebuild || t.Audits != nil || !kind.EndpointSlice.Is(t.Ref.Kind) {
 		return false

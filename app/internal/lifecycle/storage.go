@@ -27,9 +27,13 @@ type anchor struct {
 // places them by their arrival, and its watches may be at different positions. So the write of an
 // owner may be placed after the one to its dependant that it caused. The timestamps of the two objects
 // decide instead, as far as whole seconds can. Within one second, the owner's write comes first. A
-// removal has no timestamp. The result depends on the set of writes only.
+// removal has no timestamp. The corrected places stay: a second correction changes nothing.
 func (d *derivation) align(all []change.Write) {
-	if !slices.ContainsFunc(all, func(w change.Write) bool { return w.Timeline.IsForeign() }) {
+	foreign := false
+	for t := range d.group.members {
+		foreign = foreign || t.IsForeign()
+	}
+	if !foreign {
 		return
 	}
 	var anchors []anchor
@@ -60,6 +64,9 @@ func alignObject(writes []change.Write, anchors []anchor) {
 		}
 	}
 	last := uint64(0)
+	if first := writes[0].Timeline.Versions; len(first) > 0 && first[0].Baseline {
+		last = first[0].ResourceVersion
+	}
 	for i := range writes {
 		w := &writes[i]
 		if w.Reconstructed {
@@ -94,8 +101,11 @@ func bounds(w *change.Write, anchors []anchor) (low, high uint64) {
 	}
 	own := anchorAt(w)
 	for _, a := range anchors {
-		if a.rv >= low && dependsOn(w.Timeline, a.of) && a.mayPrecede(own) {
+		switch owner := dependsOn(w.Timeline, a.of); {
+		case owner && a.rv >= low && a.mayPrecede(own), a.rv >= low && a.isBefore(own) && dependsOn(a.of, w.Timeline):
 			low = a.rv + 1
+		case owner && a.rv <= low && own.isBefore(a):
+			high = min(high, a.rv-1)
 		}
 	}
 	for _, a := range anchors {
@@ -118,6 +128,9 @@ func (a anchor) mayPrecede(b anchor) bool {
 	}
 	return a.ends && b.ends && a.at.Sub(b.at).Abs() <= cascade
 }
+
+// isBefore reports whether a comes before b by their timestamps.
+func (a anchor) isBefore(b anchor) bool { return a.second != 0 && b.second != 0 && a.second < b.second }
 
 // dependsOn reports whether up is an owner of t.
 func dependsOn(t, up *change.Timeline) bool {

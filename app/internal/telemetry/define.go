@@ -153,9 +153,9 @@ func (d definer) made(m *Metrics) {
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
 	m.Writes = d.total("writes_total",
-		"Stored writes by fate: a change or its effect (traced), a status or bookkeeping of a reconciliation, or an "+
-			"update of an EndpointSlice (step), a repeated change that is counted in the first one's trace (series), a write without a trace "+
-			"(noise), an object found at the start (baseline).", "fate")
+		"Stored writes by fate: a change or its effect (traced), a status or bookkeeping write, or an update of an "+
+			"EndpointSlice (step), a repeated change that is counted in the first one's trace (series), a write "+
+			"without a trace (noise), an object found at the start (baseline).", "fate")
 	m.EngineDifferences = d.total("engine_differences_total",
 		"Open traces that a derivation from nothing gave otherwise, at one look in a thousand. Anything but 0 is "+
 			"a fault of Lifeline: report it with the log.")

@@ -4,6 +4,8 @@ package watch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -45,6 +47,17 @@ func (s *storages) resume(from []Position) {
 	}
 }
 
+// errNoAPIServices means that APIServices cannot be read.
+var errNoAPIServices = errors.New("cannot read APIServices")
+
+// readable returns errNoAPIServices for an error that denies APIServices, and err otherwise.
+func readable(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: %w", errNoAPIServices, err)
+	}
+	return err
+}
+
 // reach records a resourceVersion of the cluster's storage.
 func (s *storages) reach(version uint64) {
 	for {
@@ -62,7 +75,7 @@ func (s *stream) findStorage(ctx context.Context) error {
 		return nil
 	}
 	separate, err := s.isSeparate(ctx)
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+	if errors.Is(err, errNoAPIServices) {
 		s.w.storages.mu.Lock()
 		s.w.storages.unreadable = true
 		s.w.storages.mu.Unlock()
@@ -115,7 +128,7 @@ func (s *stream) isAggregated(ctx context.Context) (bool, error) {
 	}
 	list, err := s.link.dynamic.Resource(kind.APIService.GroupVersionResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return false, err
+		return false, readable(err)
 	}
 	groups := map[string]bool{s.resource.Group: false}
 	for i := range list.Items {
@@ -157,7 +170,7 @@ func (s *stream) present(ctx context.Context) (uint64, error) {
 		metav1.ListOptions{Limit: 1},
 	)
 	if err != nil {
-		return 0, err
+		return 0, readable(err)
 	}
 	version, err := strconv.ParseUint(list.ResourceVersion, 10, 64)
 	if err != nil {
@@ -167,8 +180,8 @@ func (s *stream) present(ctx context.Context) (uint64, error) {
 	return version, nil
 }
 
-// order gives the version of an object in another storage a place after all that was observed of the
-// cluster's storage, and after the places before it.
+// order places a version of another storage after all observed versions of the cluster's storage, and
+// after the places before it.
 func (s *stream) order(o *observation.Observation) {
 	switch all := &s.w.storages; {
 	case s.separate && o.State != nil:
