@@ -165,6 +165,9 @@ right; exclude them if that is too much. With ` + "`--offline`" + ` the command 
 cluster and lists the resources of Kubernetes itself.
 
 - The server skips a resource that it may not read, and logs its name once.
+- APIServices show which objects are in another storage. Without the right to list them, the order of
+  such objects, and of Events with an etcd of their own, may be wrong.
+- EndpointSlices give the phase ` + "`publish endpoint`" + `. Excluded, they need no right.
 - Kinds defined later are not in the list. Run the command again, or add a ClusterRole that can read
   them, with the label ` + "`rbac.lifeline.dev/aggregate-to-lifeline: \"true\"`" + `. Its rules apply to
   every Lifeline in the cluster. Only an administrator of the cluster can apply it.
