@@ -5,6 +5,7 @@
 //
 // It skips requests that stored nothing: reads, refused requests, dry runs,
 // reviews, token requests, connections (exec, attach, port-forward, proxy), and
+// writes to an aggregated API, whose responses are not logged, and
 // writes without a change. A write without a change has a response with the
 // resourceVersion of an earlier write of the object. Of two such requests, the
 // one with the earlier response counts as the write.

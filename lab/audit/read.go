@@ -177,6 +177,9 @@ func (l *log) writes(e *event) ([]Write, error) {
 		Verb: e.Verb, Code: e.ResponseStatus.Code, User: e.User.Username, UserAgent: e.UserAgent, AuditID: e.AuditID,
 		Received: e.Received, Completed: e.Completed,
 	}
+	if len(e.ResponseObject) == 0 {
+		return nil, nil // the API server does not log the responses of an aggregated API
+	}
 	var answer object
 	if err := json.Unmarshal(e.ResponseObject, &answer); err != nil {
 		return nil, fmt.Errorf("the response: %w", err)

@@ -90,7 +90,8 @@ func (e *Engine) publish(o *observation.Observation, before *observation.Endpoin
 	for key := range s.Endpoints.Keys(before) {
 		known := e.endpoints[key]
 		if known == nil {
-			if e.pods[key] == nil && len(e.endpoints) >= maxStrangers {
+			// An endpoint from before the start gives no phase.
+			if e.pods[key] == nil && (p.Baseline || len(e.endpoints) >= maxStrangers) {
 				continue
 			}
 			known = &endpoint{}
@@ -152,10 +153,12 @@ func (e *Engine) first(t *change.Timeline) {
 	switch {
 	case kind.EndpointSlice.Is(t.Ref.Kind):
 		e.slices[t.Ref.Namespace]++
-	case kind.Service.Is(t.Ref.Kind):
+	case kind.Service.Is(t.Ref.Kind) && !t.Versions[0].Baseline:
 		for key, known := range e.endpoints {
-			pod := e.pods[key]
-			if pod != nil && e.groups.of[pod] != nil && known.by(t.Ref.UID) {
+			if !known.by(t.Ref.UID) {
+				continue
+			}
+			if pod := e.pods[key]; pod != nil && e.groups.of[pod] != nil {
 				e.groups.of[pod].change()
 			}
 		}
