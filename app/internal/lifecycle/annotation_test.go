@@ -201,9 +201,10 @@ func TestContextsAnywhere(t *testing.T) {
 
 // joinsLate reports whether work joins a trace of the recording after it was handed out. A context of that
 // trace is stale from the first handing out on (P4), so it is judged differently if all is known at once.
+// In the recording of an aggregated API, the order of two objects in another storage may change as well.
 func joinsLate(path string) bool {
 	return slices.Contains(
-		[]string{
+		[]string{"aggregated.kwok.jsonl.gz",
 			"argo-cd.kwok.jsonl.gz", "autoscaler.kwok.jsonl.gz", "cluster-api.kwok.jsonl.gz", "drain.kwok.jsonl.gz",
 			"flux.kwok.jsonl.gz", "helm.kwok.jsonl.gz",
 		},

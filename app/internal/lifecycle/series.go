@@ -166,7 +166,10 @@ func (e *Engine) reportSeries(now time.Time) {
 			counted := s.writes - seriesBegins
 			if counted > s.reported && (over || now.Sub(s.reportedAt) >= seriesReport) {
 				a := s.amendment(l.ref, counted-s.reported)
-				a.fight = e.contests[uid].Against(change.Component(s.author), strings.Split(s.fields, change.FieldSeparator))
+				a.fight = e.contests[uid].Against(
+					change.Component(s.author),
+					strings.Split(s.fields, change.FieldSeparator),
+				)
 				e.late = append(e.late, a)
 				s.reported, s.reportedAt = counted, now
 			}
