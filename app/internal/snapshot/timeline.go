@@ -129,17 +129,20 @@ func (w *Writer) intent(i *history.Intent) *statepb.Intent {
 }
 
 func (r *Reader) intent(m *statepb.Intent) *history.Intent {
-	return &history.Intent{
-		Leave:      must(r, r.leaves, m.Leave),
-		Origin:     must(r, r.origins, m.Origin),
-		Created:    r.Time(m.Created),
-		Owners:     at(r, r.owners, m.Owners),
+	extra := history.IntentExtra{
 		Finalizers: at(r, r.finalizers, m.Finalizers),
-		Generation: m.Generation,
-		Desired:    m.Desired,
-		Reconciled: m.Reconciled,
-		Fields:     at(r, r.fields, m.Fields),
 		Relations:  at(r, r.relations, m.Relations),
+	}
+	return &history.Intent{
+		Leave:       must(r, r.leaves, m.Leave),
+		Origin:      must(r, r.origins, m.Origin),
+		IntentExtra: extra.Kept(),
+		Created:     r.Time(m.Created),
+		Owners:      at(r, r.owners, m.Owners),
+		Generation:  m.Generation,
+		Desired:     m.Desired,
+		Reconciled:  m.Reconciled,
+		Fields:      at(r, r.fields, m.Fields),
 	}
 }
 
