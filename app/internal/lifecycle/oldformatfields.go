@@ -16,7 +16,9 @@ func (c *oldReader) timeline(t *change.Timeline) {
 	list(c, &t.Versions, func(c *oldReader, v **history.Version) { sole(c, v, (*oldReader).version) })
 	optional(c, &t.Removal, (*oldReader).removal)
 	list(c, &t.Events, func(c *oldReader, e **history.Event) { sole(c, e, (*oldReader).event) })
-	list(c, &t.Requests, (*oldReader).requestPointer)
+	var requests []*observation.Write
+	list(c, &requests, (*oldReader).requestPointer)
+	t.SetRequests(requests)
 	optional(c, &t.Audits, (*oldReader).auditLists)
 	optional(c, &t.Past, (*oldReader).past)
 	c.bool(&t.Folded)

@@ -186,7 +186,9 @@ func filled() *Engine {
 		for _, v := range t.Versions {
 			v.Ref = &t.Ref
 		}
-		t.Above, t.Refers, t.Names = t.NewestOwners(), change.Relations(t), change.Names(t)
+		t.Above = t.NewestOwners()
+		t.SetRefers(change.Relations(t))
+		t.SetNames(change.Names(t))
 		e.objects[t.Ref.UID] = t
 	}
 	for _, l := range series {

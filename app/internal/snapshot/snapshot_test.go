@@ -187,7 +187,7 @@ func TestTime(t *testing.T) {
 // TestTexts saves texts of any bytes: a user agent need not be UTF-8.
 func TestTexts(t *testing.T) {
 	in := timelines(1)
-	in[0].Requests = []*observation.Write{{UserAgent: "curl/\xff\x00", Message: "é"}}
+	in[0].SetRequests([]*observation.Write{{UserAgent: "curl/\xff\x00", Message: "é"}})
 	got, _, err := read(write(t, in))
 	if err != nil {
 		t.Fatal(err)

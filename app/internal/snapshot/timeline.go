@@ -19,7 +19,7 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 	*m = statepb.Timeline{
 		Ref:      w.Ref(&t.Ref),
 		Events:   messages(w, t.Events, (*Writer).Event),
-		Requests: messages(w, t.Requests, (*Writer).Request),
+		Requests: messages(w, t.Requests(), (*Writer).Request),
 		Folded:   t.Folded,
 	}
 	m.Versions = messages(w, t.Versions, func(w *Writer, v *history.Version) *statepb.Version {
@@ -41,11 +41,11 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 // Timeline returns the timeline.
 func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 	t := &change.Timeline{Record: history.Record{
-		Ref:      r.Ref(m.Ref),
-		Events:   values(r, m.Events, (*Reader).Event),
-		Requests: values(r, m.Requests, (*Reader).Request),
-		Folded:   m.Folded,
+		Ref:    r.Ref(m.Ref),
+		Events: values(r, m.Events, (*Reader).Event),
+		Folded: m.Folded,
 	}}
+	t.SetRequests(values(r, m.Requests, (*Reader).Request))
 	intents := values(r, m.Intents, (*Reader).intent)
 	for _, i := range intents {
 		i.Ref = &t.Ref
