@@ -68,6 +68,9 @@ type Instant struct {
 	Revision string
 }
 
+// Recent holds instant changes, the oldest first. They are kept for the kinds with Kind.Recalled.
+type Recent struct{ List []Instant }
+
 const (
 	// maxRecent is the maximum number of remembered instant changes of one object.
 	maxRecent = 4
@@ -151,10 +154,13 @@ func (r *Reconciliation) Revision() string {
 // Remember adds an instant change to the remembered ones. A newer change of the same fields replaces an
 // older one.
 func (t *Timeline) Remember(i Instant) {
-	kept := slices.DeleteFunc(
-		slices.Clone(t.Recent),
-		func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision },
-	)
+	var kept []Instant
+	if t.Recent != nil {
+		kept = slices.DeleteFunc(
+			slices.Clone(t.Recent.List),
+			func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision },
+		)
+	}
 	kept = append(kept, i)
-	t.Recent = slices.Clone(kept[max(0, len(kept)-maxRecent):])
+	t.Recent = &Recent{slices.Clone(kept[max(0, len(kept)-maxRecent):])}
 }

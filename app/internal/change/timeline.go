@@ -19,9 +19,8 @@ type Timeline struct {
 	// Past is the rest of the reconciliations that were handed out and forgotten; nil if there are
 	// none.
 	Past *Past
-	// Recent are the last instant changes that were handed out and forgotten, oldest first. They are
-	// kept for the kinds with Kind.Recalled.
-	Recent []Instant
+	// Recent are the last instant changes that were handed out and forgotten; nil if there are none.
+	Recent *Recent
 }
 
 // Heard returns the latest time of the removal, the Events, the requests and the Past of t.

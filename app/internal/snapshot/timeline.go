@@ -34,7 +34,9 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 	if t.Past != nil {
 		m.Past = w.Past(t.Past)
 	}
-	m.Recent = messages(w, t.Recent, (*Writer).instant)
+	if t.Recent != nil {
+		m.Recent = messages(w, t.Recent.List, (*Writer).instant)
+	}
 	return m
 }
 
@@ -66,7 +68,9 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		past := r.Past(m.Past)
 		t.Past = &past
 	}
-	t.Recent = values(r, m.Recent, (*Reader).instant)
+	if len(m.Recent) > 0 {
+		t.Recent = &change.Recent{List: values(r, m.Recent, (*Reader).instant)}
+	}
 	return t
 }
 
