@@ -17,13 +17,13 @@ import (
 type Past struct {
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	Verb    history.Verb
 	// RV is the resourceVersion of its first write.
 	RV uint64
 	// Arrived is the resourceVersion of the version in which it had converged; 0 if it had not.
 	Arrived uint64
 	// Activity is the time of the last write by it, or by one below it.
 	Activity time.Time
+	Verb     history.Verb
 	// Gone means that the object was removed, and that a trace with the removal was handed out.
 	Gone bool
 	// Lost means that the object went, and that its controller did not cause this. Replaced means

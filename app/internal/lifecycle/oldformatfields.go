@@ -183,7 +183,9 @@ func (c *oldReader) notice(n *history.Notice) {
 func (c *oldReader) past(p *change.Past) {
 	c.traceID(&p.TraceID)
 	c.spanID(&p.SpanID)
-	text(c, &p.Verb)
+	var verb string
+	text(c, &verb)
+	p.Verb = history.ParseVerb(verb)
 	c.uint(&p.RV)
 	c.time(&p.Activity)
 	c.bool(&p.Gone)

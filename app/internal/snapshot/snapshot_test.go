@@ -60,9 +60,15 @@ func timelines(n int) []*change.Timeline {
 			Events: []*history.Event{{Notice: &history.Notice{Reason: "Started"}, Seen: epoch}},
 		}}
 		intent := &history.Intent{
-			Ref: &t.Ref, Leave: leave, Origin: origin, Created: epoch, Owners: owners,
+			Ref:         &t.Ref,
+			Leave:       leave,
+			Origin:      origin,
+			Created:     epoch,
+			Owners:      owners,
 			IntentExtra: &history.IntentExtra{Finalizers: []string{"f"}},
-			Fields:      &history.Fields{Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1}}},
+			Fields: &history.Fields{
+				Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1}},
+			},
 		}
 		for rv := range uint64(3) {
 			t.Versions = append(t.Versions, &history.Version{
