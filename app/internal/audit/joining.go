@@ -84,7 +84,7 @@ func (j *Joins) ByVersion(t *history.Record, slots []Slot, q *observation.Write)
 
 // requested reports whether the request is also among the observed requests of t.
 func requested(t *history.Record, q *observation.Write) bool {
-	return slices.ContainsFunc(t.Requests, func(w *observation.Write) bool {
+	return slices.ContainsFunc(t.Requests(), func(w *observation.Write) bool {
 		return w.AuditID == q.AuditID && q.AuditID != "" ||
 			w.ResourceVersion == q.ResourceVersion && q.ResourceVersion > 0
 	})

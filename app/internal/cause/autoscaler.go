@@ -46,7 +46,7 @@ func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
 	}
 	for _, t := range f.Referrers(object.NameOf(&w.Timeline.Ref)) {
 		if kind.HorizontalPodAutoscaler.Is(t.Ref.Kind) && (t.Removal == nil || t.Removal.RV > w.RV) &&
-			slices.ContainsFunc(t.Refers, func(r object.Relation) bool { return r.Type == object.Target }) {
+			slices.ContainsFunc(t.Refers(), func(r object.Relation) bool { return r.Type == object.Target }) {
 			return t
 		}
 	}

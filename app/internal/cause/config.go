@@ -87,7 +87,7 @@ func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	}
 	if w.Verb == history.Created {
 		if up := f.refusedOwner(w); up != nil {
-			for _, r := range up.Refers {
+			for _, r := range up.Refers() {
 				if Refuses(r) {
 					out = append(out, f.Named(r.To)...)
 				}

@@ -55,7 +55,7 @@ func (f *Finder) newest(
 // declared returns the causes of the object of w, by the relations of the configuration, each once.
 func (f *Finder) declared(w *change.Write) []*change.Timeline {
 	var out []*change.Timeline
-	for _, r := range w.Timeline.Refers {
+	for _, r := range w.Timeline.Refers() {
 		if r.Type != object.Effect {
 			continue
 		}
@@ -139,5 +139,5 @@ func linksTo(all []*change.Reconciliation, why string) []span.Link {
 // watch of the cause may be delayed.
 func (f *Finder) awaitsDeclared(w *change.Write) bool {
 	return w.Verb == history.Created && f.byComponent(w) && len(f.declared(w)) == 0 &&
-		slices.ContainsFunc(w.Timeline.Refers, func(r object.Relation) bool { return r.Type == object.Effect })
+		slices.ContainsFunc(w.Timeline.Refers(), func(r object.Relation) bool { return r.Type == object.Effect })
 }

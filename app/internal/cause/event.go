@@ -52,7 +52,7 @@ const linkEvent = "event"
 func (f *Finder) reported(w *change.Write) []*change.Timeline {
 	t := w.Timeline
 	others := slices.Clone(f.Referrers(object.UIDName(t.Ref.UID)))
-	for _, r := range t.Refers {
+	for _, r := range t.Refers() {
 		if other := f.related(r); other != nil && !slices.Contains(others, other) {
 			others = append(others, other)
 		}

@@ -25,5 +25,5 @@ func (f *Finder) newLine(w *change.Write) *change.Lineage {
 
 // derivedID returns the trace ID for w as the beginning of a trace.
 func (f *Finder) derivedID(w *change.Write) trace.TraceID {
-	return span.DeriveTraceID(f.options.Cluster, string(w.Timeline.Ref.UID), string(w.Verb), w.Which())
+	return span.DeriveTraceID(f.options.Cluster, string(w.Timeline.Ref.UID), w.Verb.String(), w.Which())
 }

@@ -30,7 +30,7 @@ func (f *Finder) byRefusal(w *change.Write) (Cause, bool, []span.Link) {
 		return Cause{}, false, nil
 	}
 	var links []span.Link
-	for _, relation := range up.Refers {
+	for _, relation := range up.Refers() {
 		if !Refuses(relation) {
 			continue
 		}
@@ -114,7 +114,7 @@ func (f *Finder) refusedOwner(w *change.Write) *change.Timeline {
 		return nil
 	}
 	up := f.Object(o.UID)
-	if up == nil || !slices.ContainsFunc(up.Refers, Refuses) {
+	if up == nil || !slices.ContainsFunc(up.Refers(), Refuses) {
 		return nil
 	}
 	return up

@@ -17,13 +17,13 @@ import (
 type Past struct {
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	Verb    history.Verb
 	// RV is the resourceVersion of its first write.
 	RV uint64
 	// Arrived is the resourceVersion of the version in which it had converged; 0 if it had not.
 	Arrived uint64
 	// Activity is the time of the last write by it, or by one below it.
 	Activity time.Time
+	Verb     history.Verb
 	// Gone means that the object was removed, and that a trace with the removal was handed out.
 	Gone bool
 	// Lost means that the object went, and that its controller did not cause this. Replaced means
@@ -67,6 +67,9 @@ type Instant struct {
 	// Revision is the ID of a published revision, or "".
 	Revision string
 }
+
+// Recent holds instant changes, the oldest first. They are kept for the kinds with Kind.Recalled.
+type Recent struct{ List []Instant }
 
 const (
 	// maxRecent is the maximum number of remembered instant changes of one object.
@@ -151,10 +154,13 @@ func (r *Reconciliation) Revision() string {
 // Remember adds an instant change to the remembered ones. A newer change of the same fields replaces an
 // older one.
 func (t *Timeline) Remember(i Instant) {
-	kept := slices.DeleteFunc(
-		slices.Clone(t.Recent),
-		func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision },
-	)
+	var kept []Instant
+	if t.Recent != nil {
+		kept = slices.DeleteFunc(
+			slices.Clone(t.Recent.List),
+			func(r Instant) bool { return slices.Equal(r.Paths, i.Paths) && r.Revision == i.Revision },
+		)
+	}
 	kept = append(kept, i)
-	t.Recent = slices.Clone(kept[max(0, len(kept)-maxRecent):])
+	t.Recent = &Recent{slices.Clone(kept[max(0, len(kept)-maxRecent):])}
 }

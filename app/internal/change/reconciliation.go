@@ -132,7 +132,7 @@ func (r *Reconciliation) ID() trace.SpanID {
 			r.Lineage.ID,
 			string(r.Timeline.Ref.UID),
 			"reconcile",
-			string(r.Verb),
+			r.Verb.String(),
 			r.First().Which(),
 		)
 	}

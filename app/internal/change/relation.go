@@ -76,9 +76,9 @@ func Names(t *Timeline) []object.Name {
 			}
 		}
 	}
-	if n := len(t.Names); n > 0 && len(keys) == 0 {
-		if _, declared := t.Names[n-1].Declared(); !declared && !kind.Pod.Is(t.Ref.Kind) {
-			return t.Names
+	if n := len(t.Names()); n > 0 && len(keys) == 0 {
+		if _, declared := t.Names()[n-1].Declared(); !declared && !kind.Pod.Is(t.Ref.Kind) {
+			return t.Names()
 		}
 	}
 	return append(ownNames(t), keys...)

@@ -19,9 +19,8 @@ type Timeline struct {
 	// Past is the rest of the reconciliations that were handed out and forgotten; nil if there are
 	// none.
 	Past *Past
-	// Recent are the last instant changes that were handed out and forgotten, oldest first. They are
-	// kept for the kinds with Kind.Recalled.
-	Recent []Instant
+	// Recent are the last instant changes that were handed out and forgotten; nil if there are none.
+	Recent *Recent
 }
 
 // Heard returns the latest time of the removal, the Events, the requests and the Past of t.
@@ -36,7 +35,7 @@ func (t *Timeline) Heard() time.Time {
 	for _, e := range t.Events {
 		at = history.Later(at, e.Seen)
 	}
-	for _, w := range t.Requests {
+	for _, w := range t.Requests() {
 		at = history.Later(at, w.End)
 	}
 	return at
@@ -62,7 +61,7 @@ func (t *Timeline) Held() uint64 {
 // Idle reports whether t has nothing to show in a trace and nothing to forget: it is an unchanged
 // baseline version. rebuild means that converged objects are reconstructed, too.
 func (t *Timeline) Idle(rebuild bool) bool {
-	return t.Removal == nil && len(t.Events)+len(t.Requests) == 0 && t.Audits == nil && len(t.Versions) == 1 &&
+	return t.Removal == nil && len(t.Events)+len(t.Requests()) == 0 && t.Audits == nil && len(t.Versions) == 1 &&
 		t.Versions[0].Baseline &&
 		(t.Folded || !t.reconstructs(t.Versions[0], rebuild))
 }

@@ -130,7 +130,7 @@ func (w *Write) desires() bool {
 // unseen inserts the requests without an observed version into out, after the index from. They were
 // stored, too.
 func (t *Timeline) unseen(out []Write, from int) []Write {
-	for _, req := range t.Requests {
+	for _, req := range t.Requests() {
 		if req.Failed() || req.ResourceVersion == 0 && t.tells(req) {
 			continue
 		}
@@ -166,7 +166,7 @@ func (t *Timeline) unseen(out []Write, from int) []Write {
 // deletion returns the request for the deletion of the object, or nil. Its response may lack a
 // resourceVersion: for an eviction, for the deletion of a collection, or for an immediate deletion.
 func (t *Timeline) deletion() *observation.Write {
-	for _, req := range t.Requests {
+	for _, req := range t.Requests() {
 		if !req.Failed() && history.RequestVerb(req) == history.Deleted {
 			return req
 		}

@@ -23,15 +23,12 @@ type Record struct {
 	Versions []*Version
 	Removal  *Removal
 	Events   []*Event
-	Requests []*observation.Write
 	// Folded means that older versions were forgotten.
 	Folded bool
 	// Above are the last known owners. The engine's index of dependants uses them.
 	Above []object.Owner
-	// Refers are the last known relations, and Names the names to which others may refer. The
-	// engine's index of relations uses them.
-	Refers []object.Relation
-	Names  []object.Name
+	// Extra is nil without a value in it.
+	Extra *RecordExtra
 }
 
 // Removal is the removal of an object from storage.
@@ -163,7 +160,7 @@ func (t *Record) Event(o *observation.Observation, s *Shared) {
 // Request adds a request. Requests are in order of start, trace context and audit ID. A known one
 // is not added again.
 func (t *Record) Request(w *observation.Write) {
-	i, found := slices.BinarySearchFunc(t.Requests, w, func(a, b *observation.Write) int {
+	i, found := slices.BinarySearchFunc(t.Requests(), w, func(a, b *observation.Write) int {
 		return cmp.Or(
 			a.Start.Compare(b.Start),
 			cmp.Compare(a.TraceParent, b.TraceParent),
@@ -171,14 +168,14 @@ func (t *Record) Request(w *observation.Write) {
 		)
 	})
 	if !found {
-		t.Requests = slices.Insert(t.Requests, i, w)
+		t.SetRequests(slices.Insert(t.Requests(), i, w))
 	}
 }
 
 // RequestAt returns the successful request with the object's resourceVersion rv in its response, or nil. Of
 // two such requests, the first made the version and the second changed nothing.
 func (t *Record) RequestAt(rv uint64) *observation.Write {
-	for _, w := range t.Requests {
+	for _, w := range t.Requests() {
 		if w.ResourceVersion == rv && !w.Failed() {
 			return w
 		}

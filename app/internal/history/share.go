@@ -91,8 +91,8 @@ func NewShared() *Shared {
 
 // nothing takes the place of the version before the first one.
 var nothing = &Version{
-	Intent: &Intent{Ref: &object.Ref{}, Leave: &Leave{}, Origin: &Origin{}},
-	Status: &Status{Verdict: &Verdict{}},
+	Intent: &Intent{Ref: &object.Ref{}, Leave: &Leave{}, Origin: &Origin{}, IntentExtra: noIntentExtra},
+	Status: &Status{Verdict: &Verdict{}, StatusExtra: noStatusExtra},
 }
 
 // version returns the kept part of o, an observation of the object ref. before is the version
@@ -126,30 +126,39 @@ func (s *Shared) origin(o *observation.State, before *Origin) *Origin {
 
 func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *Intent {
 	i := Intent{
-		Ref:     ref,
-		Leave:   s.leaves.share(Leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.Leave),
-		Origin:  s.origin(o, before.Origin),
-		Created: o.Created, Owners: before.Owners, Finalizers: before.Finalizers, Relations: before.Relations,
+		Ref:         ref,
+		Leave:       s.leaves.share(Leave{Deleting: o.Deleting, GraceSeconds: o.GraceSeconds}, before.Leave),
+		Origin:      s.origin(o, before.Origin),
+		IntentExtra: s.intentExtra(o, before.IntentExtra),
+		Created:     o.Created, Owners: before.Owners,
 		Generation: o.Generation, Desired: o.Desired, Reconciled: o.Reconciled,
 		Fields: s.fieldsOf(o.Leaves, before.Fields),
 	}
-	owners, finalizers := slices.Equal(o.Owners, before.Owners), slices.Equal(o.Finalizers, before.Finalizers)
-	relations := slices.Equal(o.Relations, before.Relations)
-	if owners && finalizers && relations && i.Ref == before.Ref && i.Leave == before.Leave &&
-		i.Origin == before.Origin && i.Created.Equal(before.Created) && i.Generation == before.Generation &&
+	owners := slices.Equal(o.Owners, before.Owners)
+	if owners && i.Ref == before.Ref && i.Leave == before.Leave && i.Origin == before.Origin &&
+		i.IntentExtra == before.IntentExtra && i.Created.Equal(before.Created) && i.Generation == before.Generation &&
 		i.Desired == before.Desired && i.Reconciled == before.Reconciled && i.Fields == before.Fields {
 		return before
 	}
 	if !owners {
 		i.Owners = s.ownersOf(o.Owners)
 	}
-	if !finalizers {
-		i.Finalizers = o.Finalizers
+	return kept(i)
+}
+
+func (s *Shared) intentExtra(o *observation.State, before *IntentExtra) *IntentExtra {
+	made := *before
+	relations, finalizers := slices.Equal(o.Relations, made.Relations), slices.Equal(o.Finalizers, made.Finalizers)
+	if relations && finalizers {
+		return before
 	}
 	if !relations {
-		i.Relations = s.relationsOf(o.Relations)
+		made.Relations = s.relationsOf(o.Relations)
 	}
-	return kept(i)
+	if !finalizers {
+		made.Finalizers = o.Finalizers
+	}
+	return made.Kept()
 }
 
 // kept returns a copy of v on the heap. So its caller allocates only for a value that it keeps.
@@ -216,48 +225,43 @@ func (s *Shared) status(o *observation.State, before *Status) *Status {
 			Verdict{Progress: o.Progress, ProgressMessage: o.ProgressMessage},
 			before.Verdict,
 		),
+		StatusExtra:        statusExtra(o, before.StatusExtra),
 		ObservedGeneration: o.ObservedGeneration,
 		Conditions:         shareList(o.Conditions, before.Conditions, s.condition),
-	}
-	if o.Workload != nil {
-		st.Workload = before.Workload
-		if !Equal(o.Workload, before.Workload) {
-			w := *o.Workload
-			st.Workload = &w
-		}
-	}
-	if o.Autoscaler != nil {
-		st.Autoscaler = before.Autoscaler
-		if !Equal(o.Autoscaler, before.Autoscaler) {
-			a := *o.Autoscaler
-			st.Autoscaler = &a
-		}
-	}
-	if o.Revision != nil {
-		st.Revision = before.Revision
-		if !Equal(o.Revision, before.Revision) {
-			r := *o.Revision
-			st.Revision = &r
-		}
-	}
-	if o.Endpoints != nil {
-		st.Endpoints = before.Endpoints
-		if !Equal(o.Endpoints, before.Endpoints) {
-			e := *o.Endpoints
-			st.Endpoints = &e
-		}
+		Workload:           again(o.Workload, before.Workload),
 	}
 	if o.Pod != nil {
 		st.Pod = s.pod(o.Pod, before.Pod)
 	}
-	if st.Verdict == before.Verdict && st.ObservedGeneration == before.ObservedGeneration &&
-		same(st.Conditions, before.Conditions) &&
-		st.Workload == before.Workload && st.Autoscaler == before.Autoscaler &&
-		st.Revision == before.Revision && st.Endpoints == before.Endpoints &&
-		st.Pod == before.Pod {
+	if st.Verdict == before.Verdict && st.StatusExtra == before.StatusExtra &&
+		st.ObservedGeneration == before.ObservedGeneration && same(st.Conditions, before.Conditions) &&
+		st.Workload == before.Workload && st.Pod == before.Pod {
 		return before
 	}
 	return kept(st)
+}
+
+func statusExtra(o *observation.State, before *StatusExtra) *StatusExtra {
+	made := StatusExtra{
+		Autoscaler: again(o.Autoscaler, before.Autoscaler),
+		Revision:   again(o.Revision, before.Revision),
+		Endpoints:  again(o.Endpoints, before.Endpoints),
+	}
+	if made == *before {
+		return before
+	}
+	return made.Kept()
+}
+
+// again returns before if it is equal to v, otherwise a copy of v; nil if v is nil.
+func again[T comparable](v, before *T) *T {
+	switch {
+	case v == nil:
+		return nil
+	case Equal(v, before):
+		return before
+	}
+	return kept(*v)
 }
 
 func (s *Shared) pod(o *observation.Pod, before *PodState) *PodState {
@@ -267,22 +271,29 @@ func (s *Shared) pod(o *observation.Pod, before *PodState) *PodState {
 	p := PodState{
 		PodSpec:    s.podSpec(o, before.PodSpec),
 		PodPhase:   s.phases.share(PodPhase{Phase: o.Phase, Reason: o.Reason, Message: o.Message}, before.PodPhase),
-		Init:       shareList(o.Init, before.Init, s.container),
+		PodExtra:   s.podExtra(o, before.PodExtra),
 		Containers: shareList(o.Containers, before.Containers, s.container),
 	}
-	if !o.Scheduled.IsZero() {
-		p.Scheduled = o.Scheduled.UnixNano()
-	}
-	if p.PodSpec == before.PodSpec && p.PodPhase == before.PodPhase && same(p.Init, before.Init) &&
-		same(p.Containers, before.Containers) &&
-		p.Scheduled == before.Scheduled {
+	if p.PodSpec == before.PodSpec && p.PodPhase == before.PodPhase && p.PodExtra == before.PodExtra &&
+		same(p.Containers, before.Containers) {
 		return before
 	}
 	return kept(p)
 }
 
+func (s *Shared) podExtra(o *observation.Pod, before *PodExtra) *PodExtra {
+	made := PodExtra{Init: shareList(o.Init, before.Init, s.container)}
+	if !o.Scheduled.IsZero() {
+		made.Scheduled = o.Scheduled.UnixNano()
+	}
+	if same(made.Init, before.Init) && made.Scheduled == before.Scheduled {
+		return before
+	}
+	return made.Kept()
+}
+
 // noPod takes the place of the Pod before the first one.
-var noPod = &PodState{PodSpec: &PodSpec{}, PodPhase: &PodPhase{}}
+var noPod = &PodState{PodSpec: &PodSpec{}, PodPhase: &PodPhase{}, PodExtra: noPodExtra}
 
 func (s *Shared) podSpec(o *observation.Pod, before *PodSpec) *PodSpec {
 	if before.describes(o) {

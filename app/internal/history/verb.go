@@ -2,7 +2,11 @@
 
 package history
 
-import "github.com/kube-lifeline/lifeline/app/internal/observation"
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
 
 // RequestVerb returns the effect of a request on its object, by its verb, subresource and status
 // code.
@@ -16,17 +20,29 @@ func RequestVerb(req *observation.Write) Verb {
 	return Updated
 }
 
-// Verb is the effect of a write on its object.
-type Verb string
+// Verb is the effect of a write on its object. It is a number, to save memory. The zero value is no
+// verb.
+type Verb uint16
 
 // The verbs of writes.
 const (
 	// Created is the verb of a creation.
-	Created Verb = "create"
+	Created Verb = iota + 1
 	// Updated is the verb of any change of an existing object, except its deletion.
-	Updated Verb = "update"
+	Updated
 	// Deleted is the verb of the start of a deletion, or of an immediate deletion.
-	Deleted Verb = "delete"
+	Deleted
 	// Removed is the verb of the removal of an object after the start of its deletion.
-	Removed Verb = "remove"
+	Removed
 )
+
+// verbs are the texts of the verbs.
+var verbs = []string{Created: "create", Updated: "update", Deleted: "delete", Removed: "remove"}
+
+// String returns the text of v, which is empty without a verb.
+func (v Verb) String() string { return verbs[v] }
+
+// ParseVerb returns the verb with that text. It is zero for any other text.
+func ParseVerb(text string) Verb {
+	return Verb(max(0, slices.Index(verbs, text))) //nolint:gosec // an index of verbs
+}

@@ -40,11 +40,10 @@ type Intent struct {
 	*object.Ref
 	*Leave
 	*Origin
+	*IntentExtra
 	// Created is the creationTimestamp. The other fields are as in observation.State.
 	Created    time.Time
 	Owners     []object.Owner
-	Relations  []object.Relation
-	Finalizers []string
 	Generation int64
 	Desired    uint64
 	Reconciled bool
@@ -74,13 +73,11 @@ type Origin struct {
 // Status is the observed side of a version: the progress of the object.
 type Status struct {
 	*Verdict
+	*StatusExtra
 	ObservedGeneration int64
 	Conditions         []*observation.Condition
 	Pod                *PodState
 	Workload           *observation.Workload
-	Autoscaler         *observation.Autoscaler
-	Revision           *observation.Revision
-	Endpoints          *observation.Endpoints
 }
 
 // Verdict is the generic result for the object, from kstatus.
@@ -93,11 +90,8 @@ type Verdict struct {
 type PodState struct {
 	*PodSpec
 	*PodPhase
-	Init       []*observation.Container
+	*PodExtra
 	Containers []*observation.Container
-	// Scheduled is the admission time of the binding, in nanoseconds since 1970; 0 if no annotation
-	// has it.
-	Scheduled int64
 }
 
 // PodSpec holds the Node, the scheduler, the gates and the number of volumes of a Pod. Binding

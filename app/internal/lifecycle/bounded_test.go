@@ -29,7 +29,7 @@ func TestBounded(t *testing.T) {
 	size := func() string {
 		things, versions, active := 0, 0, 0
 		for _, t := range e.objects {
-			versions += len(t.Versions) + len(t.Events) + len(t.Requests)
+			versions += len(t.Versions) + len(t.Events) + len(t.Requests())
 		}
 		for _, d := range e.dependants {
 			things += len(d)

@@ -267,7 +267,7 @@ func appendNode(out []attribute.KeyValue, n *observation.Node) []attribute.KeyVa
 // writeEvent returns a stored write as an event of the span of r.
 func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.Event {
 	attrs := append(make([]attribute.KeyValue, 0, 4),
-		span.KeyVerb.String(string(w.Verb)), span.KeyPart.String(string(w.Part)),
+		span.KeyVerb.String(w.Verb.String()), span.KeyPart.String(string(w.Part)),
 		span.KeyRV.Int64(int64(w.ObjectVersion()))) //nolint:gosec // etcd revisions are int64
 	if a := d.author(w); a != "" {
 		attrs = append(attrs, span.KeyActor.String(a))
@@ -288,7 +288,7 @@ func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.
 
 // writeSpan makes the span of a write with an observed request.
 func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
-	name := string(history.RequestVerb(req))
+	name := history.RequestVerb(req).String()
 	if req.Failed() {
 		name = requestedVerb(req.Verb)
 	}
@@ -335,9 +335,9 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 func requestedVerb(v string) string {
 	switch v {
 	case "patch", "apply":
-		return string(history.Updated)
+		return history.Updated.String()
 	case "deletecollection":
-		return string(history.Deleted)
+		return history.Deleted.String()
 	}
 	return v
 }

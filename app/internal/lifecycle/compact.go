@@ -235,7 +235,7 @@ func (d *derivation) needed() needed {
 	for _, l := range d.untaken() {
 		for _, r := range l.Reconciliations {
 			n.add(d, r.Timeline)
-			for _, to := range r.Timeline.Refers {
+			for _, to := range r.Timeline.Refers() {
 				if cause.Refuses(to) { // a refused dependant may be created later
 					for _, t := range d.Named(to.To) {
 						n.add(d, t)
@@ -293,7 +293,8 @@ func (e *Engine) fold(t *change.Timeline, recs []*change.Reconciliation, d *deri
 		t.Versions = []*history.Version{t.Versions[n-1]}
 		t.Baseline()
 	}
-	t.Events, t.Requests = nil, nil
+	t.Events = nil
+	t.SetRequests(nil)
 }
 
 // trim forgets the old data of an object without a reconciliation, up to the time before. The
@@ -311,7 +312,7 @@ func (e *Engine) trim(t *change.Timeline, before time.Time) {
 		t.Baseline()
 	}
 	t.Events = slices.DeleteFunc(t.Events, func(e *history.Event) bool { return e.Seen.Before(before) })
-	t.Requests = slices.DeleteFunc(t.Requests, func(w *observation.Write) bool { return w.End.Before(before) })
+	t.SetRequests(slices.DeleteFunc(t.Requests(), func(w *observation.Write) bool { return w.End.Before(before) }))
 }
 
 // originations returns the resourceVersions of the writes that are in the trace because of their

@@ -158,13 +158,13 @@ func TestForget(t *testing.T) {
 	e.Take(later)
 	e.Take(later.Add(2 * retention))
 	for uid, o := range e.objects {
-		if len(o.Versions) != 1 || len(o.Events)+len(o.Requests) > 0 {
+		if len(o.Versions) != 1 || len(o.Events)+len(o.Requests()) > 0 {
 			t.Errorf(
 				"%s: %d versions, %d events and %d requests are kept",
 				uid,
 				len(o.Versions),
 				len(o.Events),
-				len(o.Requests),
+				len(o.Requests()),
 			)
 		}
 	}

@@ -200,7 +200,7 @@ func (e *Engine) again(t *change.Timeline) {
 		e.context(t, v.TraceParent)
 		e.tieOwners(t, v.Owners)
 	}
-	for _, w := range t.Requests {
+	for _, w := range t.Requests() {
 		e.context(t, w.TraceParent)
 	}
 	if t.Audits != nil {

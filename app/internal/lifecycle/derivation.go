@@ -120,7 +120,7 @@ func (d *derivation) passed(since time.Time, span time.Duration) bool {
 func (d *derivation) writes() []*change.Write {
 	n := 0
 	for t := range d.group.members {
-		n += len(t.Versions) + len(t.Requests)
+		n += len(t.Versions) + len(t.Requests())
 		if t.Removal != nil {
 			n++
 		}
@@ -199,7 +199,7 @@ func (d *derivation) refuse() {
 		}
 	}
 	for t := range d.group.members {
-		for _, w := range t.Requests {
+		for _, w := range t.Requests() {
 			if l := d.lineOf(w); l != nil && w.Failed() {
 				l.Loose = append(l.Loose, w)
 				l.Latest = history.Later(l.Latest, w.End)

@@ -148,7 +148,9 @@ func (e *Engine) drop(t *change.Timeline) {
 func (e *Engine) reindex() {
 	e.index = newIndex()
 	for _, t := range e.objects {
-		t.Above, t.Refers, t.Names = nil, nil, nil
+		t.Above = nil
+		t.SetRefers(nil)
+		t.SetNames(nil)
 		e.doubt(t)
 		e.reown(t)
 		e.relate(t)

@@ -16,9 +16,9 @@ import (
 // for forgotten ones.
 func (d *derivation) Instants(uid types.UID) []*change.Reconciliation {
 	all, known := d.instants[uid]
-	if t := d.engine.objects[uid]; !known && t != nil && len(t.Recent) > 0 {
-		for i := range t.Recent {
-			all = append(all, d.recalled(t, &t.Recent[i]))
+	if t := d.engine.objects[uid]; !known && t != nil && t.Recent != nil {
+		for i := range t.Recent.List {
+			all = append(all, d.recalled(t, &t.Recent.List[i]))
 		}
 		d.instants[uid] = all
 	}

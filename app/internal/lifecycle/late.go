@@ -148,7 +148,7 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 	switch {
 	case kind.Node.Is(t.Ref.Kind) && d.instant(t.Ref.UID) == nil:
 		r = newest(d.historyOf(t))
-	case len(t.Versions) == 0 && len(t.Requests) > 0:
+	case len(t.Versions) == 0 && len(t.Requests()) > 0:
 		r = newest(d.historyOf(t))
 	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):
 		r = newest(d.historyOf(t))

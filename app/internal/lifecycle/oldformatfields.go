@@ -16,7 +16,9 @@ func (c *oldReader) timeline(t *change.Timeline) {
 	list(c, &t.Versions, func(c *oldReader, v **history.Version) { sole(c, v, (*oldReader).version) })
 	optional(c, &t.Removal, (*oldReader).removal)
 	list(c, &t.Events, func(c *oldReader, e **history.Event) { sole(c, e, (*oldReader).event) })
-	list(c, &t.Requests, (*oldReader).requestPointer)
+	var requests []*observation.Write
+	list(c, &requests, (*oldReader).requestPointer)
+	t.SetRequests(requests)
 	optional(c, &t.Audits, (*oldReader).auditLists)
 	optional(c, &t.Past, (*oldReader).past)
 	c.bool(&t.Folded)
@@ -84,7 +86,9 @@ func (c *oldReader) intent(i *history.Intent) {
 	one(c, &c.origins, &i.Origin, (*oldReader).origin)
 	c.time(&i.Created)
 	alikes(c, &c.owners, &i.Owners, (*oldReader).owner)
-	alikes(c, &c.finalizers, &i.Finalizers, text[string])
+	var extra history.IntentExtra
+	alikes(c, &c.finalizers, &extra.Finalizers, text[string])
+	i.IntentExtra = extra.Kept()
 	c.int64(&i.Generation)
 	c.uint(&i.Desired)
 	c.bool(&i.Reconciled)
@@ -126,6 +130,7 @@ func (c *oldReader) status(s *history.Status) {
 	alikes(c, &c.conditionLists, &s.Conditions, (*oldReader).conditionPointer)
 	maybe(c, &c.pods, &s.Pod, (*oldReader).pod)
 	maybe(c, &c.workloads, &s.Workload, (*oldReader).workload)
+	s.StatusExtra = history.StatusExtra{}.Kept()
 }
 
 func (c *oldReader) progress(p *history.Verdict) {
@@ -136,9 +141,11 @@ func (c *oldReader) progress(p *history.Verdict) {
 func (c *oldReader) pod(p *history.PodState) {
 	one(c, &c.specs, &p.PodSpec, (*oldReader).podSpec)
 	one(c, &c.phases, &p.PodPhase, (*oldReader).podPhase)
-	alikes(c, &c.containerLists, &p.Init, (*oldReader).containerPointer)
+	var extra history.PodExtra
+	alikes(c, &c.containerLists, &extra.Init, (*oldReader).containerPointer)
 	alikes(c, &c.containerLists, &p.Containers, (*oldReader).containerPointer)
-	c.int64(&p.Scheduled)
+	c.int64(&extra.Scheduled)
+	p.PodExtra = extra.Kept()
 }
 
 func (c *oldReader) podSpec(s *history.PodSpec) {
@@ -176,7 +183,9 @@ func (c *oldReader) notice(n *history.Notice) {
 func (c *oldReader) past(p *change.Past) {
 	c.traceID(&p.TraceID)
 	c.spanID(&p.SpanID)
-	text(c, &p.Verb)
+	var verb string
+	text(c, &verb)
+	p.Verb = history.ParseVerb(verb)
 	c.uint(&p.RV)
 	c.time(&p.Activity)
 	c.bool(&p.Gone)

@@ -55,9 +55,9 @@ func (e *Engine) shortenOvergrown(
 	t.Versions = slices.Clone(t.Versions[i:])
 	t.Baseline()
 	t.Events = slices.DeleteFunc(t.Events, func(ev *history.Event) bool { return ev.Seen.Before(from.Seen) })
-	t.Requests = slices.DeleteFunc(t.Requests, func(w *observation.Write) bool {
+	t.SetRequests(slices.DeleteFunc(t.Requests(), func(w *observation.Write) bool {
 		return w.ResourceVersion > 0 && w.ResourceVersion <= from.ObjectVersion() || w.End.Before(from.Seen)
-	})
+	}))
 }
 
 // handedOutTo returns the resourceVersion up to which all writes of t were handed out, at most limit.

@@ -149,7 +149,7 @@ func (d *derivation) requested() map[string]bool {
 		out[w.AuditID] = true
 	}
 	for t := range d.group.members {
-		for _, w := range t.Requests {
+		for _, w := range t.Requests() {
 			out[w.AuditID] = true
 		}
 	}

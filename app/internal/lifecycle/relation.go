@@ -29,34 +29,34 @@ func newRelations() relations {
 
 // relate updates the index after a new version of t.
 func (e *Engine) relate(t *change.Timeline) {
-	if names := change.Names(t); !slices.Equal(names, t.Names) {
-		for _, n := range t.Names {
+	if names := change.Names(t); !slices.Equal(names, t.Names()) {
+		for _, n := range t.Names() {
 			remove(e.relations.named, n, t)
 		}
 		for _, n := range names {
-			if !slices.Contains(t.Names, n) {
+			if !slices.Contains(t.Names(), n) {
 				e.relations.matched(n, len(e.relations.referrers[n]))
 			}
 			e.relations.named[n] = append(e.relations.named[n], t)
 		}
-		t.Names = names
+		t.SetNames(names)
 	}
 	refers := change.Relations(t)
-	if slices.Equal(refers, t.Refers) {
+	if slices.Equal(refers, t.Refers()) {
 		return
 	}
-	for _, r := range t.Refers {
+	for _, r := range t.Refers() {
 		remove(e.relations.referrers, r.To, t)
 	}
 	for _, r := range refers {
-		if !slices.Contains(t.Refers, r) {
+		if !slices.Contains(t.Refers(), r) {
 			e.relations.matched(r.To, len(e.relations.named[r.To]))
 		}
 		if all := e.relations.referrers[r.To]; !slices.Contains(all, t) {
 			e.relations.referrers[r.To] = append(all, t)
 		}
 	}
-	t.Refers = refers
+	t.SetRefers(refers)
 }
 
 // matched counts n pairs of objects with the name, if that is a key in a relation of the
@@ -73,13 +73,14 @@ func (e *Engine) Matches() map[string]uint64 { return maps.Clone(e.relations.mat
 
 // unrelate removes t from the index.
 func (e *Engine) unrelate(t *change.Timeline) {
-	for _, r := range t.Refers {
+	for _, r := range t.Refers() {
 		remove(e.relations.referrers, r.To, t)
 	}
-	for _, n := range t.Names {
+	for _, n := range t.Names() {
 		remove(e.relations.named, n, t)
 	}
-	t.Refers, t.Names = nil, nil
+	t.SetRefers(nil)
+	t.SetNames(nil)
 }
 
 // remove removes t from the list of the name.
@@ -100,7 +101,7 @@ func keyOf(n object.Name) subject {
 // tieRelations connects the group of t with the changing objects related to t, in both directions.
 // An unchanged object connects nothing: many workloads may read one ConfigMap.
 func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
-	for _, r := range t.Refers {
+	for _, r := range t.Refers() {
 		if uid, ok := r.To.UID(); ok {
 			g = e.groups.tieUID(g, uid)
 		} else if key := keyOf(r.To); e.groups.byName[key] != nil && e.connects(r) {
@@ -110,7 +111,7 @@ func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
 	if t.Idle(false) {
 		return g
 	}
-	for _, name := range t.Names {
+	for _, name := range t.Names() {
 		key := keyOf(name)
 		g = e.groups.tieName(g, key)
 		for _, other := range e.relations.referrers[name] {
@@ -130,7 +131,7 @@ func (e *Engine) connects(r object.Relation) bool {
 
 // refersTo reports whether t has a relation to the name that connects groups.
 func (e *Engine) refersTo(t *change.Timeline, name object.Name) bool {
-	return slices.ContainsFunc(t.Refers, func(r object.Relation) bool { return r.To == name && e.connects(r) })
+	return slices.ContainsFunc(t.Refers(), func(r object.Relation) bool { return r.To == name && e.connects(r) })
 }
 
 // changes reports whether a version of t differs from the one before outside its status, or created
@@ -146,7 +147,7 @@ func changes(t *change.Timeline) bool {
 
 // changedReferrers marks the groups with a relation to t as changed.
 func (e *Engine) changedReferrers(t *change.Timeline) {
-	for _, name := range t.Names {
+	for _, name := range t.Names() {
 		for _, other := range e.relations.referrers[name] {
 			if g := e.groups.of[other]; g != nil {
 				g.change()

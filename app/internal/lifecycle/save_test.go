@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
@@ -186,7 +187,9 @@ func filled() *Engine {
 		for _, v := range t.Versions {
 			v.Ref = &t.Ref
 		}
-		t.Above, t.Refers, t.Names = t.NewestOwners(), change.Relations(t), change.Names(t)
+		t.Above = t.NewestOwners()
+		t.SetRefers(change.Relations(t))
+		t.SetNames(change.Names(t))
 		e.objects[t.Ref.UID] = t
 	}
 	for _, l := range series {
@@ -204,6 +207,10 @@ func (f *filler) fill(v reflect.Value) {
 	}
 	if v.Type() == reflect.TypeFor[time.Time]() {
 		v.Set(reflect.ValueOf(epoch.Add(time.Duration(f.n) * time.Millisecond)))
+		return
+	}
+	if v.Type() == reflect.TypeFor[history.Verb]() {
+		v.Set(reflect.ValueOf(history.Deleted))
 		return
 	}
 	switch v.Kind() {

@@ -53,7 +53,7 @@ func (p *Step) span(s *span.Span, r *change.Reconciliation, start history.Moment
 			r.Lineage.ID,
 			string(r.Timeline.Ref.UID),
 			"reconcile",
-			string(r.Verb),
+			r.Verb.String(),
 			r.First().Which(),
 			p.name,
 			p.key,

@@ -17,7 +17,7 @@ func (w *Writer) Past(p *change.Past) *statepb.Past {
 	*m = statepb.Past{
 		TraceId:  w.TraceID(p.TraceID),
 		SpanId:   w.SpanID(p.SpanID),
-		Verb:     w.Text(string(p.Verb)),
+		Verb:     w.Text(p.Verb.String()),
 		Rv:       p.RV,
 		Activity: w.Time(p.Activity),
 		Gone:     p.Gone,
@@ -41,7 +41,7 @@ func (r *Reader) Past(m *statepb.Past) change.Past {
 	p := change.Past{
 		TraceID:  r.TraceID(m.TraceId),
 		SpanID:   r.SpanID(m.SpanId),
-		Verb:     history.Verb(r.Text(m.Verb)),
+		Verb:     history.ParseVerb(r.Text(m.Verb)),
 		RV:       m.Rv,
 		Activity: r.Time(m.Activity),
 		Gone:     m.Gone,

@@ -37,11 +37,13 @@ func timelines(n int) []*change.Timeline {
 		running  = &observation.ContainerState{Started: epoch}
 		status   = &history.Status{
 			Verdict:            &history.Verdict{Progress: observation.ProgressCurrent},
+			StatusExtra:        &history.StatusExtra{},
 			ObservedGeneration: -1,
 			Conditions:         []*observation.Condition{{Type: "Ready", Status: "True", Since: epoch}},
 			Pod: &history.PodState{
 				PodSpec:    &history.PodSpec{Node: "node-1", ReadinessGates: []string{"a", "b"}},
 				PodPhase:   &history.PodPhase{Phase: "Running"},
+				PodExtra:   &history.PodExtra{},
 				Containers: []*observation.Container{{Name: "app", State: running, Last: running}},
 			},
 		}
@@ -58,8 +60,15 @@ func timelines(n int) []*change.Timeline {
 			Events: []*history.Event{{Notice: &history.Notice{Reason: "Started"}, Seen: epoch}},
 		}}
 		intent := &history.Intent{
-			Ref: &t.Ref, Leave: leave, Origin: origin, Created: epoch, Owners: owners, Finalizers: []string{"f"},
-			Fields: &history.Fields{Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1}}},
+			Ref:         &t.Ref,
+			Leave:       leave,
+			Origin:      origin,
+			Created:     epoch,
+			Owners:      owners,
+			IntentExtra: &history.IntentExtra{Finalizers: []string{"f"}},
+			Fields: &history.Fields{
+				Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1}},
+			},
 		}
 		for rv := range uint64(3) {
 			t.Versions = append(t.Versions, &history.Version{
@@ -184,7 +193,7 @@ func TestTime(t *testing.T) {
 // TestTexts saves texts of any bytes: a user agent need not be UTF-8.
 func TestTexts(t *testing.T) {
 	in := timelines(1)
-	in[0].Requests = []*observation.Write{{UserAgent: "curl/\xff\x00", Message: "é"}}
+	in[0].SetRequests([]*observation.Write{{UserAgent: "curl/\xff\x00", Message: "é"}})
 	got, _, err := read(write(t, in))
 	if err != nil {
 		t.Fatal(err)

@@ -37,17 +37,19 @@ func (r *Reader) status(m *statepb.Status) *history.Status {
 		Pod:                at(r, r.pods, m.Pod),
 		Workload:           at(r, r.workloads, m.Workload),
 	}
+	var extra history.StatusExtra
 	if a := m.Autoscaler; a != nil {
-		s.Autoscaler = &observation.Autoscaler{Scaled: r.Time(a.Scaled), Metrics: r.Text(a.Metrics)}
+		extra.Autoscaler = &observation.Autoscaler{Scaled: r.Time(a.Scaled), Metrics: r.Text(a.Metrics)}
 	}
 	if v := m.Revision; v != nil {
-		s.Revision = &observation.Revision{
+		extra.Revision = &observation.Revision{
 			ID: r.Text(v.Id), Phase: observation.RevisionPhase(r.Text(v.Phase)), By: r.Text(v.By),
 		}
 	}
 	if e := m.Endpoints; e != nil {
-		s.Endpoints = &observation.Endpoints{Service: r.Text(e.Service), Ready: e.Ready}
+		extra.Endpoints = &observation.Endpoints{Service: r.Text(e.Service), Ready: e.Ready}
 	}
+	s.StatusExtra = extra.Kept()
 	return s
 }
 
@@ -135,12 +137,12 @@ func (w *Writer) pod(p *history.PodState) *statepb.Pod {
 }
 
 func (r *Reader) pod(m *statepb.Pod) *history.PodState {
+	extra := history.PodExtra{Init: at(r, r.containerLists, m.Init), Scheduled: m.Scheduled}
 	return &history.PodState{
 		PodSpec:    must(r, r.podSpecs, m.Spec),
 		PodPhase:   must(r, r.podPhases, m.Phase),
-		Init:       at(r, r.containerLists, m.Init),
+		PodExtra:   extra.Kept(),
 		Containers: at(r, r.containerLists, m.Containers),
-		Scheduled:  m.Scheduled,
 	}
 }
 

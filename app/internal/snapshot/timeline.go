@@ -19,7 +19,7 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 	*m = statepb.Timeline{
 		Ref:      w.Ref(&t.Ref),
 		Events:   messages(w, t.Events, (*Writer).Event),
-		Requests: messages(w, t.Requests, (*Writer).Request),
+		Requests: messages(w, t.Requests(), (*Writer).Request),
 		Folded:   t.Folded,
 	}
 	m.Versions = messages(w, t.Versions, func(w *Writer, v *history.Version) *statepb.Version {
@@ -34,18 +34,20 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 	if t.Past != nil {
 		m.Past = w.Past(t.Past)
 	}
-	m.Recent = messages(w, t.Recent, (*Writer).instant)
+	if t.Recent != nil {
+		m.Recent = messages(w, t.Recent.List, (*Writer).instant)
+	}
 	return m
 }
 
 // Timeline returns the timeline.
 func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 	t := &change.Timeline{Record: history.Record{
-		Ref:      r.Ref(m.Ref),
-		Events:   values(r, m.Events, (*Reader).Event),
-		Requests: values(r, m.Requests, (*Reader).Request),
-		Folded:   m.Folded,
+		Ref:    r.Ref(m.Ref),
+		Events: values(r, m.Events, (*Reader).Event),
+		Folded: m.Folded,
 	}}
+	t.SetRequests(values(r, m.Requests, (*Reader).Request))
 	intents := values(r, m.Intents, (*Reader).intent)
 	for _, i := range intents {
 		i.Ref = &t.Ref
@@ -66,7 +68,9 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		past := r.Past(m.Past)
 		t.Past = &past
 	}
-	t.Recent = values(r, m.Recent, (*Reader).instant)
+	if len(m.Recent) > 0 {
+		t.Recent = &change.Recent{List: values(r, m.Recent, (*Reader).instant)}
+	}
 	return t
 }
 
@@ -129,17 +133,20 @@ func (w *Writer) intent(i *history.Intent) *statepb.Intent {
 }
 
 func (r *Reader) intent(m *statepb.Intent) *history.Intent {
-	return &history.Intent{
-		Leave:      must(r, r.leaves, m.Leave),
-		Origin:     must(r, r.origins, m.Origin),
-		Created:    r.Time(m.Created),
-		Owners:     at(r, r.owners, m.Owners),
+	extra := history.IntentExtra{
 		Finalizers: at(r, r.finalizers, m.Finalizers),
-		Generation: m.Generation,
-		Desired:    m.Desired,
-		Reconciled: m.Reconciled,
-		Fields:     at(r, r.fields, m.Fields),
 		Relations:  at(r, r.relations, m.Relations),
+	}
+	return &history.Intent{
+		Leave:       must(r, r.leaves, m.Leave),
+		Origin:      must(r, r.origins, m.Origin),
+		IntentExtra: extra.Kept(),
+		Created:     r.Time(m.Created),
+		Owners:      at(r, r.owners, m.Owners),
+		Generation:  m.Generation,
+		Desired:     m.Desired,
+		Reconciled:  m.Reconciled,
+		Fields:      at(r, r.fields, m.Fields),
 	}
 }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+func TestExtra(t *testing.T) {
+	requests := []*observation.Write{{AuditID: "a"}}
+	refers := []object.Relation{{Type: object.Target}}
+	names := []object.Name{{Name: "web"}}
+	cases := map[string]struct {
+		reason string
+		set    func(*Record)
+		want   *RecordExtra
+	}{
+		"nothing": {"most records have none", func(*Record) {}, nil},
+		"all": {"a value leaves the others", func(r *Record) {
+			r.SetRequests(requests)
+			r.SetRefers(refers)
+			r.SetNames(names)
+		}, &RecordExtra{Requests: requests, Refers: refers, Names: names}},
+		"emptied": {"a record without values needs no memory for them", func(r *Record) {
+			r.SetRequests(requests)
+			r.SetNames(names)
+			r.SetNames(nil)
+			r.SetRequests(requests[:0])
+		}, nil},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			var r Record
+			tt.set(&r)
+			if diff := cmp.Diff(tt.want, r.Extra); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tt.reason, diff)
+			}
+		})
+	}
+}
+
+// TestKept: values without any of the fields are one value.
+func TestKept(t *testing.T) {
+	for name, same := range map[string]bool{
+		"intent": IntentExtra{}.Kept() == IntentExtra{Finalizers: []string{}}.Kept(),
+		"status": StatusExtra{}.Kept() == StatusExtra{}.Kept(),
+		"pod":    PodExtra{}.Kept() == PodExtra{Init: []*observation.Container{}}.Kept(),
+	} {
+		if !same {
+			t.Errorf("%s: two values, want one", name)
+		}
+	}
+	if e := (PodExtra{Scheduled: 1}).Kept(); e == noPodExtra || e.Scheduled != 1 {
+		t.Errorf("a Pod with a value has %+v", *e)
+	}
+}
+
+func TestParseVerb(t *testing.T) {
+	for _, v := range []Verb{0, Created, Updated, Deleted, Removed} {
+		if got := ParseVerb(v.String()); got != v {
+			t.Errorf("%q is verb %d, want %d", v, got, v)
+		}
+	}
+	if got := ParseVerb("other"); got != 0 {
+		t.Errorf("an unknown text is verb %q, want none", got)
+	}
+}
