@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
@@ -30,20 +28,13 @@ var sampleAPIServer = addOnComponent{
 	ready:    "/readyz",
 	register: registerSampleAPI,
 	args: func(c *Cluster, ports []int) ([]string, error) {
-		kubeconfig := c.etc(string(SampleAPIServer) + ".kubeconfig")
-		return []string{
-			"--bind-address=127.0.0.1",
-			"--secure-port=" + strconv.Itoa(ports[0]),
-			"--tls-cert-file=" + c.pki("apiserver.crt"),
-			"--tls-private-key-file=" + c.pki("apiserver.key"),
-			"--kubeconfig=" + kubeconfig,
-			"--authentication-kubeconfig=" + kubeconfig,
-			"--authorization-kubeconfig=" + kubeconfig,
-			"--etcd-servers=" + c.etcdAt(c.healthPort(sampleEtcd)),
-			"--etcd-cafile=" + c.pki("etcd-ca.crt"),
-			"--etcd-certfile=" + c.pki("apiserver-etcd.crt"),
-			"--etcd-keyfile=" + c.pki("apiserver-etcd.key"),
-		}, nil
+		return append(
+			c.aggregatedArgs(SampleAPIServer, ports[0]),
+			"--etcd-servers="+c.etcdAt(c.healthPort(sampleEtcd)),
+			"--etcd-cafile="+c.pki("etcd-ca.crt"),
+			"--etcd-certfile="+c.pki("apiserver-etcd.crt"),
+			"--etcd-keyfile="+c.pki("apiserver-etcd.key"),
+		), nil
 	},
 }
 
@@ -81,13 +72,7 @@ spec:
   groupPriorityMinimum: 1000
   versionPriority: 15
 `
-	apply := []string{"apply", "--server-side", "--filename=-"}
-	if _, err := c.RunKubectl(ctx, strings.NewReader(fmt.Sprintf(manifest, port)), apply...); err != nil {
-		return err
-	}
-	wait := []string{"wait", "apiservice/v1alpha1.wardle.example.com", "--for=condition=Available", "--timeout=1m"}
-	_, err := c.RunKubectl(ctx, nil, wait...)
-	return err
+	return c.aggregate(ctx, fmt.Sprintf(manifest, port), "v1alpha1.wardle.example.com")
 }
 
 // etcdArgsAt are the arguments of an etcd at a URL, with its data in a directory of that name.
