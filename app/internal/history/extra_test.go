@@ -47,9 +47,9 @@ func TestExtra(t *testing.T) {
 // TestKept: values without any of the fields are one value.
 func TestKept(t *testing.T) {
 	for name, same := range map[string]bool{
-		"intent": IntentExtra{}.Kept() == IntentExtra{Finalizers: []string{}}.Kept(),
-		"status": StatusExtra{}.Kept() == StatusExtra{}.Kept(),
-		"pod":    PodExtra{}.Kept() == PodExtra{Init: []*observation.Container{}}.Kept(),
+		"intent": IntentExtra{Finalizers: []string{}}.Kept() == noIntentExtra,
+		"status": StatusExtra{}.Kept() == noStatusExtra,
+		"pod":    PodExtra{Init: []*observation.Container{}}.Kept() == noPodExtra,
 	} {
 		if !same {
 			t.Errorf("%s: two values, want one", name)

@@ -27,7 +27,7 @@ type Record struct {
 	Folded bool
 	// Above are the last known owners. The engine's index of dependants uses them.
 	Above []object.Owner
-	// Extra is nil without a value in it.
+	// Extra holds the requests, the last known relations and the names; nil without any of these.
 	Extra *RecordExtra
 }
 
