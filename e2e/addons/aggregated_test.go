@@ -57,7 +57,10 @@ func (s *stage) report(generation int, ready string) {
 	s.t.Helper()
 	s.as(widgetOperator, "patch", "widget/one", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
 		`{"status":{"observedGeneration":%d,"conditions":[{"type":"Ready","status":%q,"reason":"Play","lastTransitionTime":%q}]}}`,
-		generation, ready, time.Now().UTC().Format(time.RFC3339)))
+		generation,
+		ready,
+		time.Now().UTC().Format(time.RFC3339),
+	))
 }
 
 // TestAggregated records objects of an aggregated API with an etcd of its own, as dependants and as an
