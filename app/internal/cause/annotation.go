@@ -87,8 +87,7 @@ func (o *Origination) below(r *change.Reconciliation) Cause {
 	return o.names(c)
 }
 
-// byAnnotation is rule C1, as far as rule P4 accepts the context. A rejected context becomes a
-// link.
+// byAnnotation is rule C1, for a context that rule P4 accepts. A rejected context becomes a link.
 func (f *Finder) byAnnotation(w *change.Write) (Cause, bool, []span.Link) {
 	o := f.origination(w)
 	if o == nil {

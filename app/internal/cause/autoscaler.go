@@ -15,7 +15,7 @@ import (
 
 // byAutoscaler is rule C4 for a scaling by an autoscaler. If the autoscaler itself was changed and
 // has not converged, the scaling belongs to that change. Otherwise a metric is the cause: the scaling
-// is a change of its own, with a link to the last change of the autoscaler.
+// is a separate change, with a link to the last change of the autoscaler.
 func (f *Finder) byAutoscaler(w *change.Write) (Cause, bool, []span.Link) {
 	t := f.Autoscaler(w)
 	if t == nil {

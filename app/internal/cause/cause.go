@@ -58,7 +58,7 @@ var rules = [...]rule{
 	(*Finder).byEvent,            // C5: event.go
 }
 
-// plain converts a function without links of its own into a rule.
+// plain converts a function that returns no links into a rule.
 func plain(by func(*Finder, *change.Write) (Cause, bool)) rule {
 	return func(f *Finder, w *change.Write) (Cause, bool, []span.Link) {
 		c, found := by(f, w)

@@ -74,9 +74,12 @@ func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation
 	return last
 }
 
-// Sources returns the objects outside its trace that a span of w refers to: the autoscaler that made w,
-// the ConfigMaps and Secrets of a restart, the quotas and LimitRanges that had refused the object, the
-// objects of tools of delivery, the causes in relations of the configuration, and the other objects of Events.
+// Sources returns the objects outside its trace that a span of w refers to. For a scaling by an
+// autoscaler this is the autoscaler alone. Otherwise they are, depending on w:
+//   - the causes in relations of the configuration, and the other objects of Events
+//   - the objects of tools of delivery
+//   - the ConfigMaps and Secrets of a restart
+//   - the quotas and LimitRanges that had refused the object
 func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	if t := f.Autoscaler(w); t != nil {
 		return []*change.Timeline{t}

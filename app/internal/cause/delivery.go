@@ -14,7 +14,7 @@ import (
 
 // byDelivery is rule C4 for a write by a tool of continuous delivery. It belongs to the revision that
 // the tool applies: the tool wrote it, its object names the release or application, and the revision
-// was under way. Outside a revision the tool corrects a drift: a change of its own, with a link to
+// was under way. Outside a revision the tool corrects a drift: a separate change, with a link to
 // the last revision.
 func (f *Finder) byDelivery(w *change.Write) (Cause, bool, []span.Link) {
 	to, tool := applier(w)
@@ -102,8 +102,8 @@ func (f *Finder) byTool(w *change.Write, tool *kind.Delivery) bool {
 	return tool.Is(w.Manager) || w.Manager == "" && w.Verb == history.Deleted
 }
 
-// certain reports whether author and name agree. A hook does not name its release, and without a log
-// nobody knows the author of a deletion.
+// certain reports whether author and name agree. A hook does not name its release. Without an audit
+// log, the author of a deletion is unknown.
 func (f *Finder) certain(w *change.Write, to object.Name) bool {
 	return to != kind.AnyRelease(to.Namespace) && (w.Manager != "" || f.userOf(w) != "")
 }
@@ -163,8 +163,8 @@ func (f *Finder) publication(w *change.Write) *change.Reconciliation {
 	return nil
 }
 
-// delivers reports whether w is the work of a tool for an object that is not known as it was after w, or
-// begins a revision whose publication is unknown.
+// delivers reports whether w is the work of a tool for an object without an observation from after
+// w. It also returns true if w begins a revision with an unknown publication.
 func (f *Finder) delivers(w *change.Write) bool {
 	if id := w.Revision(); id != "" && !w.Publishes() {
 		return !kind.Certificate.Is(w.Timeline.Ref.Kind) && !f.published(w, id)

@@ -93,8 +93,9 @@ func (f *Finder) authors(w *change.Write) []string {
 	return out
 }
 
-// about returns the Events about the object of t with the related object of to, by a reporter with one of the
-// names. All controllers of kube-controller-manager share one field manager, which is no name of a reporter.
+// about returns the Events about the object of t with the related object of to, by a reporter with
+// one of the names. All controllers of kube-controller-manager share one field manager, so its name
+// identifies no reporter.
 func about(t, to *change.Timeline, names ...string) []*history.Event {
 	var out []*history.Event
 	for _, e := range t.Events {

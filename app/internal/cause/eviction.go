@@ -169,8 +169,9 @@ func hasField(node *change.Timeline, path string, rv uint64) bool {
 	return i < len(node.Versions) && leaf(node.Versions[i], path) != nil
 }
 
-// byPreemption returns the change of the Pod in favour of which the scheduler deletes another Pod of
-// the Node. The scheduler nominates that Pod for the Node. If it nominates several, its Event names the one.
+// byPreemption returns the change of the Pod that preempts the Pod of w. The scheduler nominates
+// the preempting Pod for the Node. If several Pods are nominated, the scheduler's Event names the
+// right one.
 func (f *Finder) byPreemption(w *change.Write, node string) (Cause, bool) {
 	var found []*change.Reconciliation
 	for _, t := range f.Named(change.Nomination(node)) {

@@ -30,9 +30,9 @@ func (f *Finder) itself(w *change.Write) bool {
 		OwnController(w)
 }
 
-// OwnController reports whether the author of the write also writes the object's status, just before it
-// or later. An earlier status is no proof: cmctl renews a Certificate by a patch of its status. A scale
-// is excluded, because an autoscaler may have the same name.
+// OwnController reports whether the author of the write also writes the object's status, just
+// before it or later. An earlier status proves nothing: cmctl renews a Certificate by a patch of
+// its status. A scale is excluded, because an autoscaler may have the same name.
 func OwnController(w *change.Write) bool {
 	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil {
 		return false

@@ -103,8 +103,8 @@ func (f *Finder) hadPod(w *change.Write, o *object.Owner, rv uint64) bool {
 	})
 }
 
-// unknownNode reports whether w creates a DaemonSet's Pod for a Node of which no version is known yet.
-// Events about it may be known.
+// unknownNode reports whether w creates a DaemonSet's Pod for a Node without an observed version.
+// Events about the Node may have been observed.
 func (f *Finder) unknownNode(w *change.Write) bool {
 	node := change.PlacedOn(w.Timeline)
 	return node != "" && w.Verb == history.Created &&

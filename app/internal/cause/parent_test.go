@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// replicas is a version with that number of replicas, of which total are there.
+// replicas returns a version with n desired and total existing replicas.
 func replicas(n, total int32) *history.Version {
 	return &history.Version{
 		Intent: &history.Intent{}, Status: &history.Status{Workload: &observation.Workload{Replicas: n, Total: total}},
@@ -46,9 +46,9 @@ func TestSlots(t *testing.T) {
 		"Again":     {"a decrease ends the slots above", []*change.Reconciliation{create, up, down, again}, 2, again},
 		"Surplus":   {"nothing wants it: the newest", []*change.Reconciliation{create, up}, 5, up},
 		"Older":     {"it was wanted before the observer began", []*change.Reconciliation{up, down}, 1, nil},
-		"Found":     {"what was found under way wants the Pod that was missing", []*change.Reconciliation{found}, 3, found},
+		"Found":     {"a change found under way wants the missing Pod", []*change.Reconciliation{found}, 3, found},
 		"FoundOlder": {
-			"what was found under way has the older slots, too", []*change.Reconciliation{found, scaled(2, 3, 5)}, 1, found,
+			"the found change has the older slots, too", []*change.Reconciliation{found, scaled(2, 3, 5)}, 1, found,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func added(w *change.Write) []object.Owner {
 	})
 }
 
-// awaitsAdopter reports whether an owner that w adds is not known as it was after w.
+// awaitsAdopter reports whether w adds an owner without an observation from after w.
 func (f *Finder) awaitsAdopter(w *change.Write) bool {
 	return slices.ContainsFunc(added(w), func(o object.Owner) bool {
 		t := f.Object(o.UID)

@@ -60,7 +60,7 @@ func (f *Finder) RebuildAll(all iter.Seq[*change.Timeline]) {
 }
 
 // rebuildable reports whether t was found in its present state, and not on its way out. An old
-// ReplicaSet with zero replicas is kept for a rollback and is no evidence.
+// ReplicaSet with zero replicas is kept for a rollback and does not count as evidence.
 func rebuildable(t *change.Timeline) bool {
 	if t == nil || t.Folded || t.Past != nil || len(t.Versions) == 0 {
 		return false

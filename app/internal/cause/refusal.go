@@ -51,8 +51,8 @@ func (f *Finder) byRefusal(w *change.Write) (Cause, bool, []span.Link) {
 // dependants.
 func Refuses(r object.Relation) bool { return r.Type == object.Quota || r.Type == object.Limits }
 
-// maxLimitRanges is the maximum number of LimitRanges in a Namespace, any of which may be the one that refused
-// an object.
+// maxLimitRanges is the maximum number of LimitRanges in a Namespace. A refusal names no
+// LimitRange, so each of them is a candidate.
 const maxLimitRanges = 4
 
 // relaxations returns the last change before the resourceVersion rv of each object of the relation, the newest

@@ -83,8 +83,8 @@ func (f *Finder) namespaceOf(w *change.Write) *change.Reconciliation {
 	return f.relatives[relative{&kind.Namespace, w.Timeline.Ref.Namespace}]
 }
 
-// Relates reports whether w is a controller's work for an object that it names, and that object is not
-// known as it was after w. Its watch may be delayed.
+// Relates reports whether w is a controller's work for a named object without an observation from
+// after w. The watch of that object may be delayed.
 func (f *Finder) Relates(w *change.Write) bool {
 	var names []object.Name
 	switch {
@@ -114,7 +114,7 @@ func (f *Finder) Relates(w *change.Write) bool {
 	return false
 }
 
-// after reports whether one of the objects is known as it was after w.
+// after reports whether one of the objects has an observation from after w.
 func (f *Finder) after(w *change.Write, objects []*change.Timeline) bool {
 	return slices.ContainsFunc(objects, func(t *change.Timeline) bool {
 		return t.Removal != nil || t.Last() != nil && t.Last().ResourceVersion > w.RV

@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 )
 
-// TestPastOfALateEvent: an Event adds to the reconciliation in whose time it
-// happened, not to the last one.
+// TestPastOfALateEvent: a late Event adds to the reconciliation at the time of the Event, not to
+// the last one.
 func TestPastOfALateEvent(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(1_800_000_000+second, 0) }
 	p := &Past{
@@ -45,7 +45,7 @@ func TestPastOfALateEvent(t *testing.T) {
 	}
 	none := &Past{SpanID: trace.SpanID{1}, RV: 100}
 	if none.Of(&history.Event{Stamp: at(1), ResourceVersion: 5}) != none {
-		t.Error("when the reconciliation began is not known, so everything may be of it")
+		t.Error("the start of the reconciliation is unknown: any Event may belong to it")
 	}
 }
 

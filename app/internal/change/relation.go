@@ -142,5 +142,6 @@ func PlacedOn(t *Timeline) string {
 // NodeName returns the name of a Node.
 func NodeName(name string) object.Name { return object.Name{Kind: kind.Node.Kind.Kind, Name: name} }
 
-// Nomination returns the name of the Pods in favour of which the scheduler preempts Pods of a Node.
+// Nomination returns the name of the Pods nominated for a Node: the scheduler preempts other Pods
+// there in their favour.
 func Nomination(node string) object.Name { return object.Name{Kind: "Nomination", Name: node} }

@@ -23,8 +23,8 @@ func ServiceOf(t *Timeline) *object.Owner {
 	return nil
 }
 
-// UpdatesSlice reports whether w is an update by the endpointslice controller, as far as a watch shows.
-// The removal of the last endpoint may leave no author.
+// UpdatesSlice reports whether w is an update by the endpointslice controller, by the evidence of a
+// watch. The removal of the last endpoint may leave no author.
 func (w *Write) UpdatesSlice() bool {
 	switch {
 	case w.Verb != history.Updated, w.Version == nil, w.Previous == nil, w.Request != nil, w.Part == Ownership,

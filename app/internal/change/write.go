@@ -70,8 +70,8 @@ func (w *Write) Heard() time.Time {
 	return at
 }
 
-// Originates reports whether w put a context on its object. An older context is no cause (rule C1),
-// and a deletion writes no annotation.
+// Originates reports whether w put a context on its object. An older context cannot be a cause
+// (rule C1), and a deletion writes no annotation.
 func (w *Write) Originates() bool {
 	return w.Version != nil && w.Version.TraceParent != "" && w.Verb != history.Deleted &&
 		(w.Previous == nil || w.Previous.TraceParent != w.Version.TraceParent)

@@ -15,7 +15,8 @@ import (
 )
 
 // Writes appends the writes to the object to out, in order of resourceVersion. The state at the
-// start of the observer is no write, but an unfinished reconciliation found then is reconstructed.
+// start of the observer does not count as a write, but an unfinished reconciliation found then is
+// reconstructed.
 // how is the write to reconstruct, concluded elsewhere, or nil.
 func (t *Timeline) Writes(out []Write, how *Rebuilt) []Write {
 	if t.Past != nil && t.Past.Gone {

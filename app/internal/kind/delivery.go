@@ -25,8 +25,8 @@ var (
 	argo      = Delivery{Managers: []string{"argocd-controller", "argocd-application-controller"}}
 )
 
-// API groups of the tools of delivery. That of Helm stands for releases: Helm has no objects of its
-// own.
+// API groups of the tools of delivery. That of Helm stands for releases: Helm has no custom
+// resources.
 const (
 	groupHelm      = "helm.sh"
 	groupKustomize = "kustomize.toolkit.fluxcd.io"
@@ -79,8 +79,8 @@ func HelmReleaseName(namespace, name string) object.Name {
 	return object.Name{Group: groupFluxHelm, Kind: "HelmRelease", Namespace: namespace, Name: name}
 }
 
-// ApplicationName returns the name of an Application of Argo CD as its objects know it: without the
-// namespace.
+// ApplicationName returns the name of an Application of Argo CD as in the metadata of its objects:
+// without the namespace.
 func ApplicationName(name string) object.Name {
 	return object.Name{Group: groupArgo, Kind: "Application", Name: name}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kind holds what Lifeline knows about Kubernetes' own kinds of objects:
-// one file per kind. Rules about the course of changes are in package lifecycle.
+// Package kind holds the properties of Kubernetes' own kinds of objects: one file per kind. Rules
+// about the course of changes are in package lifecycle.
 package kind
 
 import (
@@ -69,7 +69,7 @@ type Kind struct {
 	// Default is the name of the object that kube-controller-manager makes in each Namespace.
 	Default string
 	// Schedule is true for kinds whose controller makes an object at set times. Each of these objects is
-	// a change of its own, and replaces none before it.
+	// a separate change, and replaces none before it.
 	Schedule bool
 
 	// Attributes is the prefix of the kind's name and UID in the semantic
@@ -78,7 +78,7 @@ type Kind struct {
 	Attributes string
 }
 
-// Replicas says which fields hold the replica counts of a kind.
+// Replicas names the fields with the replica counts of a kind.
 type Replicas string
 
 const (

@@ -18,13 +18,14 @@ const (
 	// Scale is the number of Pods.
 	Scale
 
-	// Bookkeeping is no part: the cluster fills it in. It expresses no wish of a user.
+	// Bookkeeping stands for fields outside all parts: the cluster fills them in. They are not
+	// desired state.
 	Bookkeeping Part = 0
 	// Everything is all parts.
 	Everything = Metadata | Spec | Template | Scale
 )
 
-// Field is a field that belongs to a part of its own.
+// Field is a field with a separate part.
 type Field struct {
 	Path string
 	Part Part

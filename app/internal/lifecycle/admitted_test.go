@@ -18,8 +18,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// admitted gives the object a context at admission: of the trace, below span
-// parent of it (0 is none), as was known by basis.
+// admitted returns an edit: the object gets a context at admission, in the trace id and below the
+// span parent (0 means none). basis is the evidence at admission.
 func admitted(id string, parent int, basis lifeline.Basis) func(*observation.State) {
 	return func(st *observation.State) {
 		claim := lifeline.Claim{
@@ -148,7 +148,7 @@ trace 0 converged
 `,
 		},
 		"admitted and healed": {
-			"the owner was held to be open, and had converged: healing is a trace of its own (C3)",
+			"the owner was held to be open, and had converged: healing is a separate trace (C3)",
 			func(s *story) {
 				s.write("set", custom("Set"), admitted(traceA, 0, lifeline.BasisNone))
 				s.write("one", childOf("Set", "set", "Part"), admitted(traceA, 5, lifeline.BasisOwner))
@@ -169,7 +169,7 @@ trace 2 converged
 `,
 		},
 		"asked": {
-			"a scale can carry no context: the audit log tells which its request came with (C2)",
+			"a scale can carry no context: the audit log has that of its request (C2)",
 			func(s *story) {
 				s.write("web", deployment(1))
 				s.finish("web")
@@ -221,7 +221,7 @@ trace 1 converged
 `,
 		},
 		"asked by a controller": {
-			"what is known of the owner comes before what a request says",
+			"the evidence about the owner comes before the context of a request",
 			func(s *story) {
 				s.write("head", custom("Head"))
 				s.write("child", childOf("Head", "head", "Child"))
@@ -259,7 +259,7 @@ trace 2 converged
 `,
 		},
 		"admitted, forged": {
-			"who names another's open trace joins nothing, whatever the claim says (P4)",
+			"a context of another object's open trace joins nothing, with any claim (P4)",
 			func(s *story) {
 				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
 				s.write("forged", custom("Head"), admitted(traceA, 1, lifeline.BasisRequest))
@@ -276,7 +276,7 @@ trace 2 converged
 `,
 		},
 		"admitted below what was refused": {
-			"the owner's change was admitted and then not stored: nothing is told of its trace",
+			"the owner's change was admitted and then not stored: its trace has no span",
 			func(s *story) {
 				s.write("set", custom("Set"), admitted(traceA, 0, lifeline.BasisNone))
 				s.write("one", childOf("Set", "set", "Part"), admitted(traceA, 5, lifeline.BasisOwner))
@@ -310,7 +310,7 @@ trace 1 converged
 	}
 }
 
-// came says which context the request came with.
+// came sets the context of the request.
 func came(id string, n int) func(*observation.Write) {
 	return func(w *observation.Write) { w.TraceParent = fmt.Sprintf("00-%s-%016x-01", id, n) }
 }
@@ -324,8 +324,8 @@ func TestScheduledWasNoted(t *testing.T) {
 		want        span.TimeSource
 	}{
 		"noted":              {reason: "exact", bound: 70 * time.Millisecond, want: span.TimeAdmission},
-		"not noted":          {reason: "the watch tells", want: span.TimeWatch},
-		"in the future":      {reason: "nobody knows that yet", bound: time.Hour, want: span.TimeWatch},
+		"not noted":          {reason: "the watch gives the time", want: span.TimeWatch},
+		"in the future":      {reason: "a future time is not used", bound: time.Hour, want: span.TimeWatch},
 		"before it was made": {reason: "it was not there", bound: -time.Minute, want: span.TimeWatch},
 		"by who created it": {
 			reason: "it was there before it was bound",
@@ -370,8 +370,8 @@ func TestScheduledWasNoted(t *testing.T) {
 	}
 }
 
-// TestAdmittedSpans: the context that an object was given is that of its
-// reconciliation, whoever looks and whenever.
+// TestAdmittedSpans: the context from admission identifies the span of the object's reconciliation,
+// with and without an observed run.
 func TestAdmittedSpans(t *testing.T) {
 	s := newStory()
 	s.run(runID, "kubectl create")
@@ -388,7 +388,7 @@ func TestAdmittedSpans(t *testing.T) {
 		}
 		return found
 	}
-	for what, seen := range map[string][]*observation.Observation{"the run": s.seen, "who only watches": s.seen[1:]} {
+	for what, seen := range map[string][]*observation.Observation{"the run": s.seen, "the watch alone": s.seen[1:]} {
 		for _, st := range []*observation.State{head, child} {
 			got := of(seen, st.UID)
 			if want := cause.ParseContext(
@@ -422,7 +422,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("under way: -want +got:\n%s", diff)
 	}
 	for range e.Open(s.now()) {
-		break // whoever has seen enough may stop
+		break // a caller may stop early
 	}
 	s.finish("web-1", "web")
 	e = observe(s.seen)
@@ -432,7 +432,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestAskedLate: what the audit log tells after a trace was told begins no other.
+// TestAskedLate: an audit event that arrives after the handing out of its trace begins no other
+// trace.
 func TestAskedLate(t *testing.T) {
 	for name, busy := range map[string]bool{"alone": false, "needed by an open trace": true} {
 		t.Run(name, func(t *testing.T) {
@@ -453,13 +454,13 @@ func TestAskedLate(t *testing.T) {
 			e := observe(s.seen)
 			told := len(e.Take(s.now()))
 			if told != 2 {
-				t.Fatalf("%d traces were told", told)
+				t.Fatalf("%d traces were handed out, want 2", told)
 			}
 			e.Observe(late)
 			s.wait(time.Minute)
 			for _, tr := range e.Traces(s.now()) {
 				if tr.ID.String() == traceA {
-					t.Errorf("the same write is told again:\n%s", outline([]*span.Trace{tr}))
+					t.Errorf("the same write is handed out again:\n%s", outline([]*span.Trace{tr}))
 				}
 			}
 		})

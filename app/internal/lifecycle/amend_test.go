@@ -9,8 +9,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// TestAmendments: what comes after its trace was taken starts no trace and is
-// not lost (L9).
+// TestAmendments: an observation after the handing out of its trace starts no trace and is not lost
+// (L9).
 func TestAmendments(t *testing.T) {
 	s := newStory()
 	s.rollout()
@@ -64,8 +64,8 @@ func TestAmendments(t *testing.T) {
 	}
 }
 
-// TestAmendedWhileTheNextGoesOn: what comes after its trace was taken is not
-// lost either while an open trace keeps all that it is told from.
+// TestAmendedWhileTheNextGoesOn: a late observation of a handed-out trace is not lost while an open
+// trace keeps the history of its objects.
 func TestAmendedWhileTheNextGoesOn(t *testing.T) {
 	s := newStory()
 	s.rollout()

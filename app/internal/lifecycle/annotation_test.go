@@ -63,8 +63,7 @@ func madeFor(kind, name string) *lifeline.Claim {
 	}
 }
 
-// custom is an object of a kind that an operator reconciles and that says when
-// it has converged.
+// custom is an object of an operator's kind. Its status shows when it has converged.
 func custom(k string) func(*observation.State) {
 	return func(st *observation.State) {
 		ofKind("example.com", k)(st)
@@ -151,8 +150,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestContextsAreJudgedOnce takes each trace as soon as it has settled: what is
-// open meanwhile must be told the same.
+// TestContextsAreJudgedOnce takes each trace as soon as it has settled. The traces that are open
+// meanwhile must stay the same.
 func TestContextsAreJudgedOnce(t *testing.T) {
 	for name, tt := range contextStories() {
 		t.Run(name, func(t *testing.T) {
@@ -248,8 +247,8 @@ func scattered(recorded []*observation.Observation, seed uint64) []*observation.
 	return out
 }
 
-// TestHealingContext looks at what the outline leaves out: the trace and the
-// remote parents are those of the contexts, the links lead to their traces.
+// TestHealingContext checks data outside the outline: the trace and the remote parents are those of
+// the contexts, and the links lead to their traces.
 func TestHealingContext(t *testing.T) {
 	s := newStory()
 	s.write("head", custom("Head"), carrying(traceA, 1, nil))
@@ -288,8 +287,8 @@ func TestHealingContext(t *testing.T) {
 	}
 }
 
-// TestHealingContextFollows: who waits for a run waits for what heals what it
-// took away, in whatever trace that is.
+// TestHealingContextFollows: a wait for a run includes the replacements of the objects that the run
+// removed, in any trace.
 func TestHealingContextFollows(t *testing.T) {
 	s := newStory()
 	s.write("head", custom("Head"), arrived)
@@ -302,7 +301,7 @@ func TestHealingContextFollows(t *testing.T) {
 	s.write("child2", childOf("Head", "head", "Child"), carrying(traceB, 4, nil))
 	e, id := observe(s.seen), spanContext(runID, 1, nil).TraceID()
 	if e.Settled(id, s.now().Add(time.Minute)) {
-		t.Error("the run has settled before what it took away was replaced")
+		t.Error("the run has settled before the replacement of the removed object")
 	}
 	s.finish("child2")
 	e = observe(s.seen)
@@ -321,7 +320,8 @@ trace 1 converged
 	}
 }
 
-// once gives every version of an object what the first was given.
+// once applies give to the first version of an object, and copies its context to the later
+// versions.
 func once(give func(*observation.State)) func(*observation.State) {
 	var first *observation.State
 	return func(st *observation.State) {

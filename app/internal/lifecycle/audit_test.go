@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// audited says what the audit log tells of the last write to the named object.
+// audited adds the audit event of the last write to the named object.
 func (s *story) audited(name, verb string, edits ...func(*observation.Write)) *observation.Write {
 	st := s.objects[name]
 	w := &observation.Write{
@@ -39,7 +39,7 @@ func refusedWith(code int, reason string) func(*observation.Write) {
 	return func(w *observation.Write) { w.Code, w.Reason, w.Message, w.ResourceVersion = code, reason, "no", 0 }
 }
 
-// writesOf draws the spans of writes: what, by whom, known how.
+// writesOf returns one line per span of a write: its name, object, author and evidence.
 func writesOf(traces []*span.Trace) []string {
 	var out []string
 	for _, t := range traces {
@@ -79,13 +79,13 @@ func TestAuditedWrites(t *testing.T) {
 			s.write("web", deployment(0))
 			s.audited("web", "create", nameless)
 		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=name"}},
-		"Precondition": {"what could only replace one version made the next", func(s *story) {
+		"Precondition": {"a request with the precondition of one version made the next", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", scaled(2))
 			s.audited("web", "update", unnumbered, func(w *observation.Write) { w.Precondition = 101 })
 			s.write("web", arrived)
 		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=precondition"}},
-		"TwoForOne": {"one of them changed nothing, and it is not known which", func(s *story) {
+		"TwoForOne": {"one of the two changed nothing: the author is ambiguous", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", scaled(2))
 			s.audited("web", "patch", unnumbered)
@@ -101,7 +101,7 @@ func TestAuditedWrites(t *testing.T) {
 			})
 			s.audited("web", "patch", unnumbered)
 		}, nil},
-		"TooLate": {"what was seen before it was asked for is another's", func(s *story) {
+		"TooLate": {"a version from before the request is another's", func(s *story) {
 			s.write("web", deployment(0))
 			s.audited(
 				"web",
@@ -129,13 +129,13 @@ func TestAuditedWrites(t *testing.T) {
 				w.Start, w.End = epoch.Add(50*time.Millisecond), epoch.Add(90*time.Millisecond)
 			})
 		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=name"}},
-		"Unseen": {"a version that nobody watched was stored all the same", func(s *story) {
+		"Unseen": {"an unwatched version was stored all the same", func(s *story) {
 			s.write("web", deployment(0))
 			s.rv++
 			s.audited("web", "patch", func(w *observation.Write) { w.Subresource = "status" })
 			s.write("web", arrived)
 		}, []string{"update Deployment web by kubectl resource_version=102 user=jane match=resource_version"}},
-		"Controller": {"a service account says which controller it was", func(s *story) {
+		"Controller": {"a service account names the controller", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", arrived)
 			s.audited("web", "update", func(w *observation.Write) {
@@ -170,13 +170,13 @@ func TestAuditedWrites(t *testing.T) {
 				"update Deployment web by kubectl user=jane repeats=46 refused",
 			},
 		},
-		"InVain": {"a change that nobody may make is a trace of its own", func(s *story) {
+		"InVain": {"a forbidden change is a separate trace", func(s *story) {
 			s.write("web", deployment(0))
 			s.audited("web", "create", refusedWith(403, "Forbidden"), func(w *observation.Write) {
 				w.UID, w.Name, w.Verb = "", "other", "create"
 			})
 		}, []string{"create Deployment other by kubectl user=jane refused"}},
-		"ByQuota": {"what was not created is on its owner", func(s *story) {
+		"ByQuota": {"the refusal of a creation is on the owner", func(s *story) {
 			s.write("web", deployment(1))
 			s.write("web-1", replicaSet("web", 1))
 			s.audited("web-1", "create", refusedWith(403, "Forbidden"), func(w *observation.Write) {
@@ -186,7 +186,7 @@ func TestAuditedWrites(t *testing.T) {
 			})
 		}, []string{"create Pod web-1-x by kubectl user=system:serviceaccount:kube-system:replicaset-controller " +
 			"refused"}},
-		"LooksAgain": {"a controller whose write is refused when nothing is open is none", func(s *story) {
+		"LooksAgain": {"a controller's refused write begins no change while nothing is open", func(s *story) {
 			s.write("web", deployment(0))
 			s.write("web", arrived)
 			s.before()
@@ -259,8 +259,8 @@ func TestAuditServer(t *testing.T) {
 	}
 }
 
-// TestAuditAfterTake tells of writes when their trace has been handed out: what
-// was not told becomes an amendment, what was is not repeated.
+// TestAuditAfterTake observes audit events after the handing out of their trace. A new write
+// becomes an amendment. A write in the trace is not repeated.
 func TestAuditAfterTake(t *testing.T) {
 	s := newStory()
 	s.write("web", deployment(0))
@@ -289,8 +289,7 @@ func TestAuditAfterTake(t *testing.T) {
 	}
 }
 
-// TestInVainOnce hands a refused change out once, however often it is repeated
-// while it is.
+// TestInVainOnce: a refused change is handed out once, however often its request is repeated.
 func TestInVainOnce(t *testing.T) {
 	s := newStory()
 	s.write("web", deployment(0))
@@ -313,8 +312,8 @@ func TestInVainOnce(t *testing.T) {
 	}
 }
 
-// TestAuditBounded floods an engine with what nobody watches, with refusals of
-// everything, and with requests that change nothing.
+// TestAuditBounded floods an engine with writes to unwatched objects, with refusals, and with
+// requests that change nothing.
 func TestAuditBounded(t *testing.T) {
 	s := newStory()
 	s.write("web", deployment(0))
@@ -364,7 +363,7 @@ func TestAuditBounded(t *testing.T) {
 	}
 }
 
-// TestAuditRestored saves and restores between everything that is told.
+// TestAuditRestored saves and restores after each observation.
 func TestAuditRestored(t *testing.T) {
 	s := newStory()
 	s.write("web", deployment(1))

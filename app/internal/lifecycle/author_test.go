@@ -13,8 +13,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// TestAuthorsDecide: an author from the audit log who is not the owner's controller makes a change of
-// its own (rule A2). Without one, a deletion is the controller's if the owner did not want the object.
+// TestAuthorsDecide: by the audit log, an author other than the owner's controller makes a separate
+// change (rule A2). Without an audited author, a deletion of an unwanted object is the
+// controller's.
 func TestAuthorsDecide(t *testing.T) {
 	rollout := func(s *story, limit int32) {
 		s.write("web", deployment(0), func(st *observation.State) { st.Workload.HistoryLimit = limit })

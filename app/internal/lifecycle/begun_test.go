@@ -63,7 +63,7 @@ func TestBegunLate(t *testing.T) {
 	}
 }
 
-// placement is where a write is told.
+// placement is the place of a write: its trace, its reconciliation, and the change at the root.
 type placement struct {
 	trace         trace.TraceID
 	root          uint64 // resourceVersion of the trace's first write
@@ -87,7 +87,7 @@ func placements(seen []*observation.Observation) map[stored]placement {
 	return out
 }
 
-// firstWrite is the resourceVersion of the first write that a span tells of.
+// firstWrite returns the resourceVersion of the first write event of a span.
 func firstWrite(s *span.Span) uint64 {
 	for _, e := range s.Events {
 		if e.Name == span.EventWrite {
@@ -112,8 +112,8 @@ func inOrder(a, b stored) int {
 	return cmp.Or(cmp.Compare(a.rv, b.rv), strings.Compare(a.uid, b.uid))
 }
 
-// begunAt returns what an observer sees that begins after n observations: a list of the objects at that
-// time, and what comes after it.
+// begunAt returns the observations of an observer that begins after the first n: a list of the
+// objects at that time, and all later observations.
 func begunAt(seen []*observation.Observation, n int) []*observation.Observation {
 	newest := map[types.UID]*observation.Observation{}
 	for _, o := range seen[:n] {
@@ -134,7 +134,7 @@ func begunAt(seen []*observation.Observation, n int) []*observation.Observation 
 	}
 	slices.SortFunc(out, func(a, b *observation.Observation) int { return cmp.Compare(a.State.UID, b.State.UID) })
 	for _, o := range seen[n:] {
-		if o.Write == nil && o.Run == nil { // nobody was there to see requests
+		if o.Write == nil && o.Run == nil { // requests were not observed
 			out = append(out, o)
 		}
 	}

@@ -61,7 +61,7 @@ func BenchmarkEngineLive(b *testing.B) {
 // BenchmarkEngineMemory reports the engine's state per object, open and
 // converged.
 func BenchmarkEngineMemory(b *testing.B) {
-	readThousand(b) // decoding keeps caches of its own
+	readThousand(b) // fills the caches of the decoder
 	for b.Loop() {
 		open, arrived := memory(b)
 		b.ReportMetric(open, "B/open-object")
@@ -86,9 +86,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// memory is the engine's state per object in bytes: when all are open, and when
-// their trace was taken. The observations are read anew, so that what the
-// engine keeps of them counts.
+// memory returns the engine's state per object in bytes: with all objects open, and after their
+// traces were taken. It reads the observations again, so that retained parts of them count.
 func memory(tb testing.TB) (open, arrived float64) {
 	tb.Helper()
 	before := heap()

@@ -13,9 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// TestBounded runs an engine for two days of a cluster in which everything
-// comes and goes: what it knows in the end is no more than after the first
-// hours.
+// TestBounded runs an engine for two days of a cluster in which all objects come and go. The state
+// at the end is not larger than after the first hours.
 func TestBounded(t *testing.T) {
 	s := newStory()
 	e := New(Options{Cluster: "test"})
@@ -111,7 +110,7 @@ func TestBounded(t *testing.T) {
 		e.Take(now.Add(50 * time.Second))
 		e.Amendments()
 		s.seen, told = nil, 0
-		// What is forgotten by its age goes at every fifth look, so twice in five minutes.
+		// Old data is removed at every fifth look, so twice in five minutes.
 		if minute == 3*60+4 {
 			early = size()
 		}

@@ -53,7 +53,7 @@ trace 0 converged
 `,
 		},
 		"healing": {
-			"a Pod replaced after its owner had converged is a trace of its own, linked (C3)",
+			"a Pod replaced after its owner had converged is a separate trace, linked (C3)",
 			func(s *story) {
 				s.rollout()
 				s.write("web-1-a", deleting)
@@ -341,7 +341,7 @@ trace 0 converged
 `,
 		},
 		"crashing": {
-			"a Pod that is ready for a moment between crashes has not arrived; nobody else will give it up",
+			"a Pod that is ready for a moment between crashes has not converged; no controller replaces it",
 			func(s *story) {
 				crash := func(n int32) func(*observation.State) {
 					return func(st *observation.State) {
@@ -375,7 +375,7 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
 `,
 		},
 		"custom kind": {
-			"a kind that says nothing at first has not converged once it says Ready=False; its controller's " +
+			"a kind without a status at first has not converged with Ready=False; its controller's " +
 				"writes in the quiet time belong to it",
 			func(s *story) {
 				says := func(ready string, p observation.Progress) func(*observation.State) {
@@ -409,7 +409,7 @@ trace 0 converged
 `,
 		},
 		"annotated": {
-			"a command's write to bookkeeping is a span of its own (C2)",
+			"a command's write to bookkeeping is a separate span (C2)",
 			func(s *story) {
 				s.write("web", deployment(0), arrived)
 				s.before()
@@ -475,7 +475,7 @@ func TestFailedCommandIsAnError(t *testing.T) {
 	}
 }
 
-// managed adds to the managedFields what a manager wrote just now.
+// managed adds an entry of the manager with the present time to the managedFields.
 func managed(name, subresource string) func(*observation.State) {
 	return func(st *observation.State) {
 		st.Managers = append(slices.Clone(st.Managers), observation.Manager{

@@ -16,9 +16,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// TestTake takes what has settled after every observation: each trace comes out
-// once, with its late spans, and is the one that an engine which forgets nothing gives. So what is
-// open is told the same whatever was taken before.
+// TestTake takes the settled traces after every observation. Each trace is handed out once, with
+// its late spans, and equals that of an engine that forgets nothing. So earlier handing out does
+// not change open traces.
 func TestTake(t *testing.T) {
 	stories := map[string]struct {
 		reason string
@@ -88,8 +88,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// takeAsSeen takes what has settled after every observation, and compares it
-// with what an engine gives that forgets nothing.
+// takeAsSeen takes the settled traces after every observation, and compares them with those of an
+// engine that forgets nothing.
 func takeAsSeen(t *testing.T, reason string, seen []*observation.Observation) {
 	t.Helper()
 	whole, e := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})

@@ -62,7 +62,7 @@ func together(t *testing.T, seen []*observation.Observation) {
 	}
 }
 
-// TestConnections: what connects objects connects their groups.
+// TestConnections: a connection of two objects connects their groups.
 func TestConnections(t *testing.T) {
 	refused := observation.Write{
 		Ref:      object.Ref{Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Namespace: "default", Name: "x"},

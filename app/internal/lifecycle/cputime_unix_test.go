@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time that this process has used: unlike wall time it
-// does not count what else the machine was doing.
+// cpuTime returns the processor time of this process. Unlike wall time, it excludes other
+// processes.
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage

@@ -109,7 +109,7 @@ func (d *derivation) fightsOf(t *change.Timeline) map[*change.Write]*change.Figh
 }
 
 // contest adds the update to all, and returns its part in a fight, or nil. The first correction of a
-// drift is no fight. A field that the object's own controller removes was a request to it.
+// drift does not count. A field that the object's own controller removes was a request to it.
 func (u *fieldUpdate) contest(all *change.Contests) *change.Fight {
 	all.Drop(u.consumed)
 	f := all.Write(u.claim, u.fields)

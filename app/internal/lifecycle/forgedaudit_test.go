@@ -104,7 +104,7 @@ func TestForgedAudit(t *testing.T) {
 			[]string{"update Deployment web by kubectl resource_version=102 match=resource_version"},
 			nil,
 		},
-		"unauthenticated": {"where nothing better is configured, the trace says so",
+		"unauthenticated": {"without a better source, the trace marks the request as unauthenticated",
 			[][]func(*observation.Write){{func(w *observation.Write) { w.Unauthenticated = true }}},
 			[]string{truth}, []string{"jane by audit_unauthenticated"}},
 	} {

@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// TestObjects: what is stored is given with its newest version, whatever was
-// taken and forgotten of it.
+// TestObjects: Objects yields each stored object with its newest version, also after its traces
+// were taken and its history forgotten.
 func TestObjects(t *testing.T) {
 	s := newStory()
 	s.rollout()
@@ -37,8 +37,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestForgetObjects: an engine that has forgotten a Namespace's objects knows
-// what one does that never saw them.
+// TestForgetObjects: an engine that has forgotten a Namespace's objects equals one that never
+// observed them.
 func TestForgetObjects(t *testing.T) {
 	s := newStory()
 	s.rollout()

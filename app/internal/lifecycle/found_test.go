@@ -14,13 +14,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// What came and arrived during an outage whose watches the API server has
-// forgotten is seen in its last version only, dependants' before their owners'.
+// TestFoundAfterAnOutage: after an outage too long for the API server's watch cache, only the last
+// version of each object is listed, also of dependants before their owners.
 func TestFoundAfterAnOutage(t *testing.T) {
 	tests := map[string]struct {
 		reason         string
 		before, during func(*story)
-		// between: the newest versions do not tell what was between.
+		// between means that the newest versions do not show the changes between.
 		between bool
 	}{
 		"created": {"one change made all three", func(*story) {}, (*story).rollout, false},
@@ -32,7 +32,7 @@ func TestFoundAfterAnOutage(t *testing.T) {
 			s.write("web-2", arrived)
 			s.write("web", arrived)
 		}, false},
-		"rolled out twice": {"a watch tells which change made what", (*story).rollout, func(s *story) {
+		"rolled out twice": {"only a watch shows the change behind each object", (*story).rollout, func(s *story) {
 			s.write("web", scaled(1))
 			s.write("web-2", replicaSet("web", 1))
 			s.write("web", scaled(1))
@@ -41,7 +41,7 @@ func TestFoundAfterAnOutage(t *testing.T) {
 			s.write("web-2", arrived)
 			s.write("web", arrived)
 		}, true},
-		"adopted": {"what was there before its owner is not its doing", func(*story) {}, func(s *story) {
+		"adopted": {"an object from before its owner is not made by it", func(*story) {}, func(s *story) {
 			s.write("web-1", replicaSet("web", 0))
 			s.write("web-1", arrived)
 			s.rv += 100
@@ -84,8 +84,8 @@ func TestFoundAfterAnOutage(t *testing.T) {
 	}
 }
 
-// TestFoundBesideWhatWasSeen: an owner that only a list shows, in a version that is
-// later than its dependants' creation, comes before them all the same.
+// TestFoundBesideWhatWasSeen: an owner from a list alone comes before its dependants, also in a
+// version later than their creation.
 func TestFoundBesideWhatWasSeen(t *testing.T) {
 	s := newStory()
 	s.rollout()
@@ -112,8 +112,8 @@ func TestFoundBesideWhatWasSeen(t *testing.T) {
 	}
 }
 
-// Objects without a resourceVersion of their own, as a recording or an aggregated
-// API may have them, can own each other in a circle, too.
+// TestFoundInACircle: objects without a resourceVersion can own each other in a circle. A recording
+// or an aggregated API may have such objects.
 func TestFoundInACircle(t *testing.T) {
 	s := newStory()
 	s.write("a", replicaSet("a", 1))
@@ -125,6 +125,6 @@ func TestFoundInACircle(t *testing.T) {
 	s.objects["b"].Owners = append(s.objects["b"].Owners, object.Owner{Kind: own.Kind, Name: "b", UID: "uid-b"})
 	e := observe(s.seen)
 	if n := len(e.Traces(s.now().Add(15 * time.Minute))); n == 0 {
-		t.Error("nothing is told of them")
+		t.Error("the objects have no trace")
 	}
 }

@@ -42,9 +42,8 @@ func read(tb testing.TB, path string) []*observation.Observation {
 	}
 }
 
-// TestRecordings replays recordings of real clusters: the traces are those of
-// the golden file, and the same in whatever order and number the observations
-// come.
+// TestRecordings replays recordings of real clusters. The traces equal the golden file, for
+// observations in any order and with repeats.
 func TestRecordings(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil || len(paths) == 0 {
@@ -79,7 +78,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// unique checks that each span of a trace has an ID of its own.
+// unique checks that no two spans of a trace share an ID.
 func unique(t *testing.T, traces []*span.Trace) {
 	t.Helper()
 	for _, tr := range traces {
@@ -93,9 +92,8 @@ func unique(t *testing.T, traces []*span.Trace) {
 	}
 }
 
-// FuzzEngine feeds a recording with observations left out, repeated and out of
-// order: whatever is missing, the engine must not panic, every parent must be
-// in its trace, and the same set must give the same traces.
+// FuzzEngine feeds a recording with observations left out, repeated and out of order. The engine
+// must not panic, every parent must be in its trace, and the same set must give the same traces.
 func FuzzEngine(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// TestGroups: an engine that derives group by group gives at every look what one gives that derives
-// everything together, byte for byte (rule G5).
+// TestGroups: at every look, derivation by group gives the same bytes as derivation of everything
+// together (rule G5).
 func TestGroups(t *testing.T) {
 	all := recordings(t)
 	all["traffic"] = read(t, traffic)

@@ -288,9 +288,9 @@ func (d *derivation) settled(l *change.Lineage, now time.Time) bool {
 	return true
 }
 
-// relationLags reports whether the watch of an object related to r may be delayed (rule C4). That
-// object may be the CustomResourceDefinition of an API, the StatefulSet or claim behind storage, the
-// autoscaler behind a scaling, or the Namespace whose deletion removes the object of r.
+// relationLags reports whether the watch of an object related to r may be delayed (rule C4).
+// Examples are the CustomResourceDefinition of an API, the StatefulSet or claim behind storage, the
+// autoscaler behind a scaling, and the deleted Namespace of the object of r.
 func (d *derivation) relationLags(r *change.Reconciliation, now time.Time) bool {
 	w := r.First()
 	switch {

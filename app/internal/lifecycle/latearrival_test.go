@@ -11,8 +11,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// What a watch brings after a break was seen at the moment of reconnection: no
-// span begins or ends then, and the spans are those of one who saw it live.
+// TestLateArrivalsAreNotToldFromReconnection: observations after a break of a watch have the time
+// of the reconnection. No span begins or ends then, and the spans equal those of a watch without a
+// break.
 func TestLateArrivalsAreNotToldFromReconnection(t *testing.T) {
 	for name, file := range map[string]string{
 		"Create":  "testdata/create.real.jsonl.gz",
@@ -43,7 +44,7 @@ func TestLateArrivalsAreNotToldFromReconnection(t *testing.T) {
 					got[s.ID.String()]++
 					if !s.Start.Before(back) || !s.End.Before(back) {
 						t.Errorf(
-							"%s %s is told from %v to %v; the watch was back at %v",
+							"%s %s is from %v to %v; the watch was back at %v",
 							s.Name,
 							s.Object.Name,
 							s.Start,

@@ -66,7 +66,7 @@ func (c *crowd) step(n, round int) {
 	}
 }
 
-// look is what a server does twice a second.
+// look does the periodic work of a server, twice a second.
 func (c *crowd) look() int {
 	c.now = c.now.Add(500 * time.Millisecond)
 	c.engine.Take(c.now)
@@ -74,7 +74,7 @@ func (c *crowd) look() int {
 	return len(c.engine.Traces(c.now))
 }
 
-// BenchmarkLook is a look at open Pods of which 100 have changed.
+// BenchmarkLook looks at open Pods after changes of 1% of them.
 func BenchmarkLook(b *testing.B) {
 	for _, size := range []struct{ deployments, pods int }{{1000, 10}, {1, 5000}} {
 		b.Run(fmt.Sprintf("%dx%d", size.deployments, size.pods), func(b *testing.B) {

@@ -59,7 +59,7 @@ func (s *story) elsewhere(name string) {
 	s.write(name, ready)
 }
 
-// settledNode tells of a Node with a Pod, long before the change.
+// settledNode returns a story with a Node and a Pod from long before the change.
 func settledNode() *story {
 	s := newStory()
 	s.write("node-1", aNode)

@@ -8,11 +8,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// operatorStories are of contexts that operators put on what they own (C1, P2, C3).
+// operatorStories are stories of contexts that operators put on their dependants (C1, P2, C3).
 func operatorStories() map[string]contextStory {
 	return map[string]contextStory{
 		"operator": {
-			"what an operator writes with the context of its owner's trace is below the owner (C1, P2)",
+			"an operator's write with the context of its owner's trace is below the owner (C1, P2)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil))
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, madeFor("Child", "child")))
@@ -27,7 +27,7 @@ trace 0 converged
 `,
 		},
 		"without inbound context": {
-			"an operator starts a trace of its own because nothing stood on the owner: one tree, and its trace " +
+			"an operator starts a trace because the owner had no context: one tree, and its trace " +
 				"is linked",
 			func(s *story) {
 				s.write("head", custom("Head"))
@@ -130,7 +130,7 @@ trace 1 converged
 `,
 		},
 		"afterwards": {
-			"an owner that says too soon that it has converged: what its controller writes next for that trace " +
+			"an owner's status shows too soon that it has converged: its controller's next write for that trace " +
 				"belongs to it",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil), arrived)
@@ -144,7 +144,7 @@ trace 0 converged
 `,
 		},
 		"healing": {
-			"an operator that heals starts a trace of its own: it is the trace, and says what it heals (C3, L5)",
+			"an operator starts a trace to heal: it is the trace, with a link to the healed one (C3, L5)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil))
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))
@@ -172,8 +172,8 @@ trace 3 converged
 `,
 		},
 		"healing with the old context": {
-			"an operator that heals with what stands on the owner names a trace that is over: the healing has " +
-				"its own (C3, P4)",
+			"an operator heals with the owner's context, of a trace that is over: the healing has a separate " +
+				"trace (C3, P4)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil))
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, nil))

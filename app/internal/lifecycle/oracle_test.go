@@ -27,9 +27,9 @@ type stored struct {
 	rv  uint64
 }
 
-// desiredWrites returns the writes of a recording that somebody must be told of: creations, starts of
-// deletions, removals without one, and changes of fields outside the status and bookkeeping. It reads
-// the observations alone.
+// desiredWrites returns the writes of a recording that must be in a trace: creations, starts of
+// deletions, removals without such a start, and changes of fields outside the status and
+// bookkeeping. It reads the observations alone.
 func desiredWrites(seen []*observation.Observation) map[stored]string {
 	states := map[string][]*observation.Observation{}
 	for _, o := range seen {
@@ -46,7 +46,7 @@ func desiredWrites(seen []*observation.Observation) map[stored]string {
 		slices.SortFunc(list, func(a, b *observation.Observation) int {
 			return cmp.Compare(a.State.ResourceVersion, b.State.ResourceVersion)
 		})
-		// What a component of Kubernetes keeps for itself is noise.
+		// Objects for the internal use of a component of Kubernetes are noise.
 		if first := list[0].State; !list[0].Baseline && (first.Reconciled || !isOfComponent(first)) {
 			note(first, "create")
 		}
@@ -72,7 +72,7 @@ func desiredWrites(seen []*observation.Observation) map[stored]string {
 	return out
 }
 
-// stepOf begins the description of a write that need not be told.
+// stepOf begins the description of a write that may be missing in the traces.
 const stepOf = "step of"
 
 // isStep reports whether a component of Kubernetes changed labels or annotations alone, or updated one
@@ -119,7 +119,7 @@ func differs(a, b *observation.State) bool {
 	return changed
 }
 
-// toldWrites counts how often traces tell of each stored write: as an event, or as a span.
+// toldWrites adds to out how often each stored write is in the traces: as an event, or as a span.
 func toldWrites(out map[stored]int, traces []*span.Trace) {
 	for _, tr := range traces {
 		for _, s := range tr.Spans {
@@ -151,7 +151,7 @@ func number(attrs []attribute.KeyValue, key attribute.Key) uint64 {
 	return 0
 }
 
-// TestOnce holds the engine to tell of each desired write exactly once, whatever was handed out in
+// TestOnce checks that each desired write is in exactly one trace, also with traces handed out in
 // between.
 func TestOnce(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.jsonl.gz")
@@ -184,7 +184,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// lagging returns what an observer sees with the watch of each kind up to 10 s late.
+// lagging returns the observations with the watch of each kind up to 10 s late.
 func lagging(seen []*observation.Observation, seed uint64) []*observation.Observation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	lags := map[string]time.Duration{}
@@ -214,7 +214,7 @@ func lagging(seen []*observation.Observation, seed uint64) []*observation.Observ
 	return out
 }
 
-// begunLate returns what an observer sees that begins at some moment in the middle.
+// begunLate returns the observations of an observer that begins at a random moment in the middle.
 func begunLate(seen []*observation.Observation, seed uint64) []*observation.Observation {
 	return begunAt(seen, int(rand.New(rand.NewPCG(seed, 1)).Uint64N(uint64(len(seen)))))
 }
@@ -270,11 +270,11 @@ func tellsOnce(t *testing.T, seen []*observation.Observation, restart time.Durat
 		case n == 0:
 			untold = append(untold, fmt.Sprintf("%s, resourceVersion %d", what, w.rv))
 		case n > 1:
-			t.Errorf("%s, resourceVersion %d: told %d times", what, w.rv, n)
+			t.Errorf("%s, resourceVersion %d: in the traces %d times", what, w.rv, n)
 		}
 	}
 	if int64(len(untold)) != counted {
 		slices.Sort(untold)
-		t.Errorf("no trace tells of these, and %d are counted in series: %v", counted, untold)
+		t.Errorf("no trace has these, and %d are counted in series: %v", counted, untold)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// TestOutcomes: the outcome of a change is that of its own object, not of the attempts below it.
+// TestOutcomes: the outcome of a change is that of the changed object, not of the attempts below
+// it.
 func TestOutcomes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -94,8 +95,8 @@ func TestLateReady(t *testing.T) {
 	}
 }
 
-// TestFoundLater: an observer that finds an object at its second generation gives its creation and that
-// generation the IDs that one gives which saw both.
+// TestFoundLater: an object found at its second generation has the same IDs for its creation and
+// that generation as with both observed.
 func TestFoundLater(t *testing.T) {
 	s := newStory()
 	s.write("app", custom("App"))

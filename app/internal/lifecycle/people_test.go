@@ -15,7 +15,7 @@ import (
 )
 
 // TestSeveralPeople replays a recording of several people who change the same objects, seconds
-// apart, without an audit log. Each change is a trace of its own. Its author is known unless the
+// apart, without an audit log. Each change is a separate trace. Its author is known unless the
 // write left no mark: an uncordon and the removal of a label.
 func TestSeveralPeople(t *testing.T) {
 	seen := read(t, "testdata/several-people.kwok.jsonl.gz")

@@ -214,8 +214,8 @@ func (d *derivation) beginInstant(w *change.Write, c cause.Cause) *change.Reconc
 	return r
 }
 
-// placePublication places a new revision of a source: a change of its own, or the effect of a change of
-// the source.
+// placePublication places a new revision of a source: a separate change, or the effect of a change
+// of the source.
 func (d *derivation) placePublication(w *change.Write) {
 	c := d.Cause(w)
 	if r := d.UnderWay(w); r != nil && r.Lineage == c.Line {

@@ -19,8 +19,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// foundLater is what somebody finds an hour after a recording: the last version
-// of every object that is still there, and the Events.
+// foundLater returns the observations of an observer an hour after a recording: the last version of
+// every object that still exists, and the Events.
 func foundLater(seen []*observation.Observation) []*observation.Observation {
 	at := seen[len(seen)-1].Seen.Add(time.Hour)
 	last := map[types.UID]*observation.State{}
@@ -57,8 +57,8 @@ func foundLater(seen []*observation.Observation) []*observation.Observation {
 	return out
 }
 
-// timetable is the outline of traces with when each span began and ended, in
-// seconds of the first one's minute, and how that is known.
+// timetable returns the outline of traces with the start and end of each span and their sources.
+// The times are in seconds from the minute of the first span.
 func timetable(traces []*span.Trace) string {
 	var b strings.Builder
 	for _, tr := range traces {
@@ -76,8 +76,7 @@ func timetable(traces []*span.Trace) string {
 	return b.String()
 }
 
-// TestRebuild: of what is found an hour later there are the traces of the golden
-// file, whatever the order in which it is found.
+// TestRebuild: the objects found an hour later give the traces of the golden file, in any order.
 func TestRebuild(t *testing.T) {
 	for name, seen := range recordings(t) {
 		t.Run(name, func(t *testing.T) {

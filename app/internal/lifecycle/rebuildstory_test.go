@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// made says when the object was made and its status last written, in seconds
-// after the epoch's minute began.
+// made sets the times of the creation and of the last write of the status, in seconds from the
+// epoch's minute.
 func made(at, status int) func(*observation.State) {
 	return func(s *observation.State) {
 		s.Created = second(at)
@@ -28,7 +28,7 @@ func made(at, status int) func(*observation.State) {
 	}
 }
 
-// edited says that somebody wrote the spec or the labels then.
+// edited adds a write to the spec or the labels at that time.
 func edited(at int) func(*observation.State) {
 	return func(s *observation.State) {
 		s.Generation++
@@ -43,7 +43,7 @@ func revision(r string) func(*observation.State) {
 	return func(s *observation.State) { s.Workload.Revision = r }
 }
 
-// completeAt says that the rollout was complete then.
+// completeAt sets the time at which the rollout was complete.
 func completeAt(at int) func(*observation.State) {
 	return func(s *observation.State) { s.Workload.Complete = second(at) }
 }
@@ -96,7 +96,7 @@ trace 0 converged
 `,
 		},
 		"labelled since": {
-			"when it was rolled out is told by what that made, if the object was written again",
+			"after another write of the object, its dependants show the time of the rollout",
 			func(s *story) {
 				s.write("web", deployment(1), revision("2"), made(0, 900), edited(5000), arrived)
 				s.write("web-1", replicaSet("web", 0), made(0, 900), edited(890), arrived)
@@ -113,7 +113,7 @@ trace 0 converged
 `,
 		},
 		"started again": {
-			"a container that started again does not tell how the Pod became ready",
+			"a restarted container does not show how the Pod became ready",
 			func(s *story) {
 				s.write("a", pod(""), bind, ready, func(st *observation.State) {
 					st.Conditions = append(
@@ -137,7 +137,7 @@ trace 0 converged
 `,
 		},
 		"watched on": {
-			"what happens from then on is told as ever: a Pod is healed",
+			"later changes are traced as usual: a Pod is healed",
 			func(s *story) {
 				s.write("web", deployment(1), revision("1"), arrived, made(0, 3))
 				s.write("web-1", replicaSet("web", 1), arrived, made(0, 3))

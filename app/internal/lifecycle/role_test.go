@@ -12,9 +12,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// TestRoles: of an owner that does not show when it has converged, the first dependant of each role is
-// part of the last change however late it comes. About others only a window of time decides, and the
-// evidence says so.
+// TestRoles: an owner's status may not show that it has converged. The first dependant of each role
+// is then part of the last change, at any delay. For other dependants a window of time decides,
+// with the evidence time.
 func TestRoles(t *testing.T) {
 	kind := func(st *observation.State) { custom("Claim")(st); st.ObservedGeneration = -1 }
 	child := func(s *story, name string) { s.write(name, childOf("Claim", "a", "Box")); s.write(name, arrived) }
@@ -82,8 +82,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestStatusWithoutSubresource: the status of such a kind raises the generation at each write. It is no
-// change; a change of any other field is.
+// TestStatusWithoutSubresource: a write of such a status raises the generation, but does not count
+// as a change. A write of any other field is a change.
 func TestStatusWithoutSubresource(t *testing.T) {
 	leaves := func(operation uint64) func(*observation.State) {
 		return func(st *observation.State) {

@@ -53,7 +53,7 @@ func restored(tb testing.TB, e *Engine) *Engine {
 	return r
 }
 
-// given is all that an engine gives at a time: taken, open and amended.
+// given holds the results of an engine at one time: taken, open and amended traces.
 type given struct{ Taken, Open, Amended []*span.Trace }
 
 func (g *given) outline() string { return outline(slices.Concat(g.Taken, g.Open, g.Amended)) }
@@ -79,10 +79,9 @@ func TestRestoredGoesOn(t *testing.T) {
 	}
 }
 
-// goesOn feeds two engines alike and looks at both at every fifth observation.
-// One of them is saved and restored at every k-th: between observations, between
-// Take and Traces, and with amendments that nobody has asked for. Some
-// observations come late, when their traces were taken.
+// goesOn feeds two engines alike and compares them at every fifth observation. One of them is saved
+// and restored at every k-th observation: between observations, between Take and Traces, and with
+// pending amendments. Some observations come late, after the handing out of their traces.
 func goesOn(t *testing.T, seen []*observation.Observation, from, k int) {
 	t.Helper()
 	var late []*observation.Observation
@@ -141,7 +140,7 @@ func goesOn(t *testing.T, seen []*observation.Observation, from, k int) {
 	}
 	t.Logf("%d traces taken, %d amended", taken, amended)
 	if diff := cmp.Diff(left, moved, sameKnowledge); diff != "" {
-		t.Errorf("what is known in the end: -left alone +restored:\n%s", diff)
+		t.Errorf("the final states differ: -left alone +restored:\n%s", diff)
 	}
 	if b := saved(t, moved); !bytes.Equal(b, saved(t, restored(t, moved))) {
 		t.Error("saved again it is not the same")
@@ -167,7 +166,7 @@ var unsaved = []string{
 	"published",
 }
 
-// sameKnowledge compares engines by all that is saved.
+// sameKnowledge compares the saved parts of engines.
 var sameKnowledge = cmp.Options{
 	cmp.Exporter(func(reflect.Type) bool { return true }),
 	cmp.FilterPath(func(p cmp.Path) bool {
@@ -251,12 +250,11 @@ func (f *filler) fill(v reflect.Value) {
 			v.SetMapIndex(key, value)
 		}
 	default:
-		panic("a field of kind " + v.Kind().String() + " is not known to be saved: teach the test")
+		panic("a field of kind " + v.Kind().String() + " is not supported: extend the test")
 	}
 }
 
-// TestSaveKnowsEveryField fails when a field is added to what the engine keeps and Save does not
-// know it.
+// TestSaveKnowsEveryField fails if Save leaves out a new field of the engine's state.
 func TestSaveKnowsEveryField(t *testing.T) {
 	want := filled()
 	got := restored(t, want)
@@ -403,7 +401,7 @@ func TestRestoreRefuses(t *testing.T) {
 			ErrFormat,
 		},
 		"OtherVersion": {
-			"a format that is not known is not guessed at",
+			"an unknown format is an error",
 			bytes.NewReader(flip(len("lifeline engine\n"))),
 			Options{Cluster: "test"},
 			ErrFormat,
@@ -471,7 +469,7 @@ func TestRestoreRefuses(t *testing.T) {
 			ErrFormat,
 		},
 		"Unreadable": {
-			"a reader's error is told as it is",
+			"a reader's error is returned unchanged",
 			io.MultiReader(bytes.NewReader(good[:99]), failing{broken}),
 			Options{Cluster: "test"},
 			broken,
@@ -500,9 +498,8 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error)  { return 0, f.err }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// FuzzRestore gives Restore blocks that are whole and hold anything: it must
-// not panic, nor take more memory than what it reads is worth, and an engine
-// that it makes must work.
+// FuzzRestore gives Restore blocks with valid checksums and any content. Restore must not panic,
+// its memory must be in proportion to the input, and a restored engine must work.
 func FuzzRestore(f *testing.F) {
 	s := newStory()
 	s.rollout()
@@ -523,7 +520,7 @@ func FuzzRestore(f *testing.F) {
 			e, err := Restore(Options{Cluster: cluster}, bytes.NewReader(in))
 			if err != nil {
 				if !errors.Is(err, ErrFormat) {
-					t.Errorf("error %v does not say that it is the format", err)
+					t.Errorf("error %v is not ErrFormat", err)
 				}
 				continue
 			}
@@ -534,14 +531,14 @@ func FuzzRestore(f *testing.F) {
 			ask(e, s.now().Add(2*time.Hour))
 			restored(t, e)
 		}
-		// Whatever the bytes, they are no engine without their checksums.
+		// Without checksums, Restore rejects any bytes.
 		if _, err := Restore(Options{}, bytes.NewReader(data)); !errors.Is(err, ErrFormat) {
 			t.Errorf("bytes without checksums gave %v", err)
 		}
 	})
 }
 
-// TestRestoreEmptyMessages restores a state whose messages lack all that they can lack.
+// TestRestoreEmptyMessages restores a state with all optional fields of its messages empty.
 func TestRestoreEmptyMessages(t *testing.T) {
 	in := state(t, &statepb.Part{Header: &statepb.Header{}}, &statepb.Part{
 		Timelines: []*statepb.Timeline{{}},
@@ -600,7 +597,8 @@ func TestRestoreLengths(t *testing.T) {
 	}
 }
 
-// TestRestoreMemory holds a restored engine to share what the saved one shared.
+// TestRestoreMemory bounds the memory of a restored engine: it must share values like the saved
+// one.
 func TestRestoreMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a large recording")
@@ -631,7 +629,7 @@ func TestRestoreMemory(t *testing.T) {
 	compare("arrived")
 }
 
-// arrivedPods is an engine that knows 5,000 Pods which have converged.
+// arrivedPods returns an engine with 5,000 converged Pods.
 func arrivedPods(tb testing.TB) *Engine {
 	tb.Helper()
 	e, end := New(Options{Cluster: "bench"}), time.Time{}

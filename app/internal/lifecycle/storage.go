@@ -23,11 +23,12 @@ type anchor struct {
 	ends bool
 }
 
-// align corrects the places of writes to objects in other storages (history/storage.go). An observer
-// places them by their arrival, and its watches may be at different positions. So the write of an
-// owner may be placed after the one to its dependant that it caused. The timestamps of the two objects
-// decide instead, as far as whole seconds can. Within one second, the owner's write comes first. A
-// removal has no timestamp. The corrected places stay: a second correction changes nothing.
+// align corrects the places of writes to objects in other storages (history/storage.go). An
+// observer places them by their arrival, and its watches may be at different positions. So the
+// write of an owner may be placed after the one to its dependant that it caused. The timestamps of
+// the two objects decide instead, to the whole second. Within one second, the owner's write comes
+// first. A removal has no timestamp. The corrected places stay: a second correction changes
+// nothing.
 func (d *derivation) align(all []change.Write) {
 	foreign := false
 	for t := range d.group.members {

@@ -22,8 +22,8 @@ var unordered = map[string]string{
 	"rollout.real.jsonl.gz": "Pod", "several-people.kwok.jsonl.gz": "Pod", "storage.kwok.jsonl.gz": "Pod",
 }
 
-// TestStorages moves one kind of each recording to a storage of its own, as for an aggregated API. The
-// trees stay the same.
+// TestStorages moves one kind of each recording to a separate storage, as for an aggregated API.
+// The trees stay the same.
 func TestStorages(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.jsonl.gz")
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// epoch is when every story starts.
+// epoch is the start of every story.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// story is a cluster's history told by hand: every write gets the next
-// resourceVersion and happens 100 ms after the one before.
+// story is a cluster's history, written by hand. Every write gets the next resourceVersion, 100 ms
+// after the one before.
 type story struct {
 	rv      uint64
 	objects map[string]*observation.State
@@ -68,14 +68,14 @@ func (s *story) write(name string, edits ...func(*observation.State)) *observati
 	return &st
 }
 
-// baseline says that the object was like this before.
+// baseline marks the last write as the state at the start of the observer.
 func (s *story) baseline() {
 	last := s.seen[len(s.seen)-1]
 	last.Baseline, last.Listed = true, true
 }
 
-// before turns all that was told so far into what was there when the observer
-// began: the newest version of each object.
+// before turns the story so far into the state at the start of the observer: the newest version of
+// each object.
 func (s *story) before() {
 	newest := map[types.UID]*observation.Observation{}
 	for _, o := range s.seen {
@@ -92,7 +92,7 @@ func (s *story) gone(name string) {
 	s.emit(observation.Observation{Gone: &observation.Gone{Ref: s.objects[name].Ref, ResourceVersion: s.rv}})
 }
 
-// requested says that a run's command made the last write.
+// requested adds the request of the last write, by a run's command.
 func (s *story) requested(run, verb string, code int) {
 	last := s.seen[len(s.seen)-1]
 	var (
@@ -200,7 +200,7 @@ func deleting(s *observation.State) {
 	s.Deleting = epoch.Add(40 * time.Second)
 }
 
-// rollout tells how Deployment web with one Pod comes up.
+// rollout adds the rollout of Deployment web with one Pod.
 func (s *story) rollout() {
 	s.write("web", deployment(1))
 	s.write("web-1", replicaSet("web", 1))

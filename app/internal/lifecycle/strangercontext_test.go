@@ -13,7 +13,7 @@ import (
 func strangerStories() map[string]contextStory {
 	return map[string]contextStory{
 		"cloned": {
-			"a manifest saved from another object and created anew starts its own trace (P4)",
+			"a manifest saved from another object and created again starts a separate trace (P4)",
 			func(s *story) {
 				s.write("copy", custom("Head"), carrying(traceA, 1, madeFor("Head", "head")))
 				s.finish("copy")
@@ -24,7 +24,7 @@ trace 0 converged
 `,
 		},
 		"generated name": {
-			"a context made before the object had a name knows it by its generateName",
+			"a context from before the object had a name refers to its generateName",
 			func(s *story) {
 				s.write(
 					"head-x7k2p",
@@ -40,7 +40,7 @@ trace 0 converged
 `,
 		},
 		"old": {
-			"a context that says of a change more than an hour ago is stale (P4)",
+			"a context of a change more than an hour ago is stale (P4)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, changedAgo(61*time.Minute)))
 				s.finish("head")
@@ -62,7 +62,7 @@ trace 0 converged
 `,
 		},
 		"claim of another span": {
-			"a claim whose span is not the context's does not hold: what it says is ignored (P3a)",
+			"a claim with another span than the context's is ignored (P3a)",
 			func(s *story) {
 				s.write(
 					"head",
@@ -107,7 +107,7 @@ trace 1 converged
 `,
 		},
 		"forged onto a derived trace": {
-			"nor does naming a trace that nobody outside knows of, whoever wrote",
+			"nor does naming a derived trace, by any author",
 			func(s *story) {
 				s.run(runID, "kubectl create")
 				s.write("head", custom("Head"))
@@ -155,7 +155,7 @@ trace 0 converged
 `,
 		},
 		"again": {
-			"an object that is in the trace already may be written again for it, by whom ever (P2)",
+			"an object in the trace may be written again for it, by any author (P2)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil))
 				s.write("head", changed, by("defaulter"), carrying(traceA, 2, nil))
@@ -199,7 +199,7 @@ trace 1 converged
 `,
 		},
 		"restored": {
-			"a context made for a later generation was saved, and the object made anew (P4)",
+			"a context made for a later generation was saved, and the object created again (P4)",
 			func(s *story) {
 				claim := madeFor("Head", "head")
 				claim.Generation = 7
@@ -251,7 +251,7 @@ trace 2 converged
 `,
 		},
 		"unverified while taken": {
-			"what a context was held to be does not change when the trace that it names ends first",
+			"the decision about a context does not change when its trace ends first",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil))
 				s.write("forged", custom("Head"), by("mallory"), carrying(traceA, 2, nil))
@@ -267,7 +267,7 @@ trace 1 converged
 `,
 		},
 		"being deleted": {
-			"a deletion is a change of its own, whatever stands on what goes (L6)",
+			"a deletion is a separate change, with any context on the deleted object (L6)",
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, nil), deleting)
 				s.baseline()

@@ -41,8 +41,8 @@ func busy(tb testing.TB) (*Engine, []*observation.Observation) {
 	return e, rest
 }
 
-// BenchmarkTick is what a server does twice a second: it takes what has settled
-// and looks at what is open.
+// BenchmarkTick does the periodic work of a server, twice a second: it takes the settled traces and
+// reads the open ones.
 func BenchmarkTick(b *testing.B) {
 	e, rest := busy(b)
 	now := e.last
@@ -68,8 +68,8 @@ func BenchmarkTick(b *testing.B) {
 	}
 }
 
-// TestDerivationHolds: looking often, which spares derivations as long as time
-// has changed nothing, shows the same as deriving each time.
+// TestDerivationHolds: frequent looks skip derivations while time changes nothing. The traces equal
+// those of a derivation at each look.
 func TestDerivationHolds(t *testing.T) {
 	for name, seen := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestDerivationHolds(t *testing.T) {
 				anew.groups.changeAll()
 				want.Open = anew.Traces(now)
 				if got := (given{Taken: sparing.Take(now), Open: sparing.Traces(now)}); !reflect.DeepEqual(want, got) {
-					t.Fatalf("at %s: -derived anew +sparing:\n%s", now, cmp.Diff(want, got))
+					t.Fatalf("at %s: -derived each time +sparing:\n%s", now, cmp.Diff(want, got))
 				}
 			}
 			now := seen[0].Seen

@@ -123,8 +123,8 @@ func (s *podStory) completes() bool {
 
 func (s *podStory) latest() *history.PodState { return s.versions[len(s.versions)-1].Pod }
 
-// schedule appends the step from created to bound, and returns the time of the binding. There is no
-// such step for a Pod created bound.
+// schedule appends the step from created to bound, and returns the time of the binding. A Pod
+// created bound has no such step.
 func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 	first := s.versions[0]
 	made := s.Start(s.r)

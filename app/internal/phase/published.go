@@ -38,9 +38,9 @@ func Ready(facts Facts, t *change.Timeline, v *history.Version) history.Moment {
 	return facts.Stored(t, v)
 }
 
-// Published appends the steps from the readiness of a Pod to its publications. ready is the time, and
-// rv the resourceVersion, of the readiness. There is no step for a Service that publishes Pods before
-// they are ready.
+// Published appends the steps from the readiness of a Pod to its publications. ready is the time,
+// and rv the resourceVersion, of the readiness. A Service that publishes Pods before they are ready
+// has no step.
 func Published(out []Step, ready history.Moment, rv uint64, all []Publication) []Step {
 	for i := range all {
 		p := &all[i]
