@@ -114,10 +114,8 @@ func program(s *span.Span) string {
 
 // Attribute returns the value of the span's attribute k as text, or "".
 func Attribute(s *span.Span, k attribute.Key) string {
-	for _, kv := range s.Attributes {
-		if kv.Key == k {
-			return kv.Value.String()
-		}
+	if v := value(s, k); v.Type() != attribute.INVALID {
+		return v.String()
 	}
 	return ""
 }
