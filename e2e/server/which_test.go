@@ -121,10 +121,10 @@ func TestRefusals(t *testing.T) {
 			`there is no Deployment \\x1b\[31m\$\(reboot\)\\n\\u202e in namespace ` + ns + `, .*`,
 		},
 		"unknown kind": {
-			[]string{"trace", "certificates.cert-manager.io/x"},
+			[]string{"trace", "queues.example.com/x"},
 			here,
 			"",
-			`cannot trace .*: the cluster has no kind or resource "certificates.cert-manager.io"`,
+			`cannot trace .*: the cluster has no kind or resource "queues.example.com"`,
 		},
 		"unknown kind, listed": {
 			[]string{"ls", "nothing/x"},
