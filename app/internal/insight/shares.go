@@ -114,7 +114,7 @@ func program(s *span.Span) string {
 
 // Attribute returns the value of the span's attribute k as text, or "".
 func Attribute(s *span.Span, k attribute.Key) string {
-	if v := value(s, k); v.Type() != attribute.INVALID {
+	if v := value(s, k); v.Type() != attribute.EMPTY {
 		return v.String()
 	}
 	return ""
