@@ -42,6 +42,13 @@ func removesRelease(v *history.Version) bool {
 	return v.Revision != nil && v.Revision.Phase == observation.RevisionRemoved
 }
 
+// uninstalls reports whether the removal of a release began with an observed write before v, the last
+// version. An observer that finds the release in removal has not observed that write.
+func (t *Timeline) uninstalls(v *history.Version) bool {
+	first := t.Versions[0]
+	return removesRelease(v) && !(first.Baseline && t.Past == nil && removesRelease(first))
+}
+
 // Applied reports whether a tool of continuous delivery applies the object of r. Its own controller
 // goes on after the revision has failed.
 func (r *Reconciliation) Applied() bool {

@@ -198,7 +198,7 @@ func requestPart(req *observation.Write) part {
 func (t *Timeline) end(prev *history.Version) Write {
 	w := Write{Timeline: t, RV: t.Removal.RV, Verb: history.Removed, Part: Observed, Previous: prev}
 	w.At = history.Moment{Hi: t.Removal.Seen, Live: !t.Removal.Listed}
-	if prev == nil || prev.Deleting.IsZero() && !removesRelease(prev) {
+	if prev == nil || prev.Deleting.IsZero() && !t.uninstalls(prev) {
 		w.Verb, w.Part, w.Request = history.Deleted, Desired, t.deletion()
 		w.At = w.At.Exactly(w.Request)
 	}

@@ -116,13 +116,9 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 		switch {
 		case !all:
 			for _, w := range d.untoldWrites(r) {
+				rv := w.ObjectVersion()
 				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, amendment{
-					key: "state/" + strconv.FormatUint(
-						w.ObjectVersion(),
-						10,
-					),
-					at: w.At.At().Time,
-					rv: w.ObjectVersion(),
+					key: "state/" + strconv.FormatUint(rv, 10), at: w.At.At().Time, rv: rv,
 				})
 			}
 		case r.Done && now.Sub(r.Heard()) >= e.opts.Settle && !d.behind(r, now):

@@ -288,7 +288,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	return l, nil
 }
 
-// conclude puts into the batch what the engine has made of what it was told.
+// conclude adds the engine's results to the batch: finished, late and open traces.
 func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	finished, late, open := r.engine.Take(now), r.engine.Amendments(), r.engine.Traces(now)
 	if r.looks++; r.looks%checkEvery == 0 && r.Differs != nil {

@@ -321,8 +321,8 @@ type tasks struct {
 	running sync.WaitGroup
 }
 
-// newTasks returns tasks that outlive ctx until end is called, so that what
-// tells of the server is there while it stops.
+// newTasks returns tasks that outlive ctx until end is called. So the metrics and the health of the
+// server stay available while it stops.
 func newTasks(ctx context.Context, fail context.CancelCauseFunc) *tasks {
 	t := &tasks{fail: fail}
 	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
