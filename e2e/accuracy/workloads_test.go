@@ -63,6 +63,30 @@ spec:
 `, strings.Join(more, "\n  "), notes)
 }
 
+// tick is a suspended CronJob that keeps one successful run.
+const tick = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: tick}
+spec:
+  schedule: "* * * * *"
+  suspend: true
+  successfulJobsHistoryLimit: 1
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: app, image: "registry.example/tick:1"}]
+`
+
+// working creates a Job whose Pods take a few seconds, and waits for the first one.
+func (s *stage) working(more ...string) {
+	s.t.Helper()
+	s.apply(userA, once("lab.lifeline.dev/run: 15s", more...))
+	s.await("jsonpath={.status.ready}", "job/once")
+	s.settle()
+}
+
 const solo = `apiVersion: v1
 kind: Pod
 metadata: {name: solo, labels: {app: solo}, annotations: {lab.lifeline.dev/stop: 100ms}}
@@ -222,6 +246,64 @@ var workloads = []scenario{
 		},
 	},
 	{
+		// The fourth Pod follows the first one, which the creation wanted.
+		name: "Somebody else lets more Pods of a Job run at a time",
+		play: func(s *stage) {
+			s.working("parallelism: 1", "completions: 4")
+			s.as(userB, "patch", "job/once", "-p", `{"spec":{"parallelism":3}}`)
+			s.await("condition=Complete", "job/once")
+		},
+		want: []string{
+			"user-a create Job once converged: create Pod ×2",
+			"user-b update Job once converged: create Pod ×2",
+		},
+	},
+	{
+		name:    "Somebody else gives an Indexed Job more indexes",
+		scenery: func(s *stage) { s.working("completionMode: Indexed", "parallelism: 2", "completions: 2") },
+		play: func(s *stage) {
+			s.as(userB, "patch", "job/once", "-p", `{"spec":{"parallelism":4,"completions":4}}`)
+			s.await("condition=Complete", "job/once")
+		},
+		want: []string{"user-b update Job once converged: create Pod ×2"},
+	},
+	{
+		name:    "Somebody else takes indexes from an Indexed Job",
+		scenery: func(s *stage) { s.working("completionMode: Indexed", "parallelism: 3", "completions: 3") },
+		play: func(s *stage) {
+			s.as(userB, "patch", "job/once", "-p", `{"spec":{"parallelism":2,"completions":2}}`)
+			s.await("condition=Complete", "job/once")
+		},
+		want: []string{"user-b update Job once converged: delete Pod"},
+	},
+	{
+		name:    "Two people suspend and resume a running Job",
+		scenery: func(s *stage) { s.working("parallelism: 2", "completions: 2") },
+		play: func(s *stage) {
+			s.as(userB, "patch", "job/once", "-p", `{"spec":{"suspend":true}}`)
+			s.await("condition=Suspended", "job/once")
+			s.settle()
+			s.as(userC, "patch", "job/once", "-p", `{"spec":{"suspend":false}}`)
+			s.await("condition=Complete", "job/once")
+		},
+		want: []string{
+			"user-b update Job once converged: delete Pod ×2",
+			"user-c update Job once converged: create Pod ×2",
+		},
+	},
+	{
+		name: "Somebody else edits a running Job",
+		play: func(s *stage) {
+			s.working("parallelism: 1", "completions: 2")
+			s.as(userB, "patch", "job/once", "-p", `{"spec":{"backoffLimit":2}}`)
+			s.await("condition=Complete", "job/once")
+		},
+		want: []string{
+			"user-a create Job once converged: create Pod ×2",
+			"user-b update Job once converged",
+		},
+	},
+	{
 		name:    "A Job is deleted",
 		scenery: func(s *stage) { s.apply(userA, once("")); s.await("condition=Complete", "job/once"); s.settle() },
 		play:    func(s *stage) { s.as(userB, "delete", "job/once", "--cascade=foreground") },
@@ -239,15 +321,16 @@ var workloads = []scenario{
 		// The removal of an old run belongs to the run that pushed it out.
 		name: "A CronJob runs twice",
 		scenery: func(s *stage) {
-			s.as(userA, "create", "cronjob", "tick", "--image=registry.example/tick:1", "--schedule=* * * * *")
-			s.as(userA, "patch", "cronjob/tick", "-p", `{"spec":{"successfulJobsHistoryLimit":1}}`)
+			s.apply(userA, tick)
 		},
 		play: func(s *stage) {
+			s.as(userB, "patch", "cronjob/tick", "-p", `{"spec":{"suspend":false}}`)
 			s.succeeds("cronjob/tick")
 			s.succeeds("cronjob/tick")
 			s.as(userA, "patch", "cronjob/tick", "-p", `{"spec":{"suspend":true}}`)
 		},
 		want: []string{
+			"user-b update CronJob tick converged",
 			"cronjob-controller create Job tick-* converged: create Pod",
 			"cronjob-controller create Job tick-* converged: create Pod, delete Job, delete Pod",
 			"user-a update CronJob tick converged",

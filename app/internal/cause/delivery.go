@@ -55,12 +55,11 @@ const linkDelivery = "delivery"
 // applier returns the name of the release or application that applies the object of w, and its tool;
 // nil without one.
 func applier(w *change.Write) (object.Name, *kind.Delivery) {
-	for _, r := range change.Relations(w.Timeline) {
-		if r.Type == object.Applied {
-			return r.To, kind.DeliveryOf(r.To)
-		}
+	to, ok := change.Related(w.Timeline, object.Applied)
+	if !ok {
+		return object.Name{}, nil
 	}
-	return object.Name{}, nil
+	return to, kind.DeliveryOf(to)
 }
 
 // revisionAt returns the newest reconciliation of t that began before w, or nil.

@@ -71,6 +71,8 @@ type Finder struct {
 	roles map[types.UID]map[string][]*change.Timeline
 	// censuses are the numbers of dependants, by the UID of the owner. They are filled on demand.
 	censuses map[types.UID]Census
+	// slotsOf are the slots of Pods, by the UIDs of their owner and of the Pod. They are filled on demand.
+	slotsOf map[types.UID]map[types.UID]int
 	// departed are the losses of dependants without an action of their controller, oldest first, by
 	// the UID of the controller owner. A dependant on its way out counts as well.
 	departed map[types.UID][]*departure
@@ -88,6 +90,7 @@ func NewFinder(v View, o Options) *Finder {
 		Lines:     map[trace.TraceID]*change.Lineage{},
 		roles:     map[types.UID]map[string][]*change.Timeline{},
 		censuses:  map[types.UID]Census{},
+		slotsOf:   map[types.UID]map[types.UID]int{},
 		departed:  map[types.UID][]*departure{},
 		relatives: map[relative]*change.Reconciliation{},
 	}

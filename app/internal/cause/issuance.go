@@ -37,12 +37,8 @@ func (f *Finder) byIssuance(w *change.Write) (Cause, bool, []span.Link) {
 // certificateOf returns the name of the Certificate of w's object, a Secret; the zero name for another
 // object.
 func certificateOf(w *change.Write) object.Name {
-	for _, r := range change.Relations(w.Timeline) {
-		if r.Type == object.Issued {
-			return r.To
-		}
-	}
-	return object.Name{}
+	to, _ := change.Related(w.Timeline, object.Issued)
+	return to
 }
 
 // byCertManager reports whether a controller of cert-manager wrote w, the Secret of a Certificate.

@@ -35,6 +35,8 @@ func (f *Finder) wanting(w *change.Write, o *object.Owner) *change.Reconciliatio
 		return cmp.Or(scaleDown(recs, anyNumber), newest)
 	case kind.StatefulSet.Is(o.Kind) && w.Timeline.Last() != nil && w.Timeline.Last().Pod != nil:
 		return f.ofOrdinal(w, o, recs)
+	case kind.Job.Is(o.Kind) && w.Timeline.Last() != nil && w.Timeline.Last().Pod != nil:
+		return f.ofJob(w, o, recs)
 	}
 	return newest
 }
@@ -124,85 +126,44 @@ func (f *Finder) hadOrdinal(w *change.Write, o *object.Owner, r *change.Reconcil
 	})
 }
 
+// ofJob returns the reconciliation of a Job with the demand for one of its Pods, or with the end of
+// that demand. It may be nil.
+func (f *Finder) ofJob(w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
+	newest := recs[len(recs)-1]
+	index, indexed := completionIndex(w.Timeline, o)
+	switch w.Verb {
+	case history.Created:
+		if indexed {
+			return ofSlot(recs, index+1)
+		}
+		if n := f.slots(o.UID)[w.Timeline.Ref.UID]; n > 0 {
+			return ofSlot(recs, n)
+		}
+	case history.Deleted:
+		if !indexed {
+			index = anyNumber
+		}
+		if r := scaleDown(recs, index); r != nil && r.OpenAt(w, f.options.Quiet) {
+			return r
+		}
+		return cmp.Or(newestOf(recs, kind.Template), newest)
+	}
+	return newest
+}
+
+// completionIndex returns the completion index of a Pod of the Job o, and whether it has one. The name of
+// such a Pod consists of the name of the Job, the index and a generated end.
+func completionIndex(t *change.Timeline, o *object.Owner) (int, bool) {
+	rest, named := strings.CutPrefix(t.Ref.Name, o.Name+"-")
+	index, _, indexed := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(index)
+	return n, named && indexed && err == nil && n >= 0
+}
+
 // ordinal returns the number at the end of the name of a StatefulSet's Pod, and whether there is
 // one.
 func ordinal(name string) (int, bool) {
 	i := strings.LastIndexByte(name, '-')
 	n, err := strconv.Atoi(name[i+1:])
 	return n, err == nil && n >= 0
-}
-
-// ofSlot returns the reconciliation behind the n-th Pod of an owner: its increase of the number of
-// replicas to n or more. A decrease ends the slots above it (rule D3). The result is nil if the
-// number was already that high before the start of the observer, and nothing was under way then.
-func ofSlot(recs []*change.Reconciliation, n int) *change.Reconciliation {
-	all := scalings(recs)
-	var found *change.Reconciliation
-	older := len(all) > 0 && n <= all[0].from
-	for _, s := range all {
-		switch {
-		case s.to < n:
-			found, older = nil, false
-		case s.from < n:
-			found = s.rec
-		}
-	}
-	switch {
-	case found != nil:
-		return found
-	case !older:
-		return recs[len(recs)-1]
-	case recs[0].Folded || recs[0].First().Reconstructed:
-		return recs[0]
-	}
-	return nil
-}
-
-// scaleDown returns the reconciliation of the last decrease to n replicas or fewer. It is nil
-// without such a decrease, or after a new increase above n. For anyNumber, each decrease counts.
-func scaleDown(recs []*change.Reconciliation, n int) *change.Reconciliation {
-	var found *change.Reconciliation
-	for _, s := range scalings(recs) {
-		switch {
-		case s.to < s.from && (n == anyNumber || s.to <= n):
-			found = s.rec
-		case n != anyNumber && s.to > n:
-			found = nil
-		}
-	}
-	return found
-}
-
-// anyNumber is the argument of scaleDown for decreases to any number.
-const anyNumber = -1
-
-// scaling is a change of the number of replicas.
-type scaling struct {
-	rec      *change.Reconciliation
-	rv       uint64
-	from, to int
-}
-
-// scalings returns the changes of the number of replicas, in order.
-func scalings(recs []*change.Reconciliation) []scaling {
-	var out []scaling
-	for _, r := range recs {
-		for _, w := range r.Writes {
-			if w.Version == nil || w.Version.Workload == nil {
-				continue
-			}
-			s := scaling{rec: r, rv: w.RV, to: int(w.Version.Workload.Replicas)}
-			switch {
-			case w.Previous != nil && w.Previous.Workload != nil:
-				s.from = int(w.Previous.Workload.Replicas)
-			case w.Reconstructed:
-				s.from = int(w.Version.Workload.Total) // the number of Pods at the start of the observer
-			}
-			if s.from != s.to {
-				out = append(out, s)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b scaling) int { return cmp.Compare(a.rv, b.rv) })
-	return out
 }

@@ -86,7 +86,6 @@ func (f *Finder) namespaceOf(w *change.Write) *change.Reconciliation {
 // Relates reports whether w is a controller's work for a named object without an observation from
 // after w. The watch of that object may be delayed.
 func (f *Finder) Relates(w *change.Write) bool {
-	var names []object.Name
 	switch {
 	case w.Verb != history.Created && w.Verb != history.Updated:
 		return false
@@ -94,22 +93,14 @@ func (f *Finder) Relates(w *change.Write) bool {
 		pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
 		return ok && !f.after(w, f.Referrers(pattern))
 	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && !change.IsClient(w.Manager):
-		for _, r := range change.Relations(w.Timeline) {
-			if r.Type == object.Claim {
-				names = append(names, r.To)
-			}
-		}
+		claim, ok := change.Related(w.Timeline, object.Claim)
+		return ok && !f.after(w, f.Named(claim))
 	case f.unknownNode(w):
 		return true
 	case f.scales(w):
 		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
 	case f.awaitsDeclared(w), f.delivers(w), f.issues(w), f.awaitsPlainOwner(w), f.awaitsAdopter(w):
 		return true
-	}
-	for _, n := range names {
-		if !f.after(w, f.Named(n)) {
-			return true
-		}
 	}
 	return false
 }

@@ -57,18 +57,17 @@ func (f *Finder) claimOf(w *change.Write) *change.Reconciliation {
 	if q := f.Audited(w); change.IsClient(w.Manager) || q != nil && change.IsClient(AuthorOf(q.Write)) {
 		return nil
 	}
-	for _, relation := range change.Relations(w.Timeline) {
-		if relation.Type != object.Claim {
-			continue
-		}
-		for _, claim := range f.Named(relation.To) {
-			r := f.Current(claim.Ref.UID)
-			switch {
-			case r == nil, r.First().RV > w.RV:
-			case w.Verb == history.Created && r.Verb == history.Created && r.OpenAt(w, f.options.Quiet),
-				w.Verb == history.Deleted && r.Verb == history.Deleted:
-				return r
-			}
+	name, ok := change.Related(w.Timeline, object.Claim)
+	if !ok {
+		return nil
+	}
+	for _, claim := range f.Named(name) {
+		r := f.Current(claim.Ref.UID)
+		switch {
+		case r == nil, r.First().RV > w.RV:
+		case w.Verb == history.Created && r.Verb == history.Created && r.OpenAt(w, f.options.Quiet),
+			w.Verb == history.Deleted && r.Verb == history.Deleted:
+			return r
 		}
 	}
 	return nil

@@ -54,7 +54,13 @@ func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 // traces may have raised that of the object.
 func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	w, wrote := v.Workload, r.Last().Version
-	if w == nil || wrote == nil || !v.Deleting.IsZero() || v.ObservedGeneration < wrote.Generation {
+	switch {
+	case w == nil, wrote == nil, !v.Deleting.IsZero():
+		return judge.Converged(v)
+	case kind.Job.Is(v.Kind) && r.Parts == kind.Scale && r.top(0) < r.bottom():
+		// A Job has no observedGeneration. After a raise, more Pods may follow until the end.
+		return w.Total <= w.Replicas || judge.Converged(v)
+	case v.ObservedGeneration < wrote.Generation:
 		return judge.Converged(v)
 	}
 	top := r.top(w.Replicas)

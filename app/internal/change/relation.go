@@ -36,6 +36,19 @@ func Relations(t *Timeline) []object.Relation {
 	return all
 }
 
+// Related returns the name in the first relation of a type in the newest version of t, and whether there is
+// one.
+func Related(t *Timeline, typ object.RelationType) (object.Name, bool) {
+	if v := t.Last(); v != nil {
+		for i := range v.Relations {
+			if v.Relations[i].Type == typ {
+				return v.Relations[i].To, true
+			}
+		}
+	}
+	return object.Name{}, false
+}
+
 func isCause(r object.Relation) bool { return r.Type == object.Cause }
 
 // ReadsConfig reports whether the Pod template of t refers to a ConfigMap or Secret.
@@ -129,14 +142,8 @@ func Nominated(v *history.Version) string {
 
 // PlacedOn returns the Node for which a DaemonSet made the Pod of t, or "".
 func PlacedOn(t *Timeline) string {
-	if v := t.Last(); v != nil {
-		for _, r := range v.Relations {
-			if r.Type == object.Placed {
-				return r.To.Name
-			}
-		}
-	}
-	return ""
+	to, _ := Related(t, object.Placed)
+	return to.Name
 }
 
 // NodeName returns the name of a Node.

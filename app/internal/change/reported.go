@@ -6,11 +6,15 @@ import (
 	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // maxReported bounds the related objects in the Events of one object. The oldest ones count, so that later
 // Events do not change earlier causes.
 const maxReported = 64
+
+// Relates reports whether the Event may relate its object to another one, or show a refusal.
+func Relates(e *observation.Event) bool { return e.Related != nil || e.Reason == FailedCreate }
 
 // reported appends the related objects of the Events of t.
 func reported(t *Timeline, to []object.Relation) []object.Relation {

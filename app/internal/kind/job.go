@@ -12,6 +12,11 @@ var Job = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Pod},
 	Relations:  configRelations("spec.template"),
+	Replicas:   JobCounts,
+	Parts: []Field{
+		{"spec.template", Template}, {"spec.suspend", Template}, // a suspended Job has no Pods
+		{"spec.parallelism", Scale}, {"spec.completions", Scale},
+	},
 	Progress:   true,
 	Attributes: "k8s.job.",
 }

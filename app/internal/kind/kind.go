@@ -89,6 +89,8 @@ const (
 	// NodeCounts are status.desiredNumberScheduled, status.numberReady … of a
 	// DaemonSet.
 	NodeCounts Replicas = "nodes"
+	// JobCounts are spec.parallelism, spec.completions and status.active of a Job.
+	JobCounts Replicas = "jobs"
 )
 
 // Is reports whether an object is of this kind, in any version.

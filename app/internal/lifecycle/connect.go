@@ -18,9 +18,8 @@ import (
 // inOne reports whether everything is one group. Rebuilding needs all present objects together.
 func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
 
-// changed puts t into its group after an observation of its object.
+// changed puts t into its group after an observation of its object, and marks the group as changed.
 func (e *Engine) changed(t *change.Timeline) {
-	e.relate(t)
 	g := e.groups.of[t]
 	if g == nil && !e.inOne() && t.Idle(false) {
 		e.changedIdle(t)

@@ -174,6 +174,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 		before := t.Above
 		e.reown(t)
 		e.name(t)
+		e.relate(t)
 		e.changed(t)
 		e.tieOwners(t, before)
 		e.context(t, o.State.TraceParent)
@@ -183,6 +184,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 		}
 		return
 	}
+	e.relate(t)
 	e.changed(t)
 }
 
@@ -190,6 +192,9 @@ func (e *Engine) observeEvent(o *observation.Observation) {
 	t := e.timeline(o.Event.Regarding)
 	if !e.lateEvent(t, o) {
 		t.Event(o, e.shared)
+	}
+	if change.Relates(o.Event) {
+		e.relate(t)
 	}
 	e.changed(t)
 }

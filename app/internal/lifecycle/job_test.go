@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -105,5 +107,142 @@ func TestLongCommand(t *testing.T) {
 		"    reconcile Head head converged (request)\n      create Head head (request)\n"
 	if diff := cmp.Diff(want, outline(e.Take(s.now().Add(time.Minute)))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestJobSlots: a Pod of a Job belongs to the change that wanted its completion index, or one more Pod at
+// the same time (rule D4).
+func TestJobSlots(t *testing.T) {
+	begin := func(slots int32) func(*story) {
+		return func(s *story) {
+			s.write("job", ofKind("batch", "Job"), set("spec.template"), by("user-a"), func(st *observation.State) {
+				st.Workload = &observation.Workload{Replicas: slots}
+				st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
+			})
+		}
+	}
+	edit := func(s *story, path string, slots int32) {
+		s.write("job", set(path), by("user-b"), func(st *observation.State) { st.Workload.Replicas = slots })
+	}
+	active := func(s *story, n int32) {
+		s.write("job", func(st *observation.State) { st.Workload.Total = n })
+	}
+	create := func(s *story, names ...string) {
+		for _, name := range names {
+			s.write(name, pod(""), controlled(kind.Job.Kind, "job"))
+			s.wait(time.Second)
+		}
+	}
+	succeed := func(s *story, names ...string) {
+		for _, name := range names {
+			s.write(name, func(st *observation.State) {
+				st.Pod.Phase, st.Progress = "Succeeded", observation.ProgressCurrent
+			})
+		}
+	}
+	complete := func(s *story) {
+		s.write("job", func(st *observation.State) {
+			st.Workload.Total, st.Progress = 0, observation.ProgressCurrent
+			st.Conditions = []observation.Condition{{Type: "Complete", Status: "True"}}
+		})
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		begin  func(*story)
+		tell   func(*story)
+		want   string
+	}{
+		"Parallelism": {"the raise wants one more Pod, and again when that ends", begin(1), func(s *story) {
+			create(s, "a")
+			active(s, 1)
+			edit(s, "spec.parallelism", 2)
+			create(s, "b")
+			active(s, 2)
+			succeed(s, "a")
+			create(s, "c") // in the place of a
+			succeed(s, "b")
+			create(s, "d") // in the place of b
+			succeed(s, "c", "d")
+			complete(s)
+		}, "trace 0 converged\n  reconcile Job job converged ~concurrent\n" +
+			"    reconcile Pod a converged (owner)\n    reconcile Pod c converged (owner)\n" +
+			"trace 1 converged\n  reconcile Job job converged ~concurrent\n" +
+			"    reconcile Pod b converged (owner)\n    reconcile Pod d converged (owner)\n"},
+		"Index": {"each completion index has its own change", begin(2), func(s *story) {
+			create(s, "job-0-a", "job-1-a")
+			active(s, 2)
+			edit(s, "spec.completions", 1)
+			s.write("job-1-a", deleting)
+			s.gone("job-1-a")
+			active(s, 1)
+			s.wait(time.Minute)
+			edit(s, "spec.completions", 3)
+			create(s, "job-1-b", "job-2-a")
+			succeed(s, "job-0-a", "job-1-b", "job-2-a")
+			complete(s)
+		}, "trace 0 converged\n  reconcile Job job converged ~concurrent ~concurrent\n" +
+			"    reconcile Pod job-0-a converged (owner)\n    reconcile Pod job-1-a superseded (owner)\n" +
+			"trace 1 converged\n  reconcile Job job converged ~concurrent\n" +
+			"    reconcile Pod job-1-a deleted (owner) ~previous\n" +
+			"trace 2 converged\n  reconcile Job job converged ~concurrent ~previous\n" +
+			"    reconcile Pod job-1-b converged (owner)\n    reconcile Pod job-2-a converged (owner)\n"},
+		"Fewer": {"a decrease deletes the Pod above it, and has then converged", begin(2), func(s *story) {
+			create(s, "a", "b")
+			active(s, 2)
+			edit(s, "spec.parallelism", 1)
+			s.write("b", deleting)
+			s.gone("b")
+			active(s, 1)
+			succeed(s, "a")
+			create(s, "c")
+			succeed(s, "c")
+			complete(s)
+		}, "trace 0 converged\n  reconcile Job job converged ~concurrent\n" +
+			"    reconcile Pod a converged (owner)\n    reconcile Pod b superseded (owner)\n" +
+			"    reconcile Pod c converged (owner)\n" +
+			"trace 1 converged\n  reconcile Job job converged ~concurrent\n" +
+			"    reconcile Pod b deleted (owner) ~previous\n"},
+		"Suspended": {"the resumption wants the Pods", begin(1), func(s *story) {
+			create(s, "a")
+			active(s, 1)
+			edit(s, "spec.suspend", 0)
+			s.write("a", deleting)
+			s.gone("a")
+			s.write("job", func(st *observation.State) {
+				st.Workload.Total, st.Progress = 0, observation.ProgressCurrent
+				st.Conditions = []observation.Condition{{Type: "Suspended", Status: "True"}}
+			})
+			s.wait(time.Minute)
+			s.write("job", set("spec.suspend"), by("user-c"), func(st *observation.State) {
+				st.Workload.Replicas, st.Progress = 1, observation.ProgressInProgress
+			})
+			create(s, "b")
+			succeed(s, "b")
+			complete(s)
+		}, "trace 0 superseded\n  reconcile Job job superseded\n    reconcile Pod a superseded (owner)\n" +
+			"trace 1 converged\n  reconcile Job job converged ~previous\n" +
+			"    reconcile Pod a deleted (owner) ~previous\n" +
+			"trace 2 converged\n  reconcile Job job converged ~previous\n" +
+			"    reconcile Pod b converged (owner)\n"},
+		"Other": {"a change of another field wants no Pod", begin(1), func(s *story) {
+			create(s, "a")
+			edit(s, "spec.backoffLimit", 1)
+			succeed(s, "a")
+			create(s, "b")
+			succeed(s, "b")
+			complete(s)
+		}, "trace 0 converged\n  reconcile Job job converged ~concurrent\n" +
+			"    reconcile Pod a converged (owner)\n    reconcile Pod b converged (owner)\n" +
+			"trace 1 converged\n  reconcile Job job converged ~concurrent\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tc.begin(s)
+			tc.tell(s)
+			steps := regexp.MustCompile(`(?m)^ +(schedule|terminate) .*\n`)
+			if diff := cmp.Diff(tc.want, steps.ReplaceAllString(s.outline(t), "")); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -27,7 +27,7 @@ func newRelations() relations {
 	}
 }
 
-// relate updates the index after a new version of t.
+// relate updates the index after a new version of t, or after an Event that may relate it.
 func (e *Engine) relate(t *change.Timeline) {
 	if names := change.Names(t); !slices.Equal(names, t.Names()) {
 		for _, n := range t.Names() {

@@ -45,8 +45,25 @@ func workload(obj fields, gk schema.GroupKind) *observation.Workload {
 			Ready:     count(number(status, "numberReady")),
 			Available: count(number(status, "numberAvailable")),
 		}
+	case kind.JobCounts:
+		return &observation.Workload{Replicas: count(jobSlots(spec)), Total: count(number(status, "active"))}
 	}
 	return nil
+}
+
+// jobSlots returns the number of slots for the Pods of a Job: one for each completion index, or else
+// one for each Pod that may run at the same time.
+func jobSlots(spec fields) int64 {
+	parallelism, completions := numberOr(spec, "parallelism", 1), number(spec, "completions")
+	switch {
+	case truth(spec, "suspend"):
+		return 0
+	case raw(spec, "completionMode") == "Indexed":
+		return completions
+	case completions > 0:
+		return min(parallelism, completions)
+	}
+	return parallelism
 }
 
 // complete returns when the rollout of a Deployment was complete, by its condition Progressing, or

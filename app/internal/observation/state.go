@@ -110,10 +110,11 @@ func (s *State) Condition(typ string) *Condition {
 	return nil
 }
 
-// Workload is the progress of a Deployment, ReplicaSet, StatefulSet or DaemonSet. All counts are of
-// Pods.
+// Workload is the progress of a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job. All counts are of
+// Pods. A Job has only Replicas and Total.
 type Workload struct {
-	// Replicas is the desired number.
+	// Replicas is the desired number. For a Job it is the number of completion indexes, or else of Pods
+	// at the same time; 0 for a suspended Job.
 	Replicas  int32 `json:"replicas"`
 	Paused    bool  `json:"paused,omitempty"`
 	Total     int32 `json:"total"`

@@ -97,7 +97,7 @@ func WaitsFor(s *history.Version) string {
 	if c := s.Condition("ReplicaFailure"); c != nil && c.Status == "True" {
 		return c.Message
 	}
-	if w := s.Workload; w != nil {
+	if w := s.Workload; w != nil && !kind.Job.Is(s.Kind) {
 		if kind.Deployment.Is(s.Kind) && w.Total > w.Updated {
 			return fmt.Sprintf(
 				"%d of %d replicas available, %d old still there",
