@@ -37,6 +37,16 @@ func refusals(t *Timeline, to []object.Relation) []object.Relation {
 	return to
 }
 
+// refusedBefore appends the stored relations of t to quotas and LimitRanges.
+func refusedBefore(t *Timeline, to []object.Relation) []object.Relation {
+	for _, r := range t.Refers() {
+		if r.Type == object.Quota || r.Type == object.Limits {
+			to = append(slices.Clip(to), r)
+		}
+	}
+	return to
+}
+
 // RefusedIn reports whether the condition of the object v has a refusal by the quota or LimitRange r.
 func RefusedIn(v *history.Version, r object.Relation) bool {
 	by, ok := refusal(r.To.Namespace, failure(v))

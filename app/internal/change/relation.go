@@ -14,7 +14,9 @@ import (
 // version. A Pod also keeps the Node of its nomination, and an evicted Pod refers to its Node. An owner
 // of refused objects refers to the quota, or to the LimitRanges. An object refers to the related objects of
 // its Events. The keys of t as a cause are names of t, and no relations (see Names).
-func Relations(t *Timeline) []object.Relation {
+//
+// fresh is the only version since the relations of t were stored; nil if that is not certain.
+func Relations(t *Timeline, fresh *history.Version) []object.Relation {
 	v := t.Last()
 	if v == nil {
 		return nil
@@ -25,6 +27,9 @@ func Relations(t *Timeline) []object.Relation {
 	}
 	all = reported(t, all)
 	if v.Pod == nil {
+		if fresh != nil && failure(fresh) == "" && len(t.Versions) > 1 {
+			return refusedBefore(t, all)
+		}
 		return refusals(t, all)
 	}
 	if node := v.Pod.Node; node != "" && Disruption(v) != "" {

@@ -52,9 +52,8 @@ func (t *Timeline) uninstalls(v *history.Version) bool {
 // Applied reports whether a tool of continuous delivery applies the object of r. Its own controller
 // goes on after the revision has failed.
 func (r *Reconciliation) Applied() bool {
-	return slices.ContainsFunc(Relations(r.Timeline), func(rel object.Relation) bool {
-		return rel.Type == object.Applied
-	})
+	_, applied := Related(r.Timeline, object.Applied)
+	return applied
 }
 
 // Publishes reports whether w is the publication of a revision, which holds as soon as it is stored.

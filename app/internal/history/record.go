@@ -88,6 +88,14 @@ func (t *Record) State(o *observation.Observation, s *Shared) (versions, baselin
 	return 1, baselines
 }
 
+// At returns the version rv, or nil.
+func (t *Record) At(rv uint64) *Version {
+	if i, found := t.Position(rv); found {
+		return t.Versions[i]
+	}
+	return nil
+}
+
 // Position returns the index of the version rv, and true. Without such a version it returns the
 // index of its place in the order, and false.
 func (t *Record) Position(rv uint64) (int, bool) {

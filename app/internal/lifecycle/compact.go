@@ -134,7 +134,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 			e.foldFights(t, updates, t.Versions[0].ResourceVersion)
 		}
 		e.reown(t)
-		e.relate(t)
+		e.relate(t, nil)
 		if !t.Idle(e.opts.Rebuild) {
 			left = append(left, t)
 		}

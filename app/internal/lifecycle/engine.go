@@ -174,7 +174,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 		before := t.Above
 		e.reown(t)
 		e.name(t)
-		e.relate(t)
+		e.relate(t, t.At(o.State.ResourceVersion))
 		e.changed(t)
 		e.tieOwners(t, before)
 		e.context(t, o.State.TraceParent)
@@ -184,7 +184,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 		}
 		return
 	}
-	e.relate(t)
+	e.relate(t, nil)
 	e.changed(t)
 }
 
@@ -194,7 +194,7 @@ func (e *Engine) observeEvent(o *observation.Observation) {
 		t.Event(o, e.shared)
 	}
 	if change.Relates(o.Event) {
-		e.relate(t)
+		e.relate(t, nil)
 	}
 	e.changed(t)
 }

@@ -153,7 +153,7 @@ func (e *Engine) reindex() {
 		t.SetNames(nil)
 		e.doubt(t)
 		e.reown(t)
-		e.relate(t)
+		e.relate(t, nil)
 		if len(t.Versions) > 0 {
 			e.first(t)
 		}

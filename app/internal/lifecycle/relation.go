@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -27,8 +28,8 @@ func newRelations() relations {
 	}
 }
 
-// relate updates the index after a new version of t, or after an Event that may relate it.
-func (e *Engine) relate(t *change.Timeline) {
+// relate updates the index after the new version fresh of t, or with nil after another change of t.
+func (e *Engine) relate(t *change.Timeline, fresh *history.Version) {
 	if names := change.Names(t); !slices.Equal(names, t.Names()) {
 		for _, n := range t.Names() {
 			remove(e.relations.named, n, t)
@@ -41,7 +42,7 @@ func (e *Engine) relate(t *change.Timeline) {
 		}
 		t.SetNames(names)
 	}
-	refers := change.Relations(t)
+	refers := change.Relations(t, fresh)
 	if slices.Equal(refers, t.Refers()) {
 		return
 	}

@@ -187,7 +187,7 @@ func filled() *Engine {
 			v.Ref = &t.Ref
 		}
 		t.Above = t.NewestOwners()
-		t.SetRefers(change.Relations(t))
+		t.SetRefers(change.Relations(t, nil))
 		t.SetNames(change.Names(t))
 		e.objects[t.Ref.UID] = t
 	}
