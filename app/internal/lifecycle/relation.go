@@ -139,7 +139,7 @@ func (e *Engine) refersTo(t *change.Timeline, name object.Name) bool {
 // the object.
 func changes(t *change.Timeline) bool {
 	for i, v := range t.Versions {
-		if i == 0 && !v.Baseline || i > 0 && v.Fields != t.Versions[i-1].Fields {
+		if i == 0 && (!v.Baseline || change.Found(v)) || i > 0 && v.Fields != t.Versions[i-1].Fields {
 			return true
 		}
 	}

@@ -65,7 +65,8 @@ func (l *seriesList) find(author, fields string) *series {
 	return &l.all[i]
 }
 
-// add adds a change to the series that it continues, or begins a series.
+// add adds a change to the series that it continues, or begins a series. A change counts once: one without a
+// cause that is the oldest kept version is derived again after it was folded.
 func (l *seriesList) add(b *beat) {
 	s := l.find(b.author, b.fields)
 	if s == nil {
@@ -74,6 +75,9 @@ func (l *seriesList) add(b *beat) {
 		}
 		l.all = append(l.all, series{})
 		s = &l.all[len(l.all)-1]
+	}
+	if s.writes > 0 && b.rv <= s.rv {
+		return
 	}
 	if s.writes == 0 || !s.continues(b.at) {
 		*s = series{author: b.author, fields: b.fields, line: b.line, span: b.span}
