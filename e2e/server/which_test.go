@@ -68,13 +68,13 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--server", "http://" + s.TelemetryAddress()},
 			"",
 			"",
-			`cannot ask .*: what answers at .* is not lifeline serve, or of another version: .*`,
+			`cannot ask .*: the program at .* is not lifeline serve, or has another version: .*`,
 		},
 		"no URL": {
 			[]string{"ls", "--server", "ftp://x"},
 			"",
 			"",
-			`cannot ask .*: "ftp://x" is no server: give a URL such as .*`,
+			`cannot ask .*: "ftp://x" is not the URL of a server: give one such as .*`,
 		},
 		"ls of another cluster": {
 			[]string{"ls"},
