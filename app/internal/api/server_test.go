@@ -194,12 +194,12 @@ func TestRefusals(t *testing.T) {
 			if got := res.Header.Get("Content-Type"); got != "application/json" {
 				t.Errorf("type is %q", got)
 			}
-			var said Problem
+			var got Problem
 			if err := json.Unmarshal(
 				body,
-				&said,
+				&got,
 			); tc.code >= 400 && tc.text != "" &&
-				(err != nil || said.Error.Code != tc.code || len(said.Error.Message) > 1000) {
+				(err != nil || got.Error.Code != tc.code || len(got.Error.Message) > 1000) {
 				t.Errorf("%v: %s", err, body)
 			}
 		})

@@ -104,7 +104,7 @@ func TestStream(t *testing.T) {
 	s.hub.Publish([]Update{finished(spantest.Rollout())})
 	l.want("trace rollout")
 	s.hub.Publish([]Update{withdrawn(spantest.Apply()), withdrawn(spantest.Unschedulable())})
-	l.want("withdrawn unschedulable") // of the other this client was never told
+	l.want("withdrawn unschedulable") // this client never got the other
 	second := s.listen(t, "")
 	second.want("synced")
 	if err := s.Close(); err != nil {

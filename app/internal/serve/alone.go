@@ -12,10 +12,10 @@ import (
 // WebhookOnly is an override that keeps only the configuration for RunWebhook. The rest may then be
 // invalid.
 func WebhookOnly(c *config.ServerConfiguration) {
-	said := *c
+	full := *c
 	*c = *config.Default()
-	c.APIVersion, c.Kind = said.APIVersion, said.Kind
-	c.Webhook, c.Telemetry, c.Log, c.Sampling = said.Webhook, said.Telemetry, said.Log, said.Sampling
+	c.APIVersion, c.Kind = full.APIVersion, full.Kind
+	c.Webhook, c.Telemetry, c.Log, c.Sampling = full.Webhook, full.Telemetry, full.Log, full.Sampling
 	c.API.Address = "127.0.0.1:0" // stays closed, and must differ from the others
 }
 

@@ -20,7 +20,7 @@ const (
 
 // again calls f until it succeeds or ctx ends, with growing pauses. It logs each new error once.
 func again(ctx context.Context, log *slog.Logger, what string, f func(context.Context) error) error {
-	pause, said := pauses{firstPause, maxPause}, ""
+	pause, logged := pauses{firstPause, maxPause}, ""
 	for {
 		err := f(ctx)
 		if err == nil {
@@ -29,9 +29,9 @@ func again(ctx context.Context, log *slog.Logger, what string, f func(context.Co
 		if ctx.Err() != nil {
 			return err
 		}
-		if text := err.Error(); text != said {
+		if text := err.Error(); text != logged {
 			log.Warn("cannot "+what+" yet; trying again", errAttr(err))
-			said = text
+			logged = text
 		}
 		if !pause.wait(ctx) {
 			return err

@@ -40,7 +40,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(
 		w,
 		`{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or `+
-			`reads its store; its log says more"}}`+"\n",
+			`reads its store; see its log"}}`+"\n",
 	)
 }
 

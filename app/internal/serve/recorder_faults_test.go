@@ -20,7 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// failing is a store whose first writes fail with an error.
+// failing is a store whose first writes fail with err.
 type failing struct {
 	store.Store
 	times int

@@ -86,7 +86,7 @@ func TestHomes(t *testing.T) {
 			[]string{"x", "x", "x"},
 		},
 		"a circle": {
-			"whoever sends this, somebody keeps it",
+			"each span has a member that keeps it",
 			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 3), theirs(3, 2), theirs(4, 3)},
 			[]string{"x", "x", "x", "x"},
 		},

@@ -86,7 +86,7 @@ func TestOwner(t *testing.T) {
 		want   string
 		over   bool
 	}{
-		"Nobody": {reason: "without an epoch there is no owner", ns: "x", first: 7},
+		"NoOwner": {reason: "without an epoch there is no owner", ns: "x", first: 7},
 		"First": {
 			reason: "the first epoch of all has what was before it",
 			table:  Table{Epochs: []Epoch{{Members: []string{"a"}}}},

@@ -41,14 +41,14 @@ func CausesOf(s *span.Span) []Cause {
 		)
 	}
 	for _, l := range s.Links {
-		said := &span.Span{Attributes: l.Attributes}
+		link := &span.Span{Attributes: l.Attributes}
 		out = append(out, Cause{
 			TraceID:  s.TraceID,
 			SpanID:   s.ID,
 			OfTrace:  l.TraceID,
 			OfSpan:   l.SpanID,
-			Evidence: span.Evidence(insight.Attribute(said, span.KeyEvidence)),
-			Reason:   insight.Attribute(said, span.KeyLink),
+			Evidence: span.Evidence(insight.Attribute(link, span.KeyEvidence)),
+			Reason:   insight.Attribute(link, span.KeyLink),
 		})
 	}
 	return out

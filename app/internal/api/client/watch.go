@@ -65,9 +65,9 @@ var errBreak = errors.New("the loop was left")
 
 // useless reports an error that a retry cannot solve.
 func useless(err error) bool {
-	var said *api.Error
-	return errors.As(err, &said) && said.Code < http.StatusInternalServerError &&
-		said.Code != http.StatusTooManyRequests
+	var answer *api.Error
+	return errors.As(err, &answer) && answer.Code < http.StatusInternalServerError &&
+		answer.Code != http.StatusTooManyRequests
 }
 
 func wait(ctx context.Context, d time.Duration) bool {
@@ -138,11 +138,11 @@ func (w *watch) event(ctx context.Context, name string, data []byte) error {
 		}
 		return w.report(t)
 	case api.EventWithdrawn:
-		var said api.Withdrawn
-		if err := json.Unmarshal(data, &said); err != nil {
+		var answer api.Withdrawn
+		if err := json.Unmarshal(data, &answer); err != nil {
 			return w.client.strange(err)
 		}
-		id, err := traceID(said.TraceID)
+		id, err := traceID(answer.TraceID)
 		if err != nil {
 			return w.client.strange(err)
 		}
@@ -163,11 +163,11 @@ func (w *watch) catchUp(ctx context.Context) error {
 	w.before = nil
 	for _, id := range missed {
 		t, err := w.client.Trace(ctx, id.String())
-		var said *api.Error
+		var answer *api.Error
 		switch {
 		case err == nil:
 			err = w.report(t)
-		case errors.As(err, &said) && said.Code == http.StatusNotFound:
+		case errors.As(err, &answer) && answer.Code == http.StatusNotFound:
 			err = w.withdraw(id)
 		}
 		if err != nil {

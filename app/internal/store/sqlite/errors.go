@@ -43,11 +43,11 @@ func failed(ctx context.Context, doing, path string, err error) error {
 }
 
 func classify(err error) error {
-	var said *sqlite.Error
+	var result *sqlite.Error
 	switch {
 	case errors.Is(err, store.ErrDamaged):
-	case errors.As(err, &said):
-		for _, code := range []int{said.Code(), said.Code() & 0xff} {
+	case errors.As(err, &result):
+		for _, code := range []int{result.Code(), result.Code() & 0xff} {
 			if known := codes[code]; known != nil {
 				return fmt.Errorf("%w: %w", known, err)
 			}

@@ -168,7 +168,7 @@ func migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
 		return from, errForeign
 	case from > len(migrations):
 		return from, fmt.Errorf(
-			"%w: its schema is version %d, this one knows %d",
+			"%w: its schema is version %d, this program supports %d",
 			store.ErrNewer,
 			from,
 			len(migrations),

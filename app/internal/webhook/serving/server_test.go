@@ -191,7 +191,7 @@ func TestAnswers(t *testing.T) {
 		"of an open owner": {reason: "C3", user: "op", owner: "open", evidence: "owner", patched: true},
 		"of another owner": {reason: "the engine decides", user: "op", owner: "done"},
 		"supplied":         {reason: "anyone may", user: "ann", metadata: foreign},
-		"supplied, nobody": {
+		"supplied, no suppliers": {
 			reason: "it is replaced", conf: config.WebhookConfiguration{Suppliers: config.SuppliersNobody}, user: "ann",
 			metadata: foreign, evidence: "none", patched: true, refused: true,
 		},
