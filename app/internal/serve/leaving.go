@@ -11,7 +11,7 @@ import (
 // come some seconds late, and only the server with the stored trace can add them to it.
 const linger = time.Minute
 
-// leaving holds the namespaces that a shard has to stop observing, and their times. The zero value
+// leaving holds the namespaces that a shard will stop observing, and their times. The zero value
 // is empty. It is safe for concurrent use.
 type leaving struct {
 	mu    sync.Mutex

@@ -26,7 +26,7 @@ const shardRecall = 20 * time.Second
 
 const (
 	// hurryEvery is the period of requests for the watches' positions while other servers wait for
-	// them. hurryAlways is the period for watches without bookmarks of their own.
+	// them. hurryAlways is the period while the positions do not advance.
 	hurryEvery, hurryAlways = 5 * time.Second, 2 * time.Minute
 )
 

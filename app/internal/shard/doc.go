@@ -14,8 +14,8 @@
 //
 // Each change of the members begins an epoch at a resourceVersion. A part belongs to the epoch of
 // its first write in the namespace. Inside the epoch, rendezvous hashing selects the member. So
-// ownership is a function of two facts that are equal for all observers of the namespace. There is
-// no list of namespaces, and an open part never changes its owner.
+// ownership is a function of two facts that are equal for all observers of the namespace. Namespaces
+// are listed nowhere, and an open part never changes its owner.
 //
 // # Handing over
 //
@@ -38,8 +38,8 @@
 //
 // # Coordination
 //
-// There is no coordinator. Any member writes the new Table if Plan requires a change. Of two such
-// writes the API server refuses the second. A member that cannot reach the API server stops handing
+// Every member may coordinate: it writes the new Table if Plan requires a change. Of two such writes
+// the API server refuses the second. A member that cannot reach the API server stops handing
 // out before the others may consider it gone.
 //
 // # Clocks and resourceVersions

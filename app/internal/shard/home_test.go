@@ -81,7 +81,7 @@ func TestHomes(t *testing.T) {
 			[]string{"x", "x", "x"},
 		},
 		"parent unknown": {
-			"what it is below has not come",
+			"its parent has not come",
 			[]*span.Span{ours(1, 0, "x", 1), theirs(3, 9), theirs(4, 3)},
 			[]string{"x", "x", "x"},
 		},
@@ -90,9 +90,13 @@ func TestHomes(t *testing.T) {
 			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 3), theirs(3, 2), theirs(4, 3)},
 			[]string{"x", "x", "x", "x"},
 		},
-		"itself":       {"a circle of one", []*span.Span{ours(1, 0, "x", 1), theirs(2, 2)}, []string{"x", "x"}},
-		"theirs alone": {"without an owner they are in the cluster's", []*span.Span{theirs(1, 0), theirs(2, 1)}, []string{"", ""}},
-		"nothing":      {"there are traces of which nothing is known", nil, nil},
+		"itself": {"a circle of one", []*span.Span{ours(1, 0, "x", 1), theirs(2, 2)}, []string{"x", "x"}},
+		"theirs alone": {
+			"without an owner they are in the cluster's",
+			[]*span.Span{theirs(1, 0), theirs(2, 1)},
+			[]string{"", ""},
+		},
+		"nothing": {"an empty trace", nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 	AnnotationTable = "lifeline.dev/shard-table"
 	// AnnotationState holds a member's State, as JSON, on its Lease.
 	AnnotationState = "lifeline.dev/shard-state"
-	// maxAnnotation bounds what is read of either.
+	// maxAnnotation bounds the bytes of each annotation.
 	maxAnnotation = 128 << 10
 )
 

@@ -79,7 +79,7 @@ func New(o Options) (*Keeper, error) {
 		return nil, fmt.Errorf("cannot keep a certificate in Secret %.80q of namespace %.80q: invalid name",
 			o.Secret, o.Namespace)
 	case len(o.Names) == 0 || len(o.Names) > maxNames:
-		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs 1 to %d, those of the API server's calls",
+		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs the 1 to %d names of the webhook",
 			len(o.Names), maxNames)
 	}
 	for _, name := range o.Names {

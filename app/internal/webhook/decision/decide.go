@@ -42,8 +42,8 @@ type Answer struct {
 	Annotations map[string]string
 	// Context is the new context of the object; invalid without a new one.
 	Context trace.SpanContext
-	// Request is the context of the request, even if the object gets none. It is invalid if the
-	// request has none, an untrusted one, or an unsampled one from the traceparent header.
+	// Request is the request's context, if that counts (origin), even if the object gets none. It is
+	// invalid otherwise.
 	Request trace.SpanContext
 	// Evidence is the proof of Context's parent: ByRequest or ByOwner. It is empty for a new trace,
 	// and without a Context.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package decision gives an object a context during the admission of a write, if its writer
-// supplied none: rules P1 to P5 of docs/trace-model.md. It does no I/O and has no clock of its own.
+// supplied none: rules P1 to P5 of docs/trace-model.md. It does no I/O and reads no clock.
 //
 // An admitted write may never be stored, so the engine concludes nothing from it. A Decider only
 // keeps the contexts of recently admitted objects. Their dependants may be admitted before the
