@@ -64,7 +64,7 @@ func (s *server) watch(ctx context.Context) error {
 	s.loop.do(func(r *recorder) { r.orphans.since = s.clock.Now() })
 	// Before the first stored look, a kill would lose the changes until the next start. So the
 	// server is ready only after it.
-	s.waitFor("what the first lists showed to be stored")
+	s.waitFor("the storage of the first lists")
 	s.loop.afterStored(func() {
 		s.waitFor("")
 		s.log.Info("watching the cluster")
