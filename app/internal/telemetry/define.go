@@ -153,9 +153,9 @@ func (d definer) made(m *Metrics) {
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
 	m.Writes = d.total("writes_total",
-		"Stored writes by fate. In a trace: a change or its effect (traced), a status write, a bookkeeping write or "+
-			"an update of an EndpointSlice (step), a repeated change that the first one's trace counts (series). In "+
-			"none: a write without a trace (noise), an object found at the start (baseline).", "fate")
+		"Stored writes by fate. In a trace: a change or its effect (traced), or a repeated change that the first "+
+			"one's trace counts (series). A step: a status or bookkeeping write, or an update of an EndpointSlice. "+
+			"Others: a write without a trace (noise), an object found at the start (baseline).", "fate")
 	m.EngineDifferences = d.total("engine_differences_total",
 		"Open traces that differ from a derivation from nothing, checked at one look in a thousand. Above 0: a "+
 			"fault of Lifeline; report it with the log.")
